@@ -37,20 +37,20 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _drop(stream: TextIO | None) -> None:
-    """Forget what a stream could not write; Python would try again at exit, and complain."""
+    """Discard what a stream could not write; otherwise Python tries again at exit and complains."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _written() -> None:
-    """Everything that was printed has arrived. Raises OSError."""
+def _flush_output() -> None:
+    """Write everything that was printed. Raises OSError."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def guarded(work: Callable[[], int]) -> int:
-    """Do some work of the command line. Returns its exit status: 0 done, 1 done in part, 2 not done and why on stderr,
-    130 interrupted, 141 whoever read the output has seen enough."""
+    """Run a command and handle its errors. Returns the exit status: 0 done, 1 done in part, 2 failed with a message on
+    stderr, 130 interrupted, 141 the reader of the output closed it."""
     startup.done()
     if code := os.environ.get("HEADSCOPE_LANGUAGE"):
         from transformer.view.languages import best_language, load_language  # Babel, which takes 0.1 s to import
@@ -58,18 +58,20 @@ def guarded(work: Callable[[], int]) -> int:
         use_language(load_language(best_language([code]) or "en"))
     try:
         status = work()
-        _written()
+        _flush_output()
         return status
     except BrokenPipeError:
         _drop(sys.stdout)
         return BROKEN_PIPE
-    except UserError as error:  # everything else is a defect of ours
+    except UserError as error:  # any other error is a bug and keeps its traceback
         message = str(error)
     except OSError as error:
         message = f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
-        if error.filename is None and error.errno in FULL:  # of files we write the name is known
+        if error.filename is None and error.errno in FULL:  # errors of files have a name, so this is standard output
             _drop(sys.stdout)
-            message = _("standard output: {reason}; make room there, or write elsewhere", reason=error.strerror)
+            message = _(
+                "the output cannot be written: {reason}; free some space, or choose another disk", reason=error.strerror
+            )
     except KeyboardInterrupt:
         print("\n" + _("interrupted"), file=sys.stderr)
         return 130
@@ -80,25 +82,25 @@ def guarded(work: Callable[[], int]) -> int:
 def _parsed(top: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
     try:
         return top.parse_args(arguments)
-    except SystemExit:  # after --help, whose text may not have arrived
-        _written()
+    except SystemExit:  # after --help, whose text may still be in the buffer
+        _flush_output()
         raise
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. arguments: as after `python -m transformer`; None: those of this process."""
+    """Run the command line. arguments: what follows `python -m transformer`; None: those of this process."""
 
     def work() -> int:
         options = _parsed(parser(), arguments)
         if options.command != "app" and (sys.stdin is None or sys.stdout is None):
-            raise CommandError("standard input or output is closed; leave them open, or give /dev/null")
+            raise CommandError("standard input or output is closed; leave both open, or use /dev/null")
         return COMMANDS[options.command].run(options)
 
     return guarded(work)
 
 
 def app() -> int:
-    """The console command `headscope`: starts the app."""
+    """Run the console command `headscope`, which starts the app."""
 
     def work() -> int:
         top = Parser(prog="headscope", description=serve.__doc__, allow_abbrev=False)

@@ -1,7 +1,7 @@
-"""How work that takes long hears that nobody waits for it any more. Standard library only."""
+"""Cancellation of long-running work. Uses only the standard library."""
 
 from __future__ import annotations
 
 
 class Stopped(Exception):
-    """Whoever asked for the work does not want it any more."""
+    """Raised inside work whose result nobody needs any more."""

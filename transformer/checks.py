@@ -1,4 +1,4 @@
-"""What a field of a dataclass may be, checked and said in one sentence. Standard library only."""
+"""Checks of dataclass fields, with one-sentence errors. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from transformer.texts import Text, UserError, any_of
 
-Rule = tuple[Callable[[Any], bool], Text | str]  # whether a value is allowed; which values are
+Rule = tuple[Callable[[Any], bool], Text | str]  # whether a value is allowed; the allowed values as text
 
 
 def whole(low: int, high: int | None = None) -> Rule:
-    """A whole number, its bounds included."""
+    """A whole number from low to high, both included."""
     text = Text("a whole number of at least {low}", low=low)
     if high is not None:
         text = Text("a whole number from {low} to {high:,}", low=low, high=high)
@@ -21,7 +21,7 @@ def whole(low: int, high: int | None = None) -> Rule:
 
 
 def number(fits: Callable[[float], bool], allowed: Text | str) -> Rule:
-    """A number, whole or not, for which `fits` holds; NaN never does."""
+    """A number, whole or not, for which `fits` is true."""
     return lambda value: type(value) in (int, float) and fits(value), allowed
 
 
@@ -32,7 +32,7 @@ def one_of(choices: Iterable[str]) -> Rule:
 
 
 def optional(rule: Rule, otherwise: str) -> Rule:
-    """None, or what another rule allows. otherwise: what None means, with a place for what is {allowed}."""
+    """None, or a value that the rule allows. otherwise: the text for both, with the placeholder {allowed}."""
     fits, allowed = rule
     return lambda value: value is None or fits(value), Text(otherwise, allowed=allowed)
 
@@ -42,16 +42,16 @@ TRUTH: Rule = (lambda value: type(value) is bool, Text("true or false"))
 
 
 def check_fields(value: object, rules: Mapping[str, Rule], error: type[UserError]) -> None:
-    """Check the fields that have a rule, in the order of the rules. Raises the error for the first that breaks its."""
+    """Check the fields that have a rule, in the order of the rules. Raises the error for the first invalid field."""
     for name, (fits, allowed) in rules.items():
-        if not fits(arrived := getattr(value, name)):
-            raise error("{name} is {arrived}; choose {allowed}", name=name, arrived=shown(arrived), allowed=allowed)
+        if not fits(field := getattr(value, name)):
+            raise error("{name} is {value}; choose {allowed}", name=name, value=shown(field), allowed=allowed)
 
 
 def from_table(kind: Any, values: Any, error: type[UserError], what: Text) -> dict[str, Any]:
-    """The values of a table, if all its names are fields of a dataclass. what: how that is called in sentences."""
+    """The values of a table, if all its names are fields of a dataclass. what: the table's name in messages."""
     if not isinstance(values, Mapping):
-        raise error("{type} arrived; a table of names and values is {what}", type=type(values).__name__, what=what)
+        raise error("{what} must be a table of names and values; this is {type}", type=type(values).__name__, what=what)
     known = [field.name for field in dataclasses.fields(kind)]
     if unknown := sorted(str(name) for name in set(values) - set(known)):
         raise error(

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, read within bounds."""
+"""Files: written completely or not at all, and read up to a limit."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import BinaryIO, Protocol
 
 
 def _at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe of that name would be waited for
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # otherwise opening a pipe would block
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A file, open for reading. Raises OSError, also for what is none: a pipe or a device may never end."""
+    """Open a regular file for reading. Raises OSError, also for a pipe or a device, which may never end."""
     file = open(path, "rb", opener=_at_once)  # noqa: SIM115, the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     return file
 
 
 def read_bounded(path: Path, largest: int) -> bytes:
-    """A whole file of at most `largest` bytes. Raises OSError, also for a longer one, however long it says it is."""
+    """A whole file of at most `largest` bytes. Raises OSError, also for a longer file, whatever size it reports."""
     with open_regular(path) as file:
         data = file.read(largest + 1)
     if len(data) > largest:
@@ -35,7 +35,7 @@ def read_bounded(path: Path, largest: int) -> bytes:
 
 
 def read_text(path: Path, largest: int) -> str:
-    """A text in UTF-8 of at most `largest` bytes, from whatever can be read, pipes too. Raises OSError, ValueError."""
+    """A text in UTF-8 of at most `largest` bytes, also from a pipe. Raises OSError, ValueError."""
     with open(path, "rb") as file:
         data = file.read(largest + 1)
     if len(data) > largest:
@@ -44,15 +44,15 @@ def read_text(path: Path, largest: int) -> str:
 
 
 def read_own(path: Path, largest: int) -> bytes:
-    """As `read_bounded`, for what a folder from anywhere has shown to others: not what a symbolic link in it leads to
-    outside of it, such as a password file. Raises OSError."""
+    """Like `read_bounded`, for a file of an untrusted folder. Refuses a symbolic link that leads out of the folder, for
+    example to a password file. Raises OSError."""
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(path.parent)):
-        raise OSError(errno.EACCES, "it is a link that leads out of its folder", str(path))
+        raise OSError(errno.EACCES, "it is a link to a file outside its folder", str(path))
     return read_bounded(path, largest)
 
 
 class Files(Protocol):
-    """Files under plain names, on a disk or in memory. path: where they are, or what stands for it in sentences."""
+    """Files by name, on a disk or in memory. path: their folder, or a name for messages."""
 
     path: Path
 
@@ -85,7 +85,7 @@ class Folder:
 
 
 class Packed:
-    """Files in memory. path: none on the disk; its last part is a name for them."""
+    """Files in memory. path: not a path on the disk; its last part is their name."""
 
     def __init__(self, name: str, files: Mapping[str, bytes]) -> None:
         self.path, self._files = Path(name), files
@@ -106,13 +106,13 @@ class Packed:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, also after a crash.
+    """Write a file completely or not at all, also in a crash.
 
-    Raises OSError with the file's name, which a full disk does not say.
+    Raises OSError with the file's name, which the error of a full disk lacks.
     """
-    if not path.name:  # "." and "/": they have no neighbour to be written beside
+    if not path.name:  # "." and "/"
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    partial = path.with_name(f".{path.name}.partial")  # no tempfile: that would leave it readable by its owner only
+    partial = path.with_name(f".{path.name}.partial")  # not tempfile, whose files only their owner can read
     try:
         with partial.open("wb") as file:
             file.write(data)
@@ -123,7 +123,7 @@ def write_whole(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             partial.unlink()
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(path)) from error
-    # The new name must be on the disk too before anything that counts on it. Not every system opens folders.
+    # The new name must be on the disk before anything relies on it. Some systems cannot open folders.
     with contextlib.suppress(OSError):
         folder = os.open(path.parent, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
-"""Where the app and the checkpoints lie: in a checkout at its root, in an installed package inside it (hatch_build.py).
+"""Folders of the app and the checkpoints: the root of a checkout, or inside an installed package (hatch_build.py).
 
-Standard library only.
+Uses only the standard library.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def app_folder() -> Path:
 
 
 def checkpoint_folders() -> list[Path]:
-    """Folders whose sub-folders are checkpoints, the first to be asked first.
+    """Folders whose sub-folders are checkpoints, in the order of the search.
 
-    Those that HEADSCOPE_CHECKPOINTS names (separated as in PATH), then the one beside app.py. A folder need not exist.
+    First those in HEADSCOPE_CHECKPOINTS (separated as in PATH), then the one beside app.py. A folder may be missing.
     """
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     folders = [Path(name).expanduser() for name in named if name.strip()]

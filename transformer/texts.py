@@ -1,4 +1,4 @@
-"""The texts that people read, in their language. Standard library only.
+"""Texts for readers, in their language. Uses only the standard library.
 
 English is the source. A text stands once in the code: in a call of `_` where it is shown, of `N_` in a table whose
 texts are shown later, of `Text` with values that are known earlier, or as the message of a `UserError`.

@@ -296,20 +296,20 @@ def test_switches_leave_the_cached_trace_alone() -> None:
 @pytest.mark.parametrize(
     "name", ["", "encoder", "encoder.0", "encoder.3.self", "encoder.0.cross", "decoder.2.ff", "cross.0", "encoder.x.ff"]
 )
-def test_places_that_are_none(name: str) -> None:
+def test_unknown_places_are_refused(name: str) -> None:
     model = tiny()
-    with pytest.raises(ValueError, match="no sub-layer"):
+    with pytest.raises(ValueError, match="unknown sub-layer"):
         steps(traced(model), model.model, name)
 
 
-def test_steps_and_sorts_that_are_none() -> None:
+def test_unknown_steps_and_kinds_are_refused() -> None:
     model = tiny()
     trace = traced(model)
-    with pytest.raises(ValueError, match="there are 0 to"):
+    with pytest.raises(ValueError, match="choose 0 to"):
         output_steps(trace, model.model, len(trace.target_in))
-    with pytest.raises(ValueError, match="no side"):
+    with pytest.raises(ValueError, match="unknown side"):
         embedding_steps(trace, model.model, "middle")
-    with pytest.raises(ValueError, match="no attention"):
+    with pytest.raises(ValueError, match="not an attention"):
         attention_steps(trace, model.model, "encoder.0.ff")
-    with pytest.raises(ValueError, match="no feed-forward"):
+    with pytest.raises(ValueError, match="not a feed-forward"):
         feed_forward_steps(trace, model.model, "encoder.0.self")

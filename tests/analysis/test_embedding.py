@@ -48,7 +48,7 @@ def test_every_sinusoidal_encoding_has_length_sqrt_half_d_model() -> None:
 
 
 def test_a_side_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="'middle' is no side; there are source and target"):
+    with pytest.raises(ValueError, match="unknown side 'middle'; choose source or target"):
         norms(pretrained_variant().trace(SOURCE, TARGET), "middle")
 
 
@@ -85,7 +85,7 @@ def test_neighbours_against_a_loop() -> None:
 
 def test_an_id_outside_the_table_is_refused() -> None:
     for token in (-1, 7):
-        with pytest.raises(ValueError, match=f"there is no token {token}; ids go from 0 to 6"):
+        with pytest.raises(ValueError, match=f"there is no token id {token}; choose 0 to 6"):
             neighbours(torch.ones(7, 2), token)
 
 

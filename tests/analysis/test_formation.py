@@ -122,9 +122,9 @@ def test_equal_weights_share_a_link(trace: Trace) -> None:
 
 def test_other_tokens_and_nothing_at_all_are_errors(trace: Trace) -> None:
     other = dataclasses.replace(tiny_pretrained().trace("ka lo", "nu re"))
-    with pytest.raises(ValueError, match="encoder_self was recorded as"):
+    with pytest.raises(ValueError, match="the recorded encoder_self weights have shape"):
         recorded(blank(trace, 2), other)
-    with pytest.raises(ValueError, match="at least one is needed"):
+    with pytest.raises(ValueError, match="at least one trace is needed"):
         formation([])
 
 

@@ -72,7 +72,7 @@ def test_alignment_counts_the_rows_the_list_knows(trace: Trace) -> None:
 
 
 def test_nothing_to_measure_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no trace arrived"):
+    with pytest.raises(ValueError, match="at least one trace is needed"):
         head_statistics([])
 
 

@@ -57,7 +57,7 @@ def test_peeking_by_ratio() -> None:
     assert peeking(2.0, 2.0 * LITTLE - 1e-6) == "little" and peeking(2.0, 2.0 * LITTLE + 1e-6) == "confuses"
     assert peeking(2.0, 2.0 / LITTLE + 1e-6) == "little" and peeking(2.0, 2.0 / LITTLE - 1e-6) == "helps"
     for wrong in (0.5, float("nan")):
-        with pytest.raises(ValueError, match="1 or more"):
+        with pytest.raises(ValueError, match="perplexities are at least 1"):
             peeking(wrong, 2.0)
 
 

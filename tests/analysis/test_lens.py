@@ -88,12 +88,12 @@ def test_candidates_of_a_step() -> None:
     for step in (-1, len(trace.target_out)):
         with pytest.raises(ValueError, match=f"there is no step {step}"):
             candidates(trace, step)
-    with pytest.raises(ValueError, match="top is 0"):
+    with pytest.raises(ValueError, match="top must be at least 1, but it is 0"):
         logit_lens(trace, tiny().model, top=0)
 
 
 @every_model
-def test_input_and_output_rows_are_one(changes: dict[str, Any]) -> None:
+def test_input_and_output_use_the_same_rows(changes: dict[str, Any]) -> None:
     model = tiny(**changes)
     trace = model.trace(SOURCE, TARGET)
     weight = model.model.embedding.weight
@@ -105,7 +105,7 @@ def test_input_and_output_rows_are_one(changes: dict[str, Any]) -> None:
     logits = trace.decoder_output.double() @ weight.double().T
     assert found.deviation == (logits - trace.logits).abs().max().item()
     for token in (-1, len(weight)):
-        with pytest.raises(ValueError, match=f"there is no token {token}"):
+        with pytest.raises(ValueError, match=f"there is no token id {token}"):
             sharing(trace, model.model, token)
 
 

@@ -32,7 +32,7 @@ def test_retracing_in_another_order_moves_ids_tokens_and_labels() -> None:
     assert torch.equal(moved.source_embedding, trace.source_embedding[list(order)])
     assert moved.target_in_ids == trace.target_in_ids
     for wrong in ([0, 0], [1], list(range(len(order) + 1))):
-        with pytest.raises(ValueError, match="is none of"):
+        with pytest.raises(ValueError, match="is not an order of"):
             model.retrace(trace, order=wrong)
 
 

@@ -166,7 +166,7 @@ def test_a_learned_table_is_not_shifted_by_it() -> None:
 
 @pytest.mark.parametrize("k", [11, -11, 4000])
 def test_positions_must_lie_so_far_apart(k: int) -> None:
-    with pytest.raises(ValueError, match=f"k is {k}; of 11 positions"):
+    with pytest.raises(ValueError, match=f"k is {k}; with 11 positions"):
         shift_error(learned(), k)
 
 

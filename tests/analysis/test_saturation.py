@@ -136,7 +136,7 @@ def test_rows_of_padding_can_be_left_out() -> None:
     assert (found.rows == real).all() and (saturation(padded.encoder_self).rows == real + 4).all()
     for name in MEASURES:
         torch.testing.assert_close(getattr(found, name), getattr(plain, name), rtol=0, atol=1e-5)
-    with pytest.raises(ValueError, match="3 queries are named; there are"):
+    with pytest.raises(ValueError, match="queries has 3 entries; the attention has"):
         saturation(first.encoder_self, [True] * 3)
 
 

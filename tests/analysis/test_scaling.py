@@ -143,7 +143,7 @@ def test_a_seed_is_a_draw(experiment: RandomExperiment) -> None:
         ({"keys": 1}, "at least 2"),
         ({"depths": ()}, "[]"),
         ({"depths": (0, 2)}, "[0, 2]"),
-        ({"depths": (4, 4)}, "rise"),
+        ({"depths": (4, 4)}, "increasing"),
     ],
 )
 def test_refusals(arguments: dict[str, object], words: str) -> None:

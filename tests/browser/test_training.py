@@ -148,7 +148,9 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
         (tmp_path / "bad.zip").write_bytes(b"x" * 99)
         header(second, "Training").click()
         second.get_by_test_id("training-file-input").set_input_files(tmp_path / "bad.zip")
-        expect(second.locator(".hs-message").first).to_contain_text("The file cannot be loaded: the file is no zip")
+        expect(second.locator(".hs-message").first).to_contain_text(
+            "The file cannot be loaded: this file is not a complete zip"
+        )
     finally:
         other.close()
 

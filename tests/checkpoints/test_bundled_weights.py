@@ -39,13 +39,13 @@ def _tensors(folder, change):
 def test_truncated_weights(folder, share):
     data = (folder / WEIGHTS).read_bytes()
     (folder / WEIGHTS).write_bytes(data[: int(len(data) * share)])
-    refusal(folder, WEIGHTS, "no complete safetensors file")
+    refusal(folder, WEIGHTS, "not a complete safetensors file")
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04" + bytes(99), b"\x80\x04\x95" + bytes(99), b"\xff" * 99, b"{}" * 50])
 def test_weights_of_another_kind(folder, data):
     (folder / WEIGHTS).write_bytes(data)
-    refusal(folder, WEIGHTS, "no complete safetensors file")
+    refusal(folder, WEIGHTS, "not a complete safetensors file")
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_weights_of_another_kind(folder, data):
 )  # fmt: skip
 def test_a_header_that_lies(folder, lie):
     _header(folder, lambda header: header[EMBEDDING].update(lie))
-    refusal(folder, WEIGHTS, "no complete safetensors file")
+    refusal(folder, WEIGHTS, "not a complete safetensors file")
 
 
 @pytest.mark.parametrize("size", [2**63, 2**40, 2**31, 10**6, 0])
 def test_a_header_of_another_length(folder, size):
     data = (folder / WEIGHTS).read_bytes()
     (folder / WEIGHTS).write_bytes(struct.pack("<Q", size) + data[8:])
-    refusal(folder, WEIGHTS, "no complete safetensors file")
+    refusal(folder, WEIGHTS, "not a complete safetensors file")
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,18 @@ def test_a_header_of_another_length(folder, size):
         (lambda t: t.pop(EMBEDDING), "has no tensor embedding.weight"),
         (lambda t: t.update(z=torch.zeros(2)), "has a tensor 'z'"),
         (lambda t: t.update({"z" * 10**4: torch.zeros(2)}), "has a tensor 'zzz"),
-        (lambda t: t.update({EMBEDDING: t[EMBEDDING].T.contiguous()}), "is [66, 67], config.json asks for [67, 66]"),
-        (lambda t: t.update({EMBEDDING: t[EMBEDDING][:5].contiguous()}), "is [5, 66], config.json asks for [67, 66]"),
-        (lambda t: t.update({EMBEDDING: t[EMBEDDING].to(torch.int8)}), "is torch.int8; float16"),
-        (lambda t: t.update({EMBEDDING: t[EMBEDDING].long()}), "is torch.int64; float16"),
-        (lambda t: t.update({EMBEDDING: t[EMBEDDING].double()}), "is torch.float64; float16"),
-        (lambda t: t.update({EMBEDDING: t[EMBEDDING] > 0}), "is torch.bool; float16"),
+        (
+            lambda t: t.update({EMBEDDING: t[EMBEDDING].T.contiguous()}),
+            "has shape [66, 67]; config.json needs [67, 66]",
+        ),
+        (
+            lambda t: t.update({EMBEDDING: t[EMBEDDING][:5].contiguous()}),
+            "has shape [5, 66]; config.json needs [67, 66]",
+        ),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].to(torch.int8)}), "has type torch.int8; it must be float16"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].long()}), "has type torch.int64; it must be float16"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].double()}), "has type torch.float64; it must be float16"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING] > 0}), "has type torch.bool; it must be float16"),
         (lambda t: t[EMBEDDING][3].fill_(torch.nan), "not finite"),
         (lambda t: t["decoder.1.cross_attention.key.bias"][:1].fill_(-torch.inf), "decoder.1.cross_attention.key.bias"),
     ],
@@ -91,7 +97,7 @@ def test_tensors_that_do_not_fit(folder, change, words):
 
 def test_a_tokenizer_of_another_size(folder):
     Tokenizer.train(sentences(), 59).save(folder / TOKENIZER)
-    refusal(folder, "the tokenizer knows 59 pieces and the model 67")
+    refusal(folder, "tokenizer and model do not match, 59 pieces against 67")
 
 
 def test_a_damaged_tokenizer(folder):

@@ -112,9 +112,9 @@ def test_no_folder(tmp_path):
 @pytest.mark.parametrize("name", [CONFIG, WEIGHTS, TOKENIZER])
 def test_a_missing_file(folder, name):
     (folder / name).unlink()
-    refusal(folder, f"it has no {name}")
+    refusal(folder, f"{name} is missing")
     (folder / name).mkdir()
-    refusal(folder, f"it has no {name}")
+    refusal(folder, f"{name} is missing")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_config_that_is_no_json(folder, text):
 
 def test_config_of_another_size(folder):
     (folder / CONFIG).write_bytes(b" " * 1_000_001)
-    refusal(folder, "config.json is 1,000,001 bytes; at most 1,000,000")
+    refusal(folder, "config.json has 1,000,001 bytes; the limit is 1,000,000")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_another_architecture(folder, about, word):
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "7", '"x"', '{"model_type": "bert"}'])
-def test_json_that_is_no_model_of_ours(folder, text):
+def test_json_of_other_models_is_refused(folder, text):
     (folder / CONFIG).write_text(text)
     refusal(folder, "another architecture")
 
@@ -170,18 +170,18 @@ def test_another_format(folder, number):
         ({"max_positions": 2**40}, "max_positions is"),
         ({"dropout": float("nan")}, "dropout is nan"),
         ({"norm": ["pre"] * 10**4}, "norm is"),
-        ({"heads": 5}, "cannot be split into 5 heads"),
+        ({"heads": 5}, "with 5 heads; choose a d_model that is divisible"),
         ({"pad_id": 5}, "special ids are (5, 1, 2, 3)"),
     ],
     ids=lambda value: str(value)[:20],
 )  # fmt: skip
-def test_config_that_describes_no_model(folder, model, words):
+def test_invalid_model_configurations_are_refused(folder, model, words):
     _change(folder, model)
     refusal(folder, words)
 
 
 @pytest.mark.parametrize("model", [None, [], "tiny", {}, 7])
-def test_model_that_is_no_table(folder, model):
+def test_a_model_that_is_not_a_table_is_refused(folder, model):
     values = json.loads((folder / CONFIG).read_text())
     values["model"] = model
     (folder / CONFIG).write_text(json.dumps(values))
@@ -208,7 +208,7 @@ def test_model_that_is_no_table(folder, model):
 def test_big_numbers_are_refused_before_memory_is_taken(folder, model):
     _change(folder, model)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    refusal(folder, "make traces of" if "d_model" in model else "config.json asks for")
+    refusal(folder, "a trace of" if "d_model" in model else "config.json needs")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB here, bytes on macOS
 
 
@@ -244,12 +244,12 @@ def test_scores_that_cannot_be_shown_are_left_out(folder):
 def test_a_target_vocabulary_of_another_size_belongs_to_another_tokenizer(folder):
     model = tiny_model(vocab_size=67, target_vocab_size=90)
     save_checkpoint(folder, model, tiny_tokenizer())
-    refusal(folder, "the tokenizer knows 67 pieces and the model 90")
+    refusal(folder, "tokenizer and model do not match, 67 pieces against 90")
 
 
-def test_what_traces_take_is_bounded(folder):
+def test_the_size_of_traces_is_limited(folder):
     _change(folder, {"d_model": 128, "heads": 128, "encoder_layers": 64, "decoder_layers": 64})
-    refusal(folder, "64 + 64 layers of 128 heads", "make traces of 3.8 GB; at most 1.1 GB are allowed")
+    refusal(folder, "64 + 64 layers with 128 heads", "takes 3.8 GB; the limit is 1.1 GB")
 
 
 @pytest.mark.parametrize("count", [3, 20])

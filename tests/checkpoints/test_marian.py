@@ -249,7 +249,7 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"normalize_before": True}, ["normalize_before", "false"]),
         ({"decoder_ffn_dim": 38}, ["d_ff", "37", "38"]),
         ({"decoder_attention_heads": 6}, ["heads", "3", "6"]),
-        ({"decoder_vocab_size": 7}, ["decoder_vocab_size", "7", "one shared table"]),
+        ({"decoder_vocab_size": 7}, ["decoder_vocab_size", "7", "shared table"]),
         ({"vocab_size": 10**9}, ["vocab_size", "1000000000"]),
         ({"d_model": 1.5}, ["d_model", "1.5"]),
         ({"d_model": 4096, "encoder_attention_heads": 4, "decoder_attention_heads": 4}, ["parameters", "500,000,000"]),
@@ -258,16 +258,16 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"pad_token_id": 4_000}, ["special ids"]),
         ({"eos_token_id": [0, 5]}, ["special ids"]),
         ({"encoder_layers": 3}, ["model.safetensors", "model.encoder.layers.2"]),
-        ({"encoder_layers": 1}, ["model.safetensors", "rs.1.fc1.bias", "knows nothing of"]),
+        ({"encoder_layers": 1}, ["model.safetensors", "rs.1.fc1.bias", "does not belong"]),
         ({"tie_word_embeddings": False}, ["lm_head.weight"]),
         ({"scale_embedding": "yes"}, ["embedding_scale", "yes"]),
         (
             {"encoder_layers": 64, "encoder_attention_heads": 66, "decoder_layers": 64, "decoder_attention_heads": 66},
-            ["traces of", "GB"],
+            ["a trace of", "GB"],
         ),
     ],
 )
-def test_a_configuration_that_cannot_be_is_refused(folder: Path, changes: dict, words: list[str]) -> None:
+def test_an_invalid_configuration_is_refused(folder: Path, changes: dict, words: list[str]) -> None:
     about = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**about, **changes}))
     refusal(folder, *words)
@@ -279,12 +279,12 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     refusal(folder, name)
 
 
-def test_damaged_tables_are_refused(folder: Path) -> None:
+def test_damaged_vocabularies_are_refused(folder: Path) -> None:
     table = json.loads((folder / "vocab.json").read_text())
     for damaged, words in (
         ([1], ["vocab.json", "<unk>"]),
         ({name: number for name, number in table.items() if name != "<unk>"}, ["vocab.json", "<unk>"]),
-        ({**table, "zz": 10**30}, ["vocabulary", "allowed"]),
+        ({**table, "zz": 10**30}, ["vocabulary", "choose 0 to"]),
         ({**table, "zz": True}, ["vocabulary", "True"]),
         ({**table, "zz": 7}, ["7", "two pieces"]),
         ({**table, "<unk>": "one"}, ["special ids"]),
@@ -327,9 +327,9 @@ def test_a_pickle_is_not_run(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     path, proof = folder / "pytorch_model.bin", folder / "ran"
     path.write_bytes(pickle.dumps({"model.shared.weight": Exploit(proof)}))
-    refusal(folder, "pytorch_model.bin", "something else than tensors")
+    refusal(folder, "pytorch_model.bin", "does not hold only tensors")
     torch.save({"model.shared.weight": Exploit(proof)}, path)
-    refusal(folder, "pytorch_model.bin", "something else than tensors")
+    refusal(folder, "pytorch_model.bin", "does not hold only tensors")
     torch.save([torch.zeros(2)], path)
     refusal(folder, "pytorch_model.bin", "table")
     path.write_bytes(b"")
@@ -339,7 +339,7 @@ def test_a_pickle_is_not_run(folder: Path) -> None:
         for one in stored.infolist():
             packed.writestr(one.filename, stored.read(one))
     (folder / "bomb").replace(path)
-    refusal(folder, "pytorch_model.bin", "unpacks to")
+    refusal(folder, "pytorch_model.bin", "unpacks from")
     assert not proof.exists()
 
 

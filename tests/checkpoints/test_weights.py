@@ -62,7 +62,7 @@ def test_a_header_that_lies(header: object, tmp_path: Path) -> None:
         read_header(file)
 
 
-def test_a_good_header_is_none_of_those(tmp_path: Path) -> None:
+def test_a_valid_header_passes(tmp_path: Path) -> None:
     with _file(tmp_path / "x", {"a": _entry(0, 4, 2), "__metadata__": {"a": "b"}}, bytes(4)).open("rb") as file:
         assert set(read_header(file)) == {"a"}
 

@@ -101,7 +101,10 @@ def test_an_interrupted_run_ends_like_a_whole_one(
 
     monkeypatch.setattr(train.Bar, "update", interrupt_once)
     assert main(train_command(data, folder, "--languages", "English", "German")) == 130
-    assert f"saved at step 5; resume with: python -m transformer train --output {folder}" in capsys.readouterr().err
+    assert (
+        f"stopped at step 5; the run is saved. Resume with: python -m transformer train --output {folder}"
+        in capsys.readouterr().err
+    )
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert main(["train", "--output", str(folder)]) == 0
     assert "resuming at step 5" in capsys.readouterr().err
@@ -127,14 +130,14 @@ def test_paired_and_packed_files(data: Path, tmp_path: Path, trained: Path) -> N
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--dropout", "0.3"], "holds a run with dropout 0.1, and 0.3 arrived"),
-        (["--warmup", "9"], "holds a run with warmup 4, and 9 arrived"),
-        (["--vocab-size", "33"], "holds a run with vocab_size 32, and 33 arrived"),
-        (["--preset", "base"], "holds a run with preset 'tiny', and 'base' arrived"),
-        (["--data", "{dev}"], "the data are not those"),
+        (["--dropout", "0.3"], "has dropout 0.1, not 0.3"),
+        (["--warmup", "9"], "has warmup 4, not 9"),
+        (["--vocab-size", "33"], "has vocab_size 32, not 33"),
+        (["--preset", "base"], "has preset 'tiny', not 'base'"),
+        (["--data", "{dev}"], "was started with other data"),
     ],
 )
-def test_a_run_is_not_resumed_as_another(
+def test_a_run_is_not_resumed_with_other_options(
     data: Path, trained: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
 ) -> None:
     before = (trained / "run.json").read_bytes()
@@ -156,7 +159,7 @@ def test_a_run_may_be_lengthened(data: Path, tmp_path: Path) -> None:
 def test_a_run_is_not_shortened_below_where_it_is(data: Path, tmp_path: Path, capsys: Any) -> None:
     assert main(train_command(data, tmp_path / "run", "--steps", "4")) == 0
     assert main(["train", "--output", str(tmp_path / "run"), "--steps", "3"]) == 2
-    assert "holds a run of 4 steps, and 3 were asked for; ask for more" in capsys.readouterr().err
+    assert "already has 4 steps, and only 3 were requested; ask for more" in capsys.readouterr().err
     assert main(["train", "--output", str(tmp_path / "run")]) == 0
 
 
@@ -164,7 +167,7 @@ def test_a_run_with_some_shares_is_resumed_by_its_own_command(data: Path, tmp_pa
     command = train_command(data, tmp_path / "run", "--steps", "2", "--augmentation", "lower=0.5")
     assert (main(command), main(command)) == (0, 0)
     assert main([*command[:-1], "lower=0.4"]) == 2
-    assert "holds a run with augmentation" in capsys.readouterr().err
+    assert "has augmentation" in capsys.readouterr().err
 
 
 def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
@@ -176,15 +179,18 @@ def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
     (folder / "file").write_text("")
     yield ["train", *out], "--data (or --source and --target) is missing"
     yield ["train", *out, "--data", train_tsv], "--validation is missing"
-    yield ["train", *out, "--source", train_tsv], "--source and --target belong together"
-    yield ["train", *out, "--data", dev, "--source", dev, "--target", dev], "give one of them"
+    yield ["train", *out, "--source", train_tsv], "--source and --target need each other"
+    yield ["train", *out, "--data", dev, "--source", dev, "--target", dev], "give only one of them"
     yield ["train", *out, "--data", str(folder / "nothing"), "--validation", dev], "cannot be read"
-    yield ["train", *out, "--data", str(folder / "no-tab.tsv"), "--validation", dev], "line 2: no tab"
+    yield ["train", *out, "--data", str(folder / "no-tab.tsv"), "--validation", dev], "line 2 has no tab"
     yield ["train", *out, "--data", str(folder / "cut.tsv.gz"), "--validation", dev], "cut.tsv.gz cannot be read"
-    yield ["train", *out, "--data", dev, "--validation", dev, dev, dev], "3 files arrived"
+    yield ["train", *out, "--data", dev, "--validation", dev, dev, dev], "3 files are too many"
     (folder / "empty").write_text("")
-    yield ["train", *out, "--data", str(folder / "empty"), "--validation", dev], "empty is empty; one sentence pair"
-    yield ["train", *out, "--source", dev, "--target", train_tsv, "--validation", dev], "has 8 lines and"
+    yield (
+        ["train", *out, "--data", str(folder / "empty"), "--validation", dev],
+        "empty is empty; it needs one sentence pair",
+    )
+    yield ["train", *out, "--source", dev, "--target", train_tsv, "--validation", dev], "has 8 lines, but"
     (folder / "latin.tsv").write_bytes(b"a\tb\nc\t\xe4\n")
     yield (
         ["train", *out, "--data", str(folder / "latin.tsv"), "--validation", dev],
@@ -194,33 +200,33 @@ def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
     missing = "mps" if torch.cuda.is_available() else "cuda"
     yield (
         ["train", *out, "--data", dev, "--validation", dev, "--device", missing],
-        "PyTorch finds no such device",
+        "is not available on this machine",
     )
     vocabulary = ["train", *out, "--data", train_tsv, "--validation", dev, "--vocab-size"]
-    yield [*vocabulary, "9000"], "at most, ask for fewer (--vocab-size)"
-    yield [*vocabulary, "8"], "ask for more pieces (--vocab-size)"
-    yield [*vocabulary, "8", "--tokenizer", "char"], "different characters, more than a vocabulary of 8 holds; ask for"
+    yield [*vocabulary, "9000"], "pieces, choose fewer (--vocab-size)"
+    yield [*vocabulary, "8"], "choose more pieces (--vocab-size)"
+    yield [*vocabulary, "8", "--tokenizer", "char"], "different characters, too many for a vocabulary of 8; choose"
     toy = str(ROOT / "recipes" / "sort.toml")
-    yield ["train", *out, "--recipe", toy, "--validation", dev], "--validation arrived, and the recipe's task makes its"
+    yield ["train", *out, "--recipe", toy, "--validation", dev], "the recipe's task makes its own validation pairs"
     yield (
         ["evaluate", "--checkpoint", "en-de", "--data", dev, "--lengths", "1", "2"],
-        "--lengths is for the recipe of a",
+        "--lengths needs the recipe of a",
     )
-    yield [*train_command(data, folder / "run"), "--heads", "3"], "choose heads that divide d_model"
+    yield [*train_command(data, folder / "run"), "--heads", "3"], "choose a d_model that is divisible by"
     yield [*train_command(data, folder / "run"), "--smoothing", "1"], "smoothing is 1.0"
     yield [*train_command(data, folder / "run"), "--steps", "0"], "steps is 0"
     yield [*train_command(data, folder / "run"), "--max-positions", "2"], "no validation pair fits"
-    yield train_command(data, folder / "file" / "run"), "Not a directory; make room there, or choose another --output"
+    yield train_command(data, folder / "file" / "run"), "Not a directory; free some space, or choose another --output"
 
 
-def test_bad_training_ends_in_a_sentence(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_training_options_give_messages(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command, message in bad_training(data, tmp_path):
         assert main(command) == 2, command
         error = capsys.readouterr().err
         assert message in error and error.startswith("error: ") and error.count("\n") == 1, error
 
 
-def test_damaged_runs_end_in_a_sentence(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_runs_give_messages(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     assert main(train_command(data, folder, "--steps", "2")) == 0
     capsys.readouterr()
@@ -234,10 +240,10 @@ def test_damaged_runs_end_in_a_sentence(data: Path, tmp_path: Path, capsys: pyte
         assert "run.json is damaged" in capsys.readouterr().err
     (folder / "run.json").unlink()
     assert main(train_command(data, folder)) == 2
-    assert "no run.json" in capsys.readouterr().err
+    assert "without run.json" in capsys.readouterr().err
 
 
-def test_a_full_disk_ends_in_a_sentence_and_the_run_goes_on(data: Path, trained: Path, tmp_path: Path) -> None:
+def test_a_full_disk_gives_a_message_and_the_run_resumes(data: Path, trained: Path, tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="a system without limits on files")
     folder = tmp_path / "run"
     script = tmp_path / "full.py"
@@ -258,7 +264,7 @@ def test_a_full_disk_ends_in_a_sentence_and_the_run_goes_on(data: Path, trained:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     found = subprocess.run([sys.executable, str(script), *command], capture_output=True, text=True, env=environment)
     assert found.returncode == 2 and "Traceback" not in found.stderr
-    assert "00000008.safetensors cannot be written: File too large; make room there" in found.stderr
+    assert "00000008.safetensors cannot be written: File too large; free some space" in found.stderr
     assert not list(folder.rglob("*.partial")) and json.loads((folder / "state.json").read_text())["step"] == 4
     assert main(["train", "--output", str(folder)]) == 0
     whole, broken = last_weights(trained), last_weights(folder)
@@ -282,7 +288,7 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
     command = ["heads", "--checkpoint", str(trained / "checkpoint"), "--data", str(data / "test.tsv")]
     assert main([*command, "--words", str(words), "--json", str(tmp_path / "heads.json")]) == 0
     printed, written = capsys.readouterr().out, json.loads((tmp_path / "heads.json").read_text())
-    assert printed.count("of 2 heads look at one place") == 3 and "agree with the word list" in printed
+    assert printed.count("of 2 heads attend to the same offset") == 3 and "agree with the word list" in printed
     lines = (data / "test.tsv").read_text().splitlines()
     traces = [load(trained / "checkpoint").trace(*line.split("\t")) for line in lines]
     assert written["pairs"] == 6 and written["cross"]["rows"] == sum(len(trace.target_in) for trace in traces)
@@ -291,19 +297,19 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
     assert written["decoder_self"]["next"] == [[None, None]]
     words.write_text("cat Katze\n")
     assert main([*command, "--words", str(words)]) == 2
-    assert "line 1 has no tab; each line is SOURCE WORD<tab>TARGET WORDS" in capsys.readouterr().err
+    assert "line 1 has no tab; write each line as SOURCE WORD<tab>TARGET WORDS" in capsys.readouterr().err
 
 
-def test_our_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:
+def test_the_built_in_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:
     tiny = tiny_pretrained()
     save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("letters", "reversed"))
     assert main(["heads", "--checkpoint", str(tmp_path / "toy")]) == 2
-    assert "toy goes from letters to reversed, and the sentences of ours from English" in capsys.readouterr().err
+    assert "toy translates from letters to reversed, but the built-in sentences are English" in capsys.readouterr().err
 
 
 def test_the_probes_fit_the_bundled_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["heads", "--checkpoint", "en-de"]) == 0
-    assert "of 32 heads look at one place" in capsys.readouterr().out
+    assert "of 32 heads attend to the same offset" in capsys.readouterr().out
 
 
 # -- translate --------------------------------------------------------------------------------------------------------
@@ -361,7 +367,11 @@ def test_a_line_too_long_is_named_and_shifts_nothing(
     assert (status, empty, end) == (1, b"", b"")
     assert [first.decode(), third.decode()] == [model.translate(text).text for text in ("the cat", "big dog")]
     error = capsys.readouterr().err
-    assert error.startswith("line 2: not translated, it has ") and "at most 40" in error and error.count("\n") == 1
+    assert (
+        error.startswith("line 2: not translated, because it has ")
+        and "the limit is 40" in error
+        and error.count("\n") == 1
+    )
 
 
 def test_bytes_that_are_not_utf8_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -398,7 +408,7 @@ def test_a_recipe_says_how_to_evaluate(trained: Path, data: Path, tmp_path: Path
     # In a language of small letters and blanks, what is prepared and what is restored are the same words.
     assert written["tokenized_bleu"] == pytest.approx(written["bleu"])
     assert main(["evaluate", "--checkpoint", name]) == 2
-    assert "--data is missing" in capsys.readouterr().err
+    assert "the test data is missing" in capsys.readouterr().err
 
 
 def test_a_toy_task_is_trained_and_scored_exactly(tmp_path: Path, capsys: Any) -> None:
@@ -455,7 +465,7 @@ def test_perplexity_is_that_of_the_traces() -> None:
     assert total == pytest.approx(expected, rel=1e-5)
 
 
-def test_nothing_to_evaluate_is_said(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_test_data_gives_a_message(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "blank.tsv").write_text("\t\n")
     for file, message in ((tmp_path / "blank.tsv", "none of the 1"), (tmp_path / "missing", "cannot be read")):
         assert main(["evaluate", "--checkpoint", str(trained / "checkpoint"), "--data", str(file)]) == 2
@@ -470,7 +480,7 @@ def options(**given: Any) -> SimpleNamespace:
     return SimpleNamespace(**{**rest, "port": 8501, **given})
 
 
-def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CHECKPOINT", "MAX_TOKENS", "DEVICE", "TRAININGS", "TRAINING_SECONDS"):
         monkeypatch.setenv(f"HEADSCOPE_{name}", "before")
     monkeypatch.setattr(serve, "taken", lambda port, address: False)
@@ -485,22 +495,22 @@ def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.Monke
     assert (workshop.trainings(), workshop.training_seconds()) == (3, 30)
 
 
-def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_gives_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as other:
         other.bind(("", 0))
         other.listen()
         port = other.getsockname()[1]
         assert main(["app", "--port", str(port)]) == 2
-    assert f"port {port} is taken" in capsys.readouterr().err
+    assert f"another program uses port {port}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["translate"], ["evaluate", "--data", "x.tsv"], ["app"]])
-def test_a_checkpoint_that_is_none_is_said(
+def test_an_invalid_checkpoint_gives_a_message(
     command: list[str], tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [word.replace("x.tsv", str(data / "test.tsv")) for word in command]
     assert main([*command, "--checkpoint", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == f"error: {tmp_path} is no checkpoint: it has no config.json\n"
+    assert capsys.readouterr().err == f"error: {tmp_path} is not a checkpoint: config.json is missing\n"
     assert main([*command, "--checkpoint", "no-such-name"]) == 2
     assert "there is no checkpoint 'no-such-name'" in capsys.readouterr().err
 

@@ -109,11 +109,13 @@ def test_the_command_as_json(checkpoint: str, tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.startswith("mine: ") and json.loads((tmp_path / "found.json").read_text()) == found
 
 
-def test_what_cannot_be_described_is_said(checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_options_of_describe_give_messages(
+    checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for more, message in (
-        (["--checkpoint", str(tmp_path)], f"{tmp_path} is no checkpoint: it has no config.json"),
+        (["--checkpoint", str(tmp_path)], f"{tmp_path} is not a checkpoint: config.json is missing"),
         (["--checkpoint", "no-such-name"], "there is no checkpoint 'no-such-name'"),
-        (["--checkpoint", checkpoint, "--target", "ka"], "--target is the translation of a sentence; give that too"),
+        (["--checkpoint", checkpoint, "--target", "ka"], "--target needs --sentence"),
         (["--checkpoint", checkpoint, "--sentence", " "], "the source text is empty"),
         (["--checkpoint", checkpoint, "--sentence", "ka " * 99], "tokens; at most 64 are allowed, shorten it"),
         (["--checkpoint", checkpoint, "--json", str(tmp_path)], tmp_path.name),

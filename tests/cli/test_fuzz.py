@@ -27,7 +27,7 @@ def test_any_command_line_ends_with_a_result_or_one_sentence(part: int) -> None:
         (["train", "--output", "out", "--recipe", "8.toml"], "is not TOML"),  # a number of 5,000 digits
         (["train", "--output", "out", "--recipe", "7.toml"], "is not TOML"),  # 2,000 lists in one another
         (["evaluate", "--checkpoint", "good", "--recipe", "6.toml"], "the name of a file"),  # with a zero byte in it
-        (["app", "--checkpoint", "good", "--address", "\udc80"], "this machine has no address"),
+        (["app", "--checkpoint", "good", "--address", "\udc80"], "this machine does not have the address"),
         (["app", "--checkpoint", "good", "--port", "9" * 5_000], "a whole number from"),
         (["translate", "--checkpoint", "x\x1b[31m\nx"], "\\x1b[31m\\nx"),  # nothing reaches the terminal as a command
     ],
@@ -43,7 +43,7 @@ def test_what_fuzzing_found(given: list[str], words: str, tmp_path: Path, monkey
     assert len(wrong.strip().splitlines()[-1]) < 1_500 and "\x1b" not in wrong
 
 
-def test_the_guard_lets_nobody_write_or_start_a_process(tmp_path: Path) -> None:
+def test_the_guard_stops_writing_and_new_processes(tmp_path: Path) -> None:
     """Without this the two tests that rely on it could not fail."""
     (tmp_path / "in").mkdir()
     with watched(tmp_path / "in") as watch:

@@ -52,7 +52,7 @@ def listener() -> Iterator[Callable[[str, int], int]]:
 
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1", "::", "::1"])
-def test_a_port_somebody_listens_on_is_taken_whatever_the_address(listener: Callable[..., int], address: str) -> None:
+def test_a_port_in_use_is_found_for_every_address(listener: Callable[..., int], address: str) -> None:
     port = listener(address)
     assert serve.taken(port) and serve.taken(port, address or None)
 
@@ -63,31 +63,33 @@ def test_a_free_port_stays_free_after_the_look(listener: Callable[..., int]) -> 
     assert listener("", port) == port
 
 
-def test_who_asked_for_a_port_is_offered_another(listener: Callable[..., int], capsys: Any) -> None:
+def test_a_requested_port_in_use_names_a_free_one(listener: Callable[..., int], capsys: Any) -> None:
     port = listener("")
     assert main(["app", "--port", str(port)]) == 2
     said = re.fullmatch(
-        rf"error: port {port} is taken by another program; end it, or use --port (\d+), which is free\n",
+        rf"error: another program uses port {port}; end it, or choose --port (\d+), which is free\n",
         capsys.readouterr().err,
     )
     assert said and int(said[1]) > port and not serve.taken(int(said[1]))
 
 
-def test_who_asked_for_none_gets_the_next_that_is_free(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_without_a_requested_port_the_next_free_one_is_used(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(serve, "taken", lambda port, address: port in (8501, 8502))
     assert serve.find_port(None, None) == 8503
     assert capsys.readouterr().err == (
-        "Port 8501 is taken by another program; starting on 8503, which is free (--port N: one of your choice).\n"
+        "Another program uses port 8501; the app starts on port 8503 (choose one with --port).\n"
     )
     monkeypatch.setattr(serve, "taken", lambda port, address: True)
     for asked in (None, 65_535):
-        with pytest.raises(CommandError, match=r"is taken by another program; end it, or choose another with --port$"):
+        with pytest.raises(
+            CommandError, match=r"^another program uses port \d+; end it, or choose another port with --port$"
+        ):
             serve.find_port(asked, None)
 
 
-def test_an_address_this_machine_has_not_is_said() -> None:
+def test_a_foreign_address_gives_a_message() -> None:
     for address in ("192.0.2.1", "2001:db8::1", "no such name"):  # of documentation: nobody has them
-        with pytest.raises(CommandError, match=f"no address {address!r}; choose another --address"):
+        with pytest.raises(CommandError, match=f"does not have the address {address!r}; choose another --address"):
             serve.taken(free_port(), address)
 
 
@@ -234,7 +236,7 @@ def test_nothing_can_be_uploaded(serving: tuple[int, Path]) -> None:
 
 
 @POSIX
-def test_the_default_port_is_left_to_whom_it_belongs(tmp_path: Path) -> None:
+def test_a_default_port_in_use_is_left_alone(tmp_path: Path) -> None:
     """The real program, the default port taken by this test or by anybody: the next free one answers."""
     log = tmp_path / "log.txt"
     with socket.socket() as other:
@@ -245,7 +247,7 @@ def test_the_default_port_is_left_to_whom_it_belongs(tmp_path: Path) -> None:
         found: list[int] = []
 
         def said() -> bool:
-            found[:] = [int(port) for port in re.findall(r"starting on (\d+), which is free", log.read_text())]
+            found[:] = [int(port) for port in re.findall(r"the app starts on port (\d+)", log.read_text())]
             return bool(found) and answers(found[0])
 
         until(said, process, log)
@@ -313,12 +315,15 @@ def test_a_full_disk_is_one_sentence(command: str, unbuffered: str) -> None:
             env=environment,
         )
     assert done.returncode == 2
-    assert done.stderr == b"error: standard output: No space left on device; make room there, or write elsewhere\n"
+    assert (
+        done.stderr
+        == b"error: the output cannot be written: No space left on device; free some space, or choose another disk\n"
+    )
 
 
 @POSIX
 @pytest.mark.parametrize("command", ["describe --checkpoint reverse --all", "translate --checkpoint reverse --batch 1"])
-def test_a_reader_who_leaves_early_is_no_error(command: str) -> None:
+def test_a_closed_output_is_no_error(command: str) -> None:
     with subprocess.Popen(
         [*APP[:-1], *command.split()], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

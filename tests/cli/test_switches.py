@@ -79,7 +79,7 @@ def test_unset_is_as_before(translate: Callable) -> None:
 def test_a_line_too_long_with_its_padding_is_named(translate: Callable, capsys: pytest.CaptureFixture[str]) -> None:
     assert translate(["1" * 50, "21"], "--switch", "pad=20")[0] == 1
     assert (
-        "line 1: not translated, it has 71 tokens, 20 of padding among them, and the model takes at most 64"
+        "line 1: not translated, because it has 71 tokens with 20 pad tokens and the limit is 64"
         in capsys.readouterr().err
     )
 

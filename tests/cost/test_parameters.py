@@ -249,10 +249,10 @@ def test_describing_changes_nothing() -> None:
     assert all(parameter.grad is None and parameter.requires_grad for parameter in model.parameters())
 
 
-def test_a_key_that_is_none_is_said() -> None:
+def test_an_unknown_key_gives_a_message() -> None:
     found = describe(Transformer(HAND))
     for get, what in ((found.box, "box"), (found.part, "part")):
-        with pytest.raises(ValueError, match=rf"^there is no {what} 'encoder.1'; there are source.*decoder.1"):
+        with pytest.raises(ValueError, match=rf"^there is no {what} 'encoder.1'; choose source.*decoder.1"):
             get("encoder.1")
 
 

@@ -82,19 +82,19 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {  # name -> what makes i
     "a piece of 4 MB": (_file(TOKENIZER, lambda: packed([(1, 2, packed([(1, 2, b"x" * 4 * 10**6)]))])), "piece"),
     "a rule that writes a megabyte": (_file(TOKENIZER, lambda: _tokenizer(_long_rule)), "for one character"),
     "tests of itself of 4 MB": (
-        _file(TOKENIZER, lambda: _tokenizer(lambda found: [*found, (4, 2, b"x" * 4 * 10**6)])), "tests itself"
+        _file(TOKENIZER, lambda: _tokenizer(lambda found: [*found, (4, 2, b"x" * 4 * 10**6)])), "test data"
     ),
-    "a million tensors": (_file(WEIGHTS, _many_tensors), "no complete safetensors file"),
-    "weights of 100 GB": (_sparse(WEIGHTS, 10**11), "no complete safetensors file"),
+    "a million tensors": (_file(WEIGHTS, _many_tensors), "not a complete safetensors file"),
+    "weights of 100 GB": (_sparse(WEIGHTS, 10**11), "not a complete safetensors file"),
     "a tokenizer of 100 GB": (_sparse(TOKENIZER, 10**11), "larger than 5,000,000 bytes"),
-    "a config of 100 GB": (_sparse(CONFIG, 10**11), "at most 1,000,000"),
+    "a config of 100 GB": (_sparse(CONFIG, 10**11), "the limit is 1,000,000"),
     "absurd sizes": (
         _file(CONFIG, lambda: _config(vocab_size=10**6, d_model=8192, d_ff=65_536, heads=128, encoder_layers=64,
-                                      decoder_layers=64)), "make traces of"),
+                                      decoder_layers=64)), "a trace of"),
     "a trace of many gigabytes": (
-        _file(CONFIG, lambda: _config(d_model=128, heads=128, encoder_layers=64, decoder_layers=64)), "make traces of"
+        _file(CONFIG, lambda: _config(d_model=128, heads=128, encoder_layers=64, decoder_layers=64)), "a trace of"
     ),
-    "a wide model": (_file(CONFIG, lambda: _config(d_model=8192, heads=1)), "config.json asks for"),
+    "a wide model": (_file(CONFIG, lambda: _config(d_model=8192, heads=1)), "config.json needs"),
     "a recording that unpacks to 700 MB": (_file(RECORDING, _archive), "unpacked it takes"),
 }  # fmt: skip
 

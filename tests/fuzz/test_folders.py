@@ -73,7 +73,7 @@ def test_a_pipe_or_device_is_not_waited_for(name: str, tmp_path: Path) -> None:
     (tmp_path / "bad" / name).unlink()
     for make in (lambda path: os.mkfifo(path), lambda path: path.symlink_to("/dev/zero")):
         make(tmp_path / "bad" / name)
-        with pytest.raises(CheckpointError, match=f"it has no {name}"):
+        with pytest.raises(CheckpointError, match=f"{name} is missing"):
             transformer.load(tmp_path / "bad")
         (tmp_path / "bad" / name).unlink()
 
@@ -85,7 +85,7 @@ def test_a_pipe_that_came_since_is_not_waited_for(name: str, tmp_path: Path, mon
     (tmp_path / "bad" / name).unlink()
     os.mkfifo(tmp_path / "bad" / name)
     monkeypatch.setattr(Path, "is_file", lambda path: path.exists())
-    with pytest.raises(CheckpointError, match="cannot be read: it is no ordinary file"):
+    with pytest.raises(CheckpointError, match="cannot be read: it is not an ordinary file"):
         transformer.load(tmp_path / "bad")
 
 
@@ -102,11 +102,11 @@ def test_weights_that_become_shorter_while_they_are_read(tmp_path: Path, monkeyp
         return real(file, entry)  # type: ignore[arg-type]
 
     monkeypatch.setattr(folder, "read_tensor", cut)
-    with pytest.raises(CheckpointError, match="no complete safetensors file"):
+    with pytest.raises(CheckpointError, match="not a complete safetensors file"):
         transformer.load(tmp_path / "bad")
 
 
-def test_a_folder_nobody_may_look_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_permission_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders.write(tmp_path / "bad", dict(folders.base()))
     folders.write(tmp_path / "good", dict(folders.base()))
     real = Path.is_file

@@ -10,8 +10,8 @@ from tests.support.build import sentences, tiny_pretrained
 from transformer.checkpoints.folder import CheckpointError, save_checkpoint
 from transformer.inference.pretrained import InputError, available, load, readable
 
-BLANK = {"": "is empty", "   ": "is empty", "\n\t": "is empty", "\x00\x07": "has no character that can be read",
-         "\ufffd": "has no character that can be read"}  # fmt: skip
+BLANK = {"": "is empty", "   ": "is empty", "\n\t": "is empty", "\x00\x07": "has no readable character",
+         "\ufffd": "has no readable character"}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", BLANK)
@@ -89,5 +89,5 @@ def test_load_by_name_by_path_and_not_at_all(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
     assert available()["mine"] == tmp_path / "mine"
     assert load("mine").languages == load(tmp_path / "mine").languages == ("Invented", "Imagined")
-    with pytest.raises(CheckpointError, match="there is no checkpoint 'yours'; bundled are .*mine"):
+    with pytest.raises(CheckpointError, match="there is no checkpoint 'yours'; choose .*mine"):
         load("yours")

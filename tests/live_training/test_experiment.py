@@ -52,25 +52,34 @@ def test_whole_numbers_have_bounds(name: str) -> None:
         ({"smoothing": 1}, "smoothing is 1; choose a number from 0 up to, not including, 1"),
         ({"dropout": -0.1}, "dropout is -0.1"),
         ({"dropout": True}, "dropout is True"),
-        ({"heads": 3}, "d_model is 64 with 3 heads; choose an even d_model that the heads divide, 60 for example"),
-        ({"heads": 1, "d_model": 9}, "d_model is 9 with 1 heads; .* 8 for example"),
-        ({"shortest": 11}, "inputs of 11 to 10 symbols were asked for; choose a shortest length that is not above"),
-        ({"task": "shift", "shift": 26}, "shift is 26 with an alphabet of 26; choose a whole number from 1 to 25"),
+        (
+            {"heads": 3},
+            "d_model is 64 with 3 heads; choose an even d_model that is divisible by the heads, for example 60",
+        ),
+        ({"heads": 1, "d_model": 9}, "d_model is 9 with 1 heads; .* for example 8"),
+        ({"shortest": 11}, "the shortest length 11 is above the longest, 10; choose"),
+        ({"task": "shift", "shift": 26}, "shift is 26; with 26 symbols choose a whole number from 1 to 25"),
         ({"task": "shift", "shift": 0}, "shift is 0"),
-        ({"alphabet": 2, "shortest": 3, "longest": 3}, "2 symbols make 8 different inputs of length 3; choose more"),
-        ({"pairs": SQUARES}, "60 pairs arrived with the task reverse; choose the task own"),
-        ({"task": "own"}, "0 pairs arrived; give 2 to 2,000 different ones"),
+        (
+            {"alphabet": 2, "shortest": 3, "longest": 3},
+            "2 symbols make only 8 different inputs of length 3, and 100 are needed",
+        ),
+        ({"pairs": SQUARES}, "the task reverse makes its own pairs; for your 60 pairs choose the task own"),
+        ({"task": "own"}, "the number of different pairs is 0; give 2 to 2,000"),
         ({"task": "own", "pairs": 5}, "pairs is 5; give a list of pairs of texts"),
         ({"task": "own", "pairs": (("a", "b"), ("c",))}, "pair 2 is .*; give two texts"),
-        ({"task": "own", "pairs": (("a", "b"), ("a", "c"))}, "the input of pair 2, 'a', stands twice"),
-        ({"task": "own", "pairs": (("a", "b"), ("c", " d"))}, "the answer of pair 2 has blanks to be removed"),
+        ({"task": "own", "pairs": (("a", "b"), ("a", "c"))}, "pair 2 repeats the input 'a'"),
+        (
+            {"task": "own", "pairs": (("a", "b"), ("c", " d"))},
+            "the answer of pair 2 has blanks at its ends or in a row",
+        ),
         (
             {"layers": 6, "d_model": 256, "heads": 8, "d_k": 512},
-            "this model has 41,...,... parameters; at most 7,500,000 are",
+            "this model has 41,...,... parameters, and the limit here is 7,500,000",
         ),
     ],
 )
-def test_what_cannot_be_is_said_in_a_sentence(changes: dict, message: str) -> None:
+def test_invalid_experiments_give_messages(changes: dict, message: str) -> None:
     with pytest.raises(ExperimentError, match=message) as caught:
         Experiment(**changes)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
@@ -91,7 +100,7 @@ def test_as_a_table_and_back() -> None:
     assert Experiment.from_dict({}) == Experiment() and hash(Experiment()) == hash(Experiment())
     with pytest.raises(ExperimentError, match="an experiment has no field 'speed'; choose from task, alphabet"):
         Experiment.from_dict({"speed": 1})
-    with pytest.raises(ExperimentError, match="list arrived"):
+    with pytest.raises(ExperimentError, match="an experiment must be a table of names and values; this is list"):
         Experiment.from_dict([])  # type: ignore[arg-type]
     with pytest.raises(ExperimentError, match="heads is None"):
         Experiment.from_dict({"heads": None})
@@ -181,30 +190,30 @@ def test_pasted_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no pair arrived; paste 2 lines or more"),
-        (" \n\n\t\n", "no pair arrived"),
-        ("a,b", "1 pair arrived; give 2 to 2,000 different ones"),
-        ("a,b\na,b", "1 pair arrived"),
-        ("a,b\nabc\n", "line 2, 'abc', has one side only; put a tab"),
+        ("", "the field is empty; paste at least 2 lines"),
+        (" \n\n\t\n", "the field is empty"),
+        ("a,b", "the number of different pairs is 1; give 2 to 2,000"),
+        ("a,b\na,b", "the number of different pairs is 1"),
+        ("a,b\nabc\n", "line 2 has only one side, 'abc'; put a tab"),
         ("a,b\n,c", "the input of line 2 is empty; write 1 to 64 characters on each side"),
         ("a,b\nc,", "the answer of line 2 is empty"),
-        ("a,b\nc,d,e", "line 2 has 2 commas; use one, or a tab"),
-        ("a\tb\tc\nd\te", "line 1 has 2 tabs; use one"),
+        ("a,b\nc,d,e", "line 2 has 2 commas; use only one, or a tab"),
+        ("a\tb\tc\nd\te", "line 1 has 2 tabs; use only one"),
         ("a,b\nc," + "d" * 65, "the answer of line 2 has 65 characters; at most 64 are allowed, shorten it"),
-        ("a,b\n\n c, d\na,x", "line 4 answers 'a' with 'x', line 1 with 'b'; give every input one answer"),
-        ("\n".join(f"{n},{n}" for n in range(2001)), "2,001 lines arrived; paste at most 2,000"),
-        ("a,b\nc,▁", "holds the character U\\+2581"),
-        ("a,b\nc,\ue000", "holds the character U\\+E000"),
+        ("a,b\n\n c, d\na,x", "line 4 answers 'a' with 'x', but line 1 with 'b'; give every input one answer"),
+        ("\n".join(f"{n},{n}" for n in range(2001)), "these are 2,001 lines; paste at most 2,000"),
+        ("a,b\nc,▁", "contains the character U\\+2581"),
+        ("a,b\nc,\ue000", "contains the character U\\+E000"),
     ],
 )
-def test_lines_that_are_no_pairs(text: str, message: str) -> None:
+def test_invalid_lines_give_messages(text: str, message: str) -> None:
     with pytest.raises(ExperimentError, match=message):
         read_pairs(text)
 
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(st.text(max_size=70), st.text(max_size=70)), max_size=12), st.sampled_from("\t,;"))
-def test_whatever_is_pasted_is_pairs_or_a_sentence(lines: list, separator: str) -> None:
+def test_pasted_text_gives_pairs_or_a_message(lines: list, separator: str) -> None:
     """And what is pairs is read back by the tokenizer and by the trainer's reader of files."""
     try:
         found = read_pairs("\n".join(f"{source}{separator}{target}" for source, target in lines))

@@ -44,7 +44,7 @@ def test_numbers_of_a_run() -> None:
     assert numbers(OPENING, _run(exact=(0.0, 0.2, 0.94, None))[2]).reached is None
     first = numbers(OPENING, [_frame(0)])
     assert (first.exact, first.loss, first.reached) == (None, None, None)
-    with pytest.raises(ValueError, match="no frame arrived"):
+    with pytest.raises(ValueError, match="a run needs at least one frame"):
         numbers(OPENING, [])
 
 

@@ -39,5 +39,5 @@ def test_weights_lie_by_kind_layer_head_query_key() -> None:
     assert found["encoder_self"][0, 0, 0, 1] == WEIGHTS[1]
     assert found["decoder_self"][1, 2, 2, 0] == WEIGHTS[160 + (1 * 5 + 2) * 9 + 6]
     assert found["cross"][-1, -1, -1, -1] == WEIGHTS[-1]
-    with pytest.raises(ValueError, match=f"{SIZE - 1} bytes of weights arrived; {SIZE} are needed"):
+    with pytest.raises(ValueError, match=f"{SIZE - 1} bytes of weights do not fit; a frame has {SIZE}"):
         dataclasses.replace(FRAME, weights=WEIGHTS[1:]).attention(OPENING)

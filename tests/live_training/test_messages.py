@@ -152,25 +152,25 @@ def test_any_value_in_a_pulse_or_at_the_end(one: Any, other: Any) -> None:
 @pytest.mark.parametrize(
     ("message", "says"),
     [
-        (opening(recorded=[0, 2, 2]), "recorded: steps that do not rise"),
-        (opening(recorded=[0, 6]), "recorded '6'; a whole number from 0 to 5 is expected"),
-        (opening(source_tokens=[]), "an opening of 0 source_tokens, 2 target_in, 2 target_out"),
-        (opening(target_in=["<s>"]), "an opening of 3 source_tokens, 1 target_in, 2 target_out"),
+        (opening(recorded=[0, 2, 2]), "recorded: the steps do not increase"),
+        (opening(recorded=[0, 6]), "recorded is '6'; a whole number from 0 to 5 is expected"),
+        (opening(source_tokens=[]), "an opening with 0 source_tokens, 2 target_in, 2 target_out"),
+        (opening(target_in=["<s>"]), "an opening with 3 source_tokens, 1 target_in, 2 target_out"),
         (opening(source_tokens=["x"] * 200, layers=64, heads=64), "frames of 165,494,784 bytes"),
         (opening(source="x" * 2001), "source: a text of at most 2,000 characters is expected"),
-        (opening(target="\ud800"), "target: half a character"),
+        (opening(target="\ud800"), "target: half of a surrogate pair"),
         (opening(shown=[["a"]]), "shown: a list of 2 texts is expected"),
-        (opening(heads=True), "heads 'True'"),
-        (frame(6), "step '6'; a whole number from 0 to 5 is expected"),
+        (opening(heads=True), "heads is 'True'"),
+        (frame(6), "step is '6'; a whole number from 0 to 5 is expected"),
         (frame(1, outputs=["b"]), "outputs: a list of 2 texts is expected"),
         (frame(1, predicted=["b", 5]), "predicted: a text of"),
-        (frame(1, exact=1.01), "exact '1.01'; a number from 0 to 1 is expected"),
-        (frame(1, loss=-1), "loss '-1'; a number from 0 to inf"),
-        (frame(1, seconds=10**400), "seconds '1000"),
-        (frame(1, b""), "0 bytes of weights; 190 follow from the opening"),
+        (frame(1, exact=1.01), "exact is '1.01'; a number from 0 to 1 is expected"),
+        (frame(1, loss=-1), "loss is '-1'; a number from 0 to inf"),
+        (frame(1, seconds=10**400), "seconds is '1000"),
+        (frame(1, b""), "0 bytes of weights; the opening announced 190"),
     ],
 )
-def test_what_is_refused_and_how(message: Message, says: str) -> None:
+def test_invalid_messages_are_refused(message: Message, says: str) -> None:
     checked = opened() if message.kind == "frame" else Checked(5)
     with pytest.raises(MessageError) as caught:
         getattr(checked, message.kind)(message)

@@ -215,7 +215,7 @@ def test_the_result_is_a_checkpoint_that_says_what_it_is(reason: str) -> None:
     assert rows[0].startswith("step,epoch,learning_rate,loss") and rows[-1].split(",")[0] == str(steps)
 
 
-def test_a_loss_that_explodes_is_said() -> None:
+def test_an_exploding_loss_gives_a_message() -> None:
     session = Session(
         dataclasses.replace(SMALL, peak_rate=1.0, warmup=0, norm="none", d_model=64, layers=3, scaling=False)
     )

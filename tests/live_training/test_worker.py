@@ -131,7 +131,7 @@ def test_it_pauses_goes_on_and_stops(worker: Worker) -> None:
     assert metrics["step"] == done.values["step"] and metrics["exact"] == frames[-1].values["exact"]
 
 
-def test_it_ends_at_once_when_nobody_is_there_even_while_it_computes(worker: Worker) -> None:
+def test_a_computing_worker_ends_when_its_parent_is_gone(worker: Worker) -> None:
     worker.begin(HEAVY)
     opening = worker.until("frame")
     assert opening[-1].values["step"] == 0
@@ -141,7 +141,7 @@ def test_it_ends_at_once_when_nobody_is_there_even_while_it_computes(worker: Wor
 
 
 @pytest.mark.parametrize("what", ["before", "orders"])
-def test_it_ends_when_nobody_is_there(worker: Worker, what: str) -> None:
+def test_a_worker_ends_when_its_parent_is_gone(worker: Worker, what: str) -> None:
     if what == "orders":
         worker.begin(ENDLESS)
         worker.until("frame")
@@ -153,14 +153,14 @@ def test_it_ends_when_nobody_is_there(worker: Worker, what: str) -> None:
     assert worker.process.wait(PATIENCE) == 0
 
 
-def test_it_ends_when_nobody_reads(worker: Worker) -> None:
+def test_a_worker_ends_when_its_output_is_closed(worker: Worker) -> None:
     worker.begin(ENDLESS)
     worker.until("frame")
     worker.output.close()
     assert worker.process.wait(PATIENCE) == 0
 
 
-def test_what_goes_wrong_is_said_in_a_sentence(worker: Worker) -> None:
+def test_errors_of_a_training_become_messages(worker: Worker) -> None:
     worker.hear()
     worker.say({"experiment": {"heads": 3}, "seconds": 9})
     failed = worker.until("failed", "done")[-1]
@@ -188,13 +188,17 @@ NO_NUMBER = {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scalin
 @pytest.mark.parametrize(
     ("first", "kind", "error"),
     [
-        ([], ExperimentError, "no experiment arrived; send a table with experiment and seconds first"),
-        ({"experiment": {}}, ExperimentError, "no experiment arrived"),
-        ({"experiment": 5, "seconds": 9}, ExperimentError, "int arrived; a table of names and values is an experiment"),
+        ([], ExperimentError, "there is no experiment; send a table with experiment and seconds first"),
+        ({"experiment": {}}, ExperimentError, "there is no experiment"),
+        (
+            {"experiment": 5, "seconds": 9},
+            ExperimentError,
+            "an experiment must be a table of names and values; this is int",
+        ),
         ({"experiment": {**SMALL.to_dict(), **NO_NUMBER}, "seconds": 99}, TrainingError, "the loss is"),
     ],
 )
-def test_what_cannot_be_trained_is_an_error(first: Any, kind: type[Exception], error: str) -> None:
+def test_invalid_first_messages_are_errors(first: Any, kind: type[Exception], error: str) -> None:
     with pytest.raises(kind, match=error):
         train(first, NO_ORDERS, Heard())  # type: ignore[arg-type]
 
@@ -211,14 +215,14 @@ def test_it_ends_at_its_time_limit() -> None:
     [
         (ExperimentError("heads is 9; choose a whole number from 1 to 8"), "^heads is 9; choose"),
         (TrainingError("at step 3 the loss is nan"), "^at step 3 the loss is nan$"),
-        (MemoryError(), "needs more memory than it may take here; choose a smaller model"),
+        (MemoryError(), "needs more memory than is allowed here; choose a smaller model"),
         (
             RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory: you tried"),
             "needs more",
         ),
         (
             ZeroDivisionError("a\nb"),
-            r"^the training failed \(ZeroDivisionError\); what it said stands in the server's log$",
+            r"^the training failed \(ZeroDivisionError\); the server's log has the details$",
         ),
     ],
 )

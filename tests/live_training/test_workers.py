@@ -28,30 +28,31 @@ def start() -> Iterator[Start]:
 
 # -- workers that misbehave -------------------------------------------------------------------------------------------
 
+KILLED = "ended the training process (SIGKILL), perhaps for lack of memory. Its last step was 2."
 DIES = {
-    "early": "ended with exit code 5, before the first step",
-    "unopened": "ended with exit code 6, before the first step",
-    "exit": "ended with exit code 3, at step 2",
-    "traceback": "ended with exit code 1, at step 2",
-    "cut": "ended with exit code 0, at step 2",
-    "mute": "ended by the signal SIGKILL, at step 2",
-    "child": "ended with exit code 4, at step 2",
-    "last": "ended with exit code 7, at step 5",
+    "early": "ended with exit code 5. It had not made a step yet.",
+    "unopened": "ended with exit code 6. It had not made a step yet.",
+    "exit": "ended with exit code 3. Its last step was 2.",
+    "traceback": "ended with exit code 1. Its last step was 2.",
+    "cut": "ended with exit code 0. Its last step was 2.",
+    "mute": KILLED,
+    "child": "ended with exit code 4. Its last step was 2.",
+    "last": "ended with exit code 7. Its last step was 5.",
 }
 WRONG = {
-    "first": "a frame before the opening, and was ended, before the first step",
-    "garbage": "a header of 1,667,330,644 bytes; at most 64,000 are allowed, and was ended, at step 2",
+    "first": "a frame without an opening) and was ended. It had not made a step yet.",
+    "garbage": "a header of 1,667,330,644 bytes; at most 64,000 are allowed) and was ended. Its last step was 2.",
     "header": "a header of 4,294,967,295 bytes; at most 64,000 are allowed",
-    "body": "4,294,967,295 bytes behind the header of 'frame'; at most 16,000,000 are allowed",
-    "nested": "a header that is no JSON",
-    "digits": "a header that is no JSON",
-    "nan": "the number NaN is none",
-    "unknown": "a header that names none of the kinds",
-    "back": "a frame of step 2 after one of step 2",
-    "short": "189 bytes of weights; 190 follow from the opening",
-    "twice": "ready for a second time",
+    "body": "4,294,967,295 bytes after the header of 'frame'; at most 16,000,000 are allowed",
+    "nested": "a header that is not JSON",
+    "digits": "a header that is not JSON",
+    "nan": "NaN is not a number",
+    "unknown": "a header of an unknown kind",
+    "back": "a frame of step 2 after a frame of step 2",
+    "short": "189 bytes of weights; the opening announced 190",
+    "twice": 'a second "ready"',
     "again": "a second opening",
-    "reason": "reason 'tired'; one of steps, stopped, time is expected",
+    "reason": "reason is 'tired'; one of steps, stopped, time is expected",
     "flood": "257 frames; at most 256 and 16,000,000 bytes are allowed",
 }
 
@@ -64,9 +65,8 @@ def test_a_worker_that_dies_is_reported_and_the_next_begins(start: Start, behavi
     ended(run, following)
     for one in (run, following):
         assert (one.stage, one.reason, one.result) == ("failed", "died", None)
-        assert one.error.startswith("The process that trained ") and one.error.endswith("train a smaller model.")
-        assert DIES.get(behaviour, "ended by the signal SIGKILL, at step 2") in one.error
-        assert ("as the system does when memory runs out" in one.error) == ("SIGKILL" in one.error)
+        assert str(one.error).startswith("The ") and str(one.error).endswith("train a smaller model.")
+        assert DIES.get(behaviour, KILLED) in str(one.error)
     until(lambda: not workers())
 
 
@@ -75,7 +75,7 @@ def test_a_worker_that_sends_nonsense_is_ended(start: Start, behaviour: str) -> 
     run = start(behaviour=behaviour).begin(Fake(steps=100_000 if behaviour == "flood" else 5, at=3), here)
     ended(run)
     assert (run.stage, run.reason, run.result) == ("failed", "died", None)
-    assert f"sent what no worker sends, {WRONG[behaviour]}" in run.error and "\n" not in run.error
+    assert f"sent an invalid message ({WRONG[behaviour]}" in str(run.error) and "\n" not in str(run.error)
     assert not workers() and len(run.frames) <= 256
 
 
@@ -84,39 +84,41 @@ def test_a_worker_that_does_not_begin_is_ended(start: Start, behaviour: str) -> 
     run = start(behaviour=behaviour, start=0.3).begin(Fake(more="x" * 500_000), here)
     ended(run)
     assert (run.stage, run.reason) == ("failed", "died")
-    assert run.error.startswith("The process that trained did not begin within 0.3 seconds and was ended, before the")
+    assert str(run.error).startswith("The training process did not start within 0.3 seconds and was ended. It had not")
 
 
 def test_a_worker_that_falls_silent_is_ended(start: Start) -> None:
     run = start(behaviour="hang", silence=0.3).begin(Fake(steps=10, at=3), here)
     ended(run)
     assert (run.stage, run.reason) == ("failed", "died") and len(run.frames) == 3
-    assert run.error.startswith("The process that trained said nothing for 0.3 seconds and was ended, at step 2.")
+    assert str(run.error).startswith(
+        "The training process sent nothing for 0.3 seconds and was ended. Its last step was 2."
+    )
 
 
-def test_what_the_worker_says_of_its_failure_is_passed_on(start: Start) -> None:
+def test_the_error_of_a_worker_reaches_the_run(start: Start) -> None:
     run = start(behaviour="refuse").begin(Fake(), here)
     ended(run)
     assert (run.stage, run.reason, run.result) == ("failed", "", None)
     assert run.error == "the loss is not finite at step 0; choose a smaller learning rate"
 
 
-def test_a_program_that_is_not_there_is_a_sentence() -> None:
+def test_a_missing_program_gives_a_message() -> None:
     shop = Workshop(1, 60, ["/no/such/program"], QUICK)
     try:
         shop.prepare()
         runs = [shop.begin(Fake(), here) for _ in range(2)]
         ended(*runs)
         for run in runs:
-            assert run.error == (
-                "A process to train in could not be started (No such file or directory); try again later."
+            assert str(run.error) == (
+                "The training process could not be started (No such file or directory). Try again later."
             )
         assert shop.running == 0
     finally:
         shop.close()
 
 
-def test_a_defect_of_ours_costs_one_run(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_in_the_workshop_ends_only_one_run(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Fake):
         def to_dict(self) -> dict[str, Any]:
             raise ZeroDivisionError
@@ -124,7 +126,7 @@ def test_a_defect_of_ours_costs_one_run(start: Start, caplog: pytest.LogCaptureF
     shop = start()
     broken, whole = shop.begin(Broken(), here), shop.begin(Fake(), here)
     ended(broken, whole)
-    assert (broken.stage, whole.reason) == ("failed", "steps") and "ZeroDivisionError" in broken.error
+    assert (broken.stage, whole.reason) == ("failed", "steps") and "ZeroDivisionError" in str(broken.error)
     assert "ended by an error of the workshop" in caplog.text
 
 

@@ -50,7 +50,7 @@ def test_two_thousand_pairs_reach_a_worker_that_starts_slowly(start: Start) -> N
     assert run.reason == "steps"
 
 
-def test_runs_that_ended_are_kept_by_nobody(start: Start) -> None:
+def test_the_workshop_does_not_keep_ended_runs(start: Start) -> None:
     """Nor what knew their viewer: a session's memory would stay with it."""
 
     class Session:
@@ -92,7 +92,7 @@ def test_first_come_first_served(start: Start) -> None:
     assert [run.place for run in runs] == [0] * 6
 
 
-def test_never_more_processes_than_places_and_one(start: Start) -> None:
+def test_at_most_one_spare_process_exists(start: Start) -> None:
     shop = start(most=3, behaviour="slow")
     most, stopped = 0, threading.Event()
 
@@ -116,43 +116,43 @@ def test_never_more_processes_than_places_and_one(start: Start) -> None:
     assert {run.reason for run in runs} == {"steps"} and 1 < most <= 4
 
 
-def test_the_line_is_bounded_and_says_so(start: Start) -> None:
+def test_a_full_queue_refuses_runs_with_a_message(start: Start) -> None:
     shop = start()
     for _ in range(1 + LINE):
         shop.begin(LONG, here)
-    with pytest.raises(WorkshopError, match=rf"^{LINE} runs wait already, as many as may; train in a few minutes$"):
+    with pytest.raises(
+        WorkshopError, match=rf"^the queue is full, {LINE} runs are waiting; try again in a few minutes$"
+    ):
         shop.begin(LONG, here)
     assert (shop.running, shop.waiting) == (1, LINE)
 
 
-def test_one_viewer_has_so_many_runs_at_most(start: Start) -> None:
+def test_the_runs_of_one_viewer_are_limited(start: Start) -> None:
     shop = start()
     runs = [shop.begin(LONG, here, viewer="a") for _ in range(EACH)]
-    with pytest.raises(
-        WorkshopError, match=f"^{EACH} of your runs train or wait, as many as anyone may have; stop one"
-    ):
+    with pytest.raises(WorkshopError, match=f"^you already have {EACH} runs, the limit for one viewer; stop one"):
         shop.begin(LONG, here, viewer="a")
     assert shop.begin(LONG, here, viewer="b").place == EACH
     runs[2].stop()
     assert shop.begin(LONG, here, viewer="a").place == EACH
 
 
-def test_a_server_that_trains_nothing(start: Start) -> None:
+def test_a_server_without_trainings_refuses_runs(start: Start) -> None:
     shop = start(most=0)
     shop.prepare()
-    with pytest.raises(WorkshopError, match=r"^this server trains no models; .* headscope --trainings N$"):
+    with pytest.raises(WorkshopError, match=r"^training is switched off on this server; .* headscope --trainings N$"):
         shop.begin(Fake(), here)
     assert not workers()
 
 
-def test_a_workshop_that_is_closed_begins_nothing(start: Start) -> None:
+def test_a_closed_workshop_refuses_runs(start: Start) -> None:
     shop = start()
     runs = [shop.begin(LONG, here) for _ in range(3)]
     shop.prepare()
     shop.close()
     assert [run.reason for run in runs] == ["left"] * 3 and not workers()
     shop.prepare()
-    with pytest.raises(WorkshopError, match="^the server is about to end"):
+    with pytest.raises(WorkshopError, match="^the server is shutting down"):
         shop.begin(LONG, here)
 
 
@@ -160,7 +160,7 @@ def test_a_workshop_that_is_closed_begins_nothing(start: Start) -> None:
 
 
 @pytest.mark.parametrize("stage", ["starting", "training", "paused", "waiting"])
-def test_who_leaves_gives_up_the_place(start: Start, stage: str) -> None:
+def test_a_viewer_who_leaves_gives_up_the_run(start: Start, stage: str) -> None:
     shop, there = start(behaviour="unread" if stage == "starting" else "well"), threading.Event()
     there.set()
     if stage == "waiting":
@@ -183,7 +183,7 @@ def test_who_leaves_gives_up_the_place(start: Start, stage: str) -> None:
         until(lambda: behind.stage == ("starting" if stage == "starting" else "training"))
 
 
-def test_who_is_back_in_time_keeps_the_place(start: Start) -> None:
+def test_a_viewer_who_returns_in_time_keeps_the_run(start: Start) -> None:
     """Away for a moment, as a browser that lost its connection; and a question that fails is no answer."""
     shop, asked = start(gone=0.5), 0
 
@@ -275,14 +275,14 @@ def test_a_worker_is_started_ahead_once_and_used(start: Start) -> None:
     assert len(workers()) == 2
 
 
-def test_a_worker_that_nobody_uses_ends(start: Start) -> None:
+def test_an_unused_worker_ends(start: Start) -> None:
     shop = start(unused=0.3)
     shop.prepare()
     until(lambda: shop._spare is not None)
     until(lambda: not workers() and shop._keeper is None)
 
 
-def test_one_that_died_meanwhile_is_not_used(start: Start) -> None:
+def test_a_dead_spare_worker_is_not_used(start: Start) -> None:
     shop = start()
     shop.prepare()
     until(lambda: shop._spare is not None)
@@ -295,7 +295,7 @@ def test_one_that_died_meanwhile_is_not_used(start: Start) -> None:
     assert run.reason == "steps"
 
 
-def test_who_waits_has_a_worker_started_ahead(start: Start) -> None:
+def test_a_waiting_viewer_has_a_spare_worker(start: Start) -> None:
     shop = start()
     first, second = shop.begin(LONG, here), shop.begin(LONG, here)
     trains(first)
@@ -354,7 +354,7 @@ def test_anything_at_any_moment(start: Start, seed: int) -> None:
 # -- the one of the process -------------------------------------------------------------------------------------------
 
 
-def test_the_workshop_of_the_process_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_has_one_workshop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workshop, "_shared", [])
     monkeypatch.setenv("HEADSCOPE_TRAININGS", "3")
     monkeypatch.setenv("HEADSCOPE_TRAINING_SECONDS", "45")
@@ -366,7 +366,7 @@ def test_the_workshop_of_the_process_is_one(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("text", ["", "-1", "many", "1e9", "٣", "99999", "2.5"])
-def test_settings_that_are_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_settings_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADSCOPE_TRAININGS", text)
     monkeypatch.setenv("HEADSCOPE_TRAINING_SECONDS", text if text != "99999" else "0")
     assert workshop.trainings() == (os.cpu_count() or 2) and workshop.training_seconds() == workshop.TIME_LIMIT

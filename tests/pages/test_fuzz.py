@@ -50,7 +50,7 @@ def test_every_page_says_why_a_checkpoint_cannot_be_opened(page: str, tmp_path: 
         app = pages.opened(page, {"checkpoint": "bad"}).run()
         pages.check(app)
         (text,) = pages.messages(app)
-        assert "cannot be opened: model.safetensors is no complete safetensors file; copy it again." in text
+        assert "cannot be opened: model.safetensors is not a complete safetensors file; copy it again." in text
         app.selectbox(key="checkpoint").select("good").run()
         pages.check(app)
         assert "cannot be opened" not in " ".join(pages.messages(app))

@@ -37,7 +37,7 @@ def test_in_an_installed_package_it_lies_inside(installed: Path) -> None:
     assert paths.checkpoint_folders() == [installed / "_app" / "checkpoints"]
 
 
-def test_the_folder_one_stands_in_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_folder_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = paths.checkpoint_folders()
     monkeypatch.chdir(tmp_path)
     assert paths.checkpoint_folders() == before

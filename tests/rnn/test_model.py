@@ -253,7 +253,7 @@ def test_the_number_of_parameters() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "does not say vocab_size"),
+        ({}, "has no vocab_size"),
         ({"vocab_size": 31, "heads": 4}, "a recurrent model has no field 'heads'; choose from vocab_size,"),
         ({"vocab_size": 4}, "vocab_size is 4; choose a whole number from 5 to 1,000,000"),
         ({"vocab_size": 31, "d_state": 0}, "d_state is 0"),
@@ -263,7 +263,7 @@ def test_the_number_of_parameters() -> None:
         ({"vocab_size": 31, "kind": "lstm"}, "kind is 'lstm'; choose 'recurrent'"),
         ({"vocab_size": 31, "pad_id": 31}, "special ids"),
         ({"vocab_size": 31, "pad_id": 1}, "must differ"),
-        ([], "list arrived; a table of names and values is a recurrent model"),
+        ([], "a recurrent model must be a table of names and values; this is list"),
     ],
 )
 def test_a_configuration_is_checked(values: Any, message: str) -> None:

@@ -65,18 +65,18 @@ def test_what_the_library_learns_passes(kind: str, rule: str, tmp_path: Path) ->
         (packed([_piece(b"\xff")]), DAMAGED),
         (packed([_piece(b"a", float("nan"))]), "not a finite number"),
         (packed([_piece(b"a", float("inf"))]), "not a finite number"),
-        (packed([_piece(b"x" * (LONGEST_PIECE + 1))]), "has 1,001 characters; at most 1,000 are allowed"),
+        (packed([_piece(b"x" * (LONGEST_PIECE + 1))]), "has 1,001 characters; the limit is 1,000"),
         (packed([(2, 2, packed([(44, 2, b"\xff")]))]), DAMAGED),
         (packed([(2, 2, packed([(44, 2, b"x" * 201)]))]), "more than 200 characters for an unknown piece"),
-        (packed([(4, 2, b"x" * 100_001)]), "tests itself with more than 100,000 bytes"),
+        (packed([(4, 2, b"x" * 100_001)]), "test data is larger than 100,000 bytes"),
         (packed([(3, 2, b""), (3, 2, packed([(2, 2, b"\x04\x00\x00\x00")]))]), DAMAGED),
         (packed([(5, 2, packed([(2, 2, b"\xff\xff\xff\xff" + bytes(9))]))]), DAMAGED),
-        (_charsmap(lambda table: table + b"y" * (LONGEST_RULE + 1) + b"\0"), "at most 200 are allowed"),
+        (_charsmap(lambda table: table + b"y" * (LONGEST_RULE + 1) + b"\0"), "the limit is 200"),
         (_charsmap(lambda table: table + b"\xff\0"), DAMAGED),
         (_charsmap(lambda table: table[:-1] + b"x"), DAMAGED),
     ],
 )  # fmt: skip
-def test_what_is_refused(data: bytes, words: str) -> None:
+def test_invalid_piece_files_are_refused(data: bytes, words: str) -> None:
     with pytest.raises(PieceFileError, match=words):
         check_pieces(data)
     with pytest.raises(TokenizerError, match=words):

@@ -129,7 +129,7 @@ def test_edits_reach_what_comes_after_them_only() -> None:
 
 
 def test_unknown_kind_is_named() -> None:
-    with pytest.raises(ValueError, match="'self' is no kind of attention"):
+    with pytest.raises(ValueError, match="unknown attention kind 'self'"):
         tiny_pretrained().trace(SOURCE, TARGET).attention("self")
 
 

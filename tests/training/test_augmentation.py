@@ -31,7 +31,7 @@ def only(**share: float) -> Augmentation:
     return Augmentation(**share)
 
 
-def test_nothing_asked_for_changes_nothing() -> None:
+def test_no_switches_change_nothing() -> None:
     assert not NO_AUGMENTATION and NO_AUGMENTATION.apply(PAIRS, 1) == PAIRS
 
 
@@ -142,5 +142,5 @@ def test_shares_are_checked(share: object) -> None:
 
 
 def test_no_source_is_in_small_letters_and_capitals() -> None:
-    with pytest.raises(DataError, match="lower and upper are 1.2 together; at most 1 is allowed"):
+    with pytest.raises(DataError, match="lower and upper add up to 1.2; choose at most 1 together"):
         Augmentation(lower=0.5, upper=0.7)

@@ -44,8 +44,8 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("a.tsv", b"ka\tlo\nmi nu\n", r"a\.tsv, line 2: no tab; each line is SOURCE<tab>TARGET"),
-        ("a.tsv", b"ka\tlo\n\nmi\tnu\n", r"a\.tsv, line 2: no tab"),
+        ("a.tsv", b"ka\tlo\nmi nu\n", r"a\.tsv, line 2 has no tab; write each line as SOURCE<tab>TARGET"),
+        ("a.tsv", b"ka\tlo\n\nmi\tnu\n", r"a\.tsv, line 2 has no tab"),
         ("a.tsv", b"ka\tlo\nmi\t\xfcber\n", r"a\.tsv, line 2: byte 0xfc is not UTF-8"),
         ("a.tsv.gz", gzip.compress(b"ka\n\xff"), r"a\.tsv\.gz, line 2: byte 0xff is not UTF-8"),
         ("a.tsv", b"", r"a\.tsv is empty"),
@@ -58,7 +58,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
     ids=["no tab", "blank line", "Latin-1", "Latin-1 packed", "empty", "empty packed", "not packed", "cut", "damaged",
          "damaged earlier"],
 )  # fmt: skip
-def test_what_is_no_parallel_text(tmp_path, name, data, words):
+def test_invalid_parallel_text_is_refused(tmp_path, name, data, words):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=words):
         read_pairs(tmp_path / name)
@@ -69,7 +69,7 @@ def test_missing_and_unequal_files(tmp_path):
         read_pairs(tmp_path / "none.tsv")
     (tmp_path / "a").write_text("x\ny\n")
     (tmp_path / "b").write_text("x\n")
-    with pytest.raises(DataError, match=r"a has 2 lines and .*b has 1; they must match"):
+    with pytest.raises(DataError, match=r"a has 2 lines, but .*b has 1; they must have equally many"):
         read_pairs(tmp_path / "a", tmp_path / "b")
 
 

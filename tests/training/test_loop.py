@@ -194,24 +194,24 @@ def test_another_model_in_the_same_folder(whole):
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"[]", None], ids=["empty", "no fields", "list", "no tensors"])
-def test_a_damaged_state_is_said(tmp_path, damage):
+def test_a_damaged_state_gives_a_message(tmp_path, damage):
     _trainer(tmp_path).run(until=1)
     if damage is None:
         (tmp_path / "state-1.safetensors").write_bytes(b"short")
     else:
         (tmp_path / "state.json").write_bytes(damage)
-    with pytest.raises(TrainingError, match="cannot go on"):
+    with pytest.raises(TrainingError, match="cannot resume"):
         _trainer(tmp_path)
 
 
-def test_pairs_without_text_are_left_out_and_none_left_is_said(tmp_path):
+def test_pairs_without_text_are_left_out_and_having_none_is_an_error(tmp_path):
     pairs = [("", "ka"), ("ka", ""), ("ka " * 99, "ka")]
     with pytest.raises(TrainingError, match="no sentence pair has text on both sides"):
         Trainer(tmp_path / "a", CONFIG, tiny_tokenizer(), pairs, VALIDATION, SETTINGS).run()
     Trainer(tmp_path / "b", CONFIG, tiny_tokenizer(), [*pairs, *TRAIN], VALIDATION, SETTINGS).run(until=1)
 
 
-def test_no_validation_pairs_is_said(tmp_path):
+def test_missing_validation_pairs_give_a_message(tmp_path):
     with pytest.raises(TrainingError, match="validation"):
         Trainer(tmp_path, CONFIG, tiny_tokenizer(), TRAIN, [], SETTINGS)
 
@@ -224,8 +224,8 @@ def test_translation_takes_no_dropout(tmp_path):
     assert trainer.translate([]) == []
 
 
-def test_a_loss_that_explodes_is_said(tmp_path):
-    with pytest.raises(TrainingError, match="at step 2 the loss is nan .* begin another run with a lower peak_rate"):
+def test_an_exploding_loss_gives_a_message(tmp_path):
+    with pytest.raises(TrainingError, match="at step 2 the loss is nan .* start a new run with a lower peak_rate"):
         _trainer(tmp_path, peak_rate=1e30, clip=0.0).run()
 
 
@@ -234,7 +234,7 @@ def test_a_gradient_that_explodes_reaches_no_weight(tmp_path, clip):
     trainer = _trainer(tmp_path, clip=clip)
     before = trainer.model.embedding.weight.detach().clone()
     trainer.model.embedding.weight.register_hook(lambda gradient: gradient * math.inf)
-    with pytest.raises(TrainingError, match="at step 1 the loss is [0-9.]+ and the gradient's norm (nan|inf)"):
+    with pytest.raises(TrainingError, match="at step 1 the loss is [0-9.]+ and the gradient norm (nan|inf)"):
         trainer.run()
     assert torch.equal(trainer.model.embedding.weight, before) and not (tmp_path / "state.json").exists()
 

@@ -85,7 +85,7 @@ def test_two_workers_learn_what_one_learns(options: list[str], tmp_path: Path) -
     assert files[0] == files[1]
     # Another number of workers would draw other dropout: refused, in one sentence.
     refused = run(1, tmp_path / "two")
-    assert refused.returncode == 2 and "a run of 2 workers on cpu" in refused.stderr
+    assert refused.returncode == 2 and "uses 2 workers on cpu" in refused.stderr
 
 
 HALF = """
@@ -109,7 +109,7 @@ def test_workers_stop_together_and_go_on_as_if_they_never_had(options: list[str]
     assert whole.returncode == 0, whole.stderr
     (tmp_path / "half.py").write_text(HALF)
     half = run(2, tmp_path / "half", *options, "--dropout", "0.1", module=[str(tmp_path / "half.py")])
-    assert "stopped and saved at step 30" in half.stderr and half.returncode != 0
+    assert "stopped at step 30; the run is saved" in half.stderr and half.returncode != 0
     assert run(2, tmp_path / "half").returncode == 0
     weights = [
         load_file(folder / json.loads((folder / "state.json").read_text())["tensors"])

@@ -23,5 +23,5 @@ def test_moses_cuts_lowers_and_joins_again() -> None:
 
 
 def test_an_unknown_name_is_said() -> None:
-    with pytest.raises(DataError, match="there is no preparation 'lower'; there are none and moses-lowercase"):
+    with pytest.raises(DataError, match="unknown preparation 'lower'; choose none or moses-lowercase"):
         Preparation("lower", ("en", "de"))

@@ -73,10 +73,10 @@ def test_the_command_takes_the_examples(run: Path, tmp_path: Path, capsys: pytes
     assert main(command) == 2 and "has no examples.json" in capsys.readouterr().err
     for damaged in ("[", '{"source": "ka"}', '[{"target": "ka"}]', "[3]"):
         (run / "checkpoint" / "examples.json").write_text(damaged)
-        assert main(command) == 2 and "is no list of examples with a source each" in capsys.readouterr().err
+        assert main(command) == 2 and "is not a list of examples with a source each" in capsys.readouterr().err
     (run / "checkpoint" / "examples.json").write_text('[{"source": "ka"}, {"source": "ka"}, {"source": "lo mi"}]')
     assert main(command) == 0
-    assert "3 states of 2 sentences" in capsys.readouterr().out
+    assert "3 snapshots, 2 sentences" in capsys.readouterr().out
     file = run / "checkpoint" / "learning.npz"
     assert len(Recording.from_file(file).sentences) == 2
     whole = file.read_bytes()
@@ -88,45 +88,45 @@ def test_the_command_takes_the_examples(run: Path, tmp_path: Path, capsys: pytes
         (tmp_path / "list.npy").read_bytes(),
     ):
         file.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"learning\.npz is no recording"):
+        with pytest.raises(ValueError, match=r"learning\.npz is not a recording"):
             Recording.from_file(file)
 
 
-def test_runs_without_snapshots_or_of_other_models_are_said(run: Path, final: Pretrained, tmp_path: Path) -> None:
+def test_runs_without_snapshots_or_of_other_models_give_messages(run: Path, final: Pretrained, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="has no snapshots; train with --snapshots 12"):
         list(states(tmp_path, final))
     (tmp_path / "snapshots").mkdir()
     (tmp_path / "snapshots" / "00000001.safetensors").write_bytes(b"x")
-    with pytest.raises(TrainingError, match="holds no state of checkpoint"):
+    with pytest.raises(TrainingError, match="has no snapshot of checkpoint"):
         list(states(tmp_path, final))
 
 
-def test_a_recording_that_contradicts_itself_is_a_sentence(run: Path, final: Pretrained, tmp_path: Path) -> None:
+def test_a_recording_that_contradicts_itself_gives_a_message(run: Path, final: Pretrained, tmp_path: Path) -> None:
     good = record(run, final, [("ka lo", "nu"), ("mi", "re")], PAIRS[:5])
     cross = good.weights["cross"]
     for words, changes in {
-        "rising whole numbers": {"steps": (0, 4, 1)},
-        "rising whole": {"steps": (0, True, 4)},
-        "are no rising": {"steps": ()},
+        "increasing whole numbers": {"steps": (0, 4, 1)},
+        "increasing whole": {"steps": (0, True, 4)},
+        "are not increasing": {"steps": ()},
         "0 sentences": {"sentences": (), "translations": ((), (), ())},
-        "no text of up to 2,000 characters": {"translations": (("a" * 2001, "b"), *good.translations[1:])},
-        "one score and one translation": {"scores": good.scores[1:]},
-        "translation of every sentence": {"translations": (("a",), *good.translations[1:])},
+        "not a text of at most 2,000 characters": {"translations": (("a" * 2001, "b"), *good.translations[1:])},
+        "some states lack a score": {"scores": good.scores[1:]},
+        "or a translation": {"translations": (("a",), *good.translations[1:])},
         "a loss or BLEU": {"scores": ({"loss": float("nan"), "bleu": 1.0}, *good.scores[1:])},
-        "no recording: 'bleu'": {"scores": ({"loss": 1.0}, *good.scores[1:])},
-        "not a byte for every state": {"weights": {**good.weights, "cross": (cross[0][1:], cross[1])}},
+        "not a recording: 'bleu'": {"scores": ({"loss": 1.0}, *good.scores[1:])},
+        "one byte per state": {"weights": {**good.weights, "cross": (cross[0][1:], cross[1])}},
         "an array of cross": {"weights": {**good.weights, "cross": (cross[0].astype(np.float32), cross[1])}},
     }.items():
         (tmp_path / "learning.npz").write_bytes(dataclasses.replace(good, **changes).to_bytes())
-        with pytest.raises(ValueError, match=r"learning\.npz is no recording") as error:
+        with pytest.raises(ValueError, match=r"learning\.npz is not a recording") as error:
             Recording.from_file(tmp_path / "learning.npz")
         assert words in str(error.value)
     half = dataclasses.replace(good, sentences=(("ka \ud800", "nu"), good.sentences[1]))
-    with pytest.raises(ValueError, match="half a character"):  # JSON can say what UTF-8 cannot
+    with pytest.raises(ValueError, match="half of a surrogate pair"):  # JSON can say what UTF-8 cannot
         half._checked()
 
 
-def test_a_damaged_recording_is_one_or_a_sentence(run: Path, final: Pretrained) -> None:
+def test_a_damaged_recording_is_read_or_refused(run: Path, final: Pretrained) -> None:
     """Bytes exchanged, cut out and put in, anywhere and in the part that says what there is: never another error."""
     whole = record(run, final, [("ka lo", "nu")], PAIRS[:2]).to_bytes()
     rng, refused = random.Random(7), 0
@@ -140,7 +140,7 @@ def test_a_damaged_recording_is_one_or_a_sentence(run: Path, final: Pretrained) 
             Recording.from_bytes(bytes(data), "learning.npz")
         except ValueError as error:
             refused += 1
-            assert str(error).startswith("learning.npz is no recording: ") and "\n" not in str(error)
+            assert str(error).startswith("learning.npz is not a recording: ") and "\n" not in str(error)
     assert refused > 200
 
 
@@ -151,14 +151,14 @@ def test_a_recording_that_lies_is_a_sentence(tmp_path: Path, monkeypatch: pytest
     objects = "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
     entries = {
         "unpacked it takes": b"\x93NUMPY\x01\x00" + bytes(10_000),
-        "is no recording": b"\x93NUMPY\x01\x00\x76\x00" + (header % (10**30)).ljust(118).encode() + bytes(9),
+        "is not a recording": b"\x93NUMPY\x01\x00\x76\x00" + (header % (10**30)).ljust(118).encode() + bytes(9),
         "learning.npz": b"\x93NUMPY\x01\x00\x76\x00" + (header % (10**13)).ljust(118).encode() + bytes(9),
         "allow_pickle": b"\x93NUMPY\x01\x00\x76\x00" + objects.ljust(118).encode() + bytes(9),
     }
     for words, data in entries.items():
         with zipfile.ZipFile(tmp_path / "learning.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
             file.writestr("index.json.npy", data)
-        with pytest.raises(ValueError, match=r"learning\.npz is no recording") as error:
+        with pytest.raises(ValueError, match=r"learning\.npz is not a recording") as error:
             Recording.from_file(tmp_path / "learning.npz")
         assert words in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 500
     (tmp_path / "learning.npz").unlink()

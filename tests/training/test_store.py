@@ -56,7 +56,7 @@ def test_only_the_last_states_are_kept_to_be_averaged() -> None:
     assert store.log_bytes() == b"" and store.state() is None
 
 
-def test_nothing_to_average_is_said() -> None:
+def test_averaging_without_states_gives_a_message() -> None:
     trainer = _trainer(None)
     with pytest.raises(TrainingError, match="run has no saved states to average; train first"):
         trainer.average()

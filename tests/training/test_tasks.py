@@ -50,9 +50,9 @@ def test_every_length_is_trained_and_no_input_is_in_two_sets(name: str) -> None:
         assert sets[one].isdisjoint(sets[other])
 
 
-def test_what_cannot_be_held_out_is_said() -> None:
+def test_too_few_inputs_to_hold_out_give_a_message() -> None:
     spec = {"name": "sort", "count": 500, "lengths": [1, 2], "seed": 1}
-    with pytest.raises(DataError, match="1 to 2 symbols are too few to keep 500 of them"):
+    with pytest.raises(DataError, match="too few inputs of 1 to 2 symbols to keep 500"):
         training_pairs(spec)
     with pytest.raises(DataError, match="seen every input of 1 to 1 symbols"):
         unseen_pairs({**spec, "lengths": [1, 6]}, (1, 1), 20)
@@ -60,9 +60,9 @@ def test_what_cannot_be_held_out_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("name", "count", "lengths", "message"),
-    [("add", 1, (1, 2), "no task 'add'"), ("sort", 0, (1, 2), "0 inputs"), ("sort", 1, (3, 2), "3 to 2")],
+    [("add", 1, (1, 2), "unknown task 'add'"), ("sort", 0, (1, 2), "0 inputs"), ("sort", 1, (3, 2), "3 to 2")],
 )
-def test_bad_tasks_are_said(name: str, count: int, lengths: tuple[int, int], message: str) -> None:
+def test_invalid_tasks_give_messages(name: str, count: int, lengths: tuple[int, int], message: str) -> None:
     with pytest.raises(DataError, match=message):
         task_pairs(name, count, lengths, 1)
 
@@ -94,7 +94,7 @@ def test_copy_and_shift() -> None:
     assert languages({"name": "copy", "alphabet": "xyz"}) == ("symbols", "copied")
 
 
-def test_an_alphabet_of_ones_own() -> None:
+def test_a_task_accepts_another_alphabet() -> None:
     pairs = task_pairs("sort", 500, (4, 4), 1, alphabet="zAé9")
     assert {symbol for source, _ in pairs for symbol in source} == set("zAé9")
     for source, target in pairs:
@@ -128,16 +128,16 @@ def test_unseen_inputs_are_never_trained_on_even_where_there_are_few(alphabet: s
 @pytest.mark.parametrize(
     ("name", "more", "message"),
     [
-        ("copy", {"alphabet": "a"}, "the alphabet has 1 symbols; 2 to 1,000 are allowed"),
-        ("copy", {"alphabet": "aba"}, "'aba' has a symbol twice"),
-        ("copy", {"alphabet": "a b"}, "has a blank or a character no text can hold"),
-        ("copy", {"alphabet": "a\0"}, "has a blank or a character no text can hold"),
-        ("copy", {"alphabet": "abc", "shift": 1}, "it is for the task 'shift', leave it out"),
-        ("shift", {"alphabet": "abc", "shift": 3}, "shift is 3; over 3 symbols 1 to 2 are allowed"),
-        ("shift", {"shift": 26}, "over 26 symbols 1 to 25 are allowed"),
-        ("shift", {"alphabet": "ab"}, "shift is 3; over 2 symbols 1 to 1 are allowed"),
+        ("copy", {"alphabet": "a"}, "the alphabet has 1 symbols; choose 2 to 1,000"),
+        ("copy", {"alphabet": "aba"}, "'aba' repeats a symbol"),
+        ("copy", {"alphabet": "a b"}, "has a blank or an invalid character"),
+        ("copy", {"alphabet": "a\0"}, "has a blank or an invalid character"),
+        ("copy", {"alphabet": "abc", "shift": 1}, "takes no shift, but shift is 1; leave it out"),
+        ("shift", {"alphabet": "abc", "shift": 3}, "shift is 3; with 3 symbols choose a whole number from 1 to 2"),
+        ("shift", {"shift": 26}, "with 26 symbols choose a whole number from 1 to 25"),
+        ("shift", {"alphabet": "ab"}, "shift is 3; with 2 symbols choose a whole number from 1 to 1"),
     ],
 )
-def test_what_symbols_cannot_be(name: str, more: dict, message: str) -> None:
+def test_invalid_alphabets_are_refused(name: str, more: dict, message: str) -> None:
     with pytest.raises(DataError, match=message):
         training_pairs({"name": name, "count": 50, "lengths": [3, 4], "seed": 1, **more})

@@ -191,7 +191,7 @@ def test_a_command_that_does_not_fit_is_none(command: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", ["x", 7, ["ask"], {"have": "all", "n": "1"}, {"have": ["a"]}, {"have": None, "n": -1}])
-def test_an_ask_that_does_not_fit_is_none(bad: Any) -> None:
+def test_an_invalid_request_is_none(bad: Any) -> None:
     assert read_message(bad, bad, IDS) == ViewerMessage()
 
 

@@ -1,4 +1,4 @@
-"""How active the neurons of the feed-forward sub-layers are (section 3.3, equation 2), and what makes them so."""
+"""How active the neurons of the feed-forward sub-layers are (section 3.3, equation 2), and their non-linearity."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# A neuron is active where its activation is above this, unless a reader asks for another. ReLU: where it is not 0. GELU
-# is 0 at 0 alone and as far from it as 0.170 where it switches a neuron off, swish as far as 0.278: what is no larger
-# counts as inactive.
+# A neuron is active if its activation is above this threshold, unless a reader chooses another. ReLU: if it is not 0.
+# Below 0, GELU reaches down to -0.170 and swish to -0.278, so activations up to that size count as inactive.
 ACTIVE = {"relu": 0.0, "gelu": 0.2, "swish": 0.3}
-STEP, MOST = 0.05, 2.0  # of the thresholds a reader may choose
+STEP, MOST = 0.05, 2.0  # of the thresholds to choose from
 PUBLISHED = 0.030  # share of activations above 0 in T5-Base (Li et al. 2023, "The Lazy Neuron Phenomenon", abstract)
 BINS = 60
-RUG = 400  # ticks: more cannot be told apart on a screen
+RUG = 400  # ticks; a screen cannot show more
 
 
 def thresholds() -> tuple[float, ...]:
-    """The thresholds a reader may choose from, 0 to MOST in steps of STEP."""
+    """The thresholds to choose from, 0 to MOST in steps of STEP."""
     return tuple(round(step * STEP, 2) for step in range(round(MOST / STEP) + 1))
 
 
 def active_share(activation: Tensor, above: Sequence[float]) -> Tensor:
     """The share of neurons whose activation is above each threshold.
 
-    activation: [layer, token, d_ff]; above: rising. Returns [threshold, layer, token], float32, 0 to 1. The mean over
-    tokens is the share in a layer, for every token has as many neurons. Raises ValueError for thresholds that fall.
+    activation: [layer, token, d_ff]; above: increasing. Returns [threshold, layer, token], float32, 0 to 1. The mean
+    over tokens is the share in a layer, because every token has the same number of neurons. Raises ValueError if the
+    thresholds do not increase.
     """
-    if any(one >= other for one, other in itertools.pairwise(above)):
-        raise ValueError(f"the thresholds {list(above)} must rise")
+    if any(low >= high for low, high in itertools.pairwise(above)):
+        raise ValueError(f"the thresholds must increase, but they are {list(above)}")
     layers, tokens, neurons = activation.shape
     passed = torch.bucketize(activation, torch.tensor(above, dtype=activation.dtype))  # thresholds below each
-    rooms = len(above) + 1
-    place = passed + rooms * torch.arange(layers * tokens).view(layers, tokens, 1)
-    counts = torch.bincount(place.flatten(), minlength=layers * tokens * rooms).view(layers, tokens, rooms)
+    buckets = len(above) + 1
+    bucket = passed + buckets * torch.arange(layers * tokens).view(layers, tokens, 1)
+    counts = torch.bincount(bucket.flatten(), minlength=layers * tokens * buckets).view(layers, tokens, buckets)
     return ((neurons - counts.cumsum(-1)[..., :-1]) / neurons).permute(2, 0, 1)
 
 
@@ -56,8 +56,9 @@ def spread(activation: Tensor, above: float) -> Tensor:
 class Histogram:
     """Counts of numbers before and after the non-linearity, in the same bins.
 
-    edges: [bin + 1], rising, one of them 0; before, after: [bin], whole numbers. A bin holds its left edge and not its
-    right one. zero: how many activations are exactly 0, those a ReLU switched off; total: how many numbers each counts.
+    edges: [bin + 1], increasing, one of them 0; before, after: [bin], whole numbers. A bin includes its left edge but
+    not its right edge. zero: number of activations that are exactly 0, which a ReLU switched off; total: numbers
+    counted on each side.
     """
 
     edges: np.ndarray
@@ -68,22 +69,22 @@ class Histogram:
 
 
 def histogram(pre_activation: Tensor, activation: Tensor, bins: int = BINS) -> Histogram:
-    """The numbers before and after the non-linearity in about `bins` bins of one width, which 0 separates.
+    """The numbers before and after the non-linearity in about `bins` bins of equal width, with 0 as an edge.
 
-    Both of one shape. Raises ValueError for another, for none and for what is no finite number.
+    Raises ValueError for different shapes, empty tensors and numbers that are not finite.
     """
-    before, after = (one.detach().cpu().numpy().astype(np.float64).ravel() for one in (pre_activation, activation))
+    before, after = (x.detach().cpu().numpy().astype(np.float64).ravel() for x in (pre_activation, activation))
     if len(before) != len(after) or not len(before):
-        raise ValueError(f"{len(before)} pre-activations and {len(after)} activations arrived")
+        raise ValueError(f"{len(before)} pre-activations and {len(after)} activations; both need the same length")
     if not (np.isfinite(before).all() and np.isfinite(after).all()):
-        raise ValueError("an activation is not a finite number")
+        raise ValueError("not every activation is a finite number")
     low, high = min(before.min(), after.min(), 0.0), max(before.max(), after.max(), 0.0)
     width = (high - low) / bins or 1.0
     first, last = math.floor(low / width), math.floor(high / width) + 1
     counts = []
     for values in (before, after):
-        place = np.clip(np.floor(values / width).astype(int) - first, 0, last - first - 1)
-        counts.append(np.bincount(place, minlength=last - first))
+        index = np.clip(np.floor(values / width).astype(int) - first, 0, last - first - 1)
+        counts.append(np.bincount(index, minlength=last - first))
     edges = np.arange(first, last + 1) * width
     return Histogram(edges, counts[0], counts[1], int((after == 0).sum()), len(after))
 
@@ -100,15 +101,15 @@ class Curves:
 def nonlinearity(kind: str, z: Sequence[float] | np.ndarray) -> Curves:
     """A non-linearity and its derivative at the points z.
 
-    "relu": max(0, z), slope 0 left of 0 and 1 right of it; at 0 it has none: NaN, which breaks a drawn line there.
-    "gelu": z Phi(z), slope Phi(z) + z phi(z), with the normal distribution's Phi and density phi (Hendrycks and Gimpel
+    "relu": max(0, z), slope 0 below 0 and 1 above; at 0 the slope is NaN, so that a drawn line has a gap there.
+    "gelu": z Phi(z), slope Phi(z) + z phi(z), with Phi and density phi of the normal distribution (Hendrycks and Gimpel
     2016, section 2).
     "swish": z s(z), slope s(z) + z s(z) (1 - s(z)), s(z) = 1 / (1 + e^-z) (Ramachandran et al. 2017, section 4).
     Raises ValueError for another kind.
     """
     points = np.asarray(z, dtype=np.float64)
     if kind not in ACTIVE:
-        raise ValueError(f"{kind!r} is no non-linearity of the feed-forward sub-layer; there are {', '.join(ACTIVE)}")
+        raise ValueError(f"unknown activation function {kind!r}; choose {', '.join(ACTIVE)}")
     if kind == "relu":
         return Curves(points, np.maximum(points, 0.0), np.where(points == 0, np.nan, (points > 0).astype(np.float64)))
     if kind == "swish":
@@ -120,12 +121,12 @@ def nonlinearity(kind: str, z: Sequence[float] | np.ndarray) -> Curves:
 
 
 def rug(values: Tensor, most: int = RUG) -> np.ndarray:
-    """At most `most` of the numbers, evenly spaced by rank, the smallest and the largest among them: [tick], rising.
+    """At most `most` of the numbers, evenly spaced by rank, with the smallest and the largest: [tick], increasing.
 
-    A rug of them is as dense where the numbers are as one of all. Raises ValueError for fewer than 2 ticks.
+    A rug plot of them has the same relative density as one of all numbers. Raises ValueError for fewer than 2 ticks.
     """
     if most < 2:
-        raise ValueError(f"{most} ticks were asked for; the smallest and the largest number need 2")
+        raise ValueError(f"at least 2 ticks are needed, for the smallest and the largest number, but most is {most}")
     ranked = np.sort(values.detach().cpu().numpy().ravel())
     if len(ranked) <= most:
         return ranked
@@ -133,5 +134,5 @@ def rug(values: Tensor, most: int = RUG) -> np.ndarray:
 
 
 def left_of_zero(pre_activation: Tensor) -> float:
-    """The share of pre-activations below 0: what a ReLU sets to 0 and a GELU makes small. 0 to 1."""
+    """The share of pre-activations below 0, which a ReLU sets to 0 and a GELU makes small. 0 to 1."""
     return float((pre_activation < 0).double().mean())

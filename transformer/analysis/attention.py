@@ -1,4 +1,4 @@
-"""What can be read off attention weights: summaries, merged words, entropy, and checks that the numbers hold."""
+"""Summaries of attention weights, merging of subword tokens into words, entropy, and checks of the numbers."""
 
 from __future__ import annotations
 
@@ -15,48 +15,50 @@ SUMMARIES = ("mean", "max")
 
 
 def summarise(weights: Tensor, layer: int | None, head: int | None, summary: str = "mean") -> Tensor:
-    """One matrix out of [layer, head, query, key]: a head's own, or the mean or maximum over what is None.
+    """One matrix of [layer, head, query, key]: that of one head, or the mean or maximum over layers or heads.
 
     layer, head: index, or None for all. Raises ValueError for an unknown summary, IndexError for a head out of range.
     Returns [query, key].
     """
     if summary not in SUMMARIES:
-        raise ValueError(f"{summary!r} is no summary; there are {' and '.join(SUMMARIES)}")
+        raise ValueError(f"unknown summary {summary!r}; choose {' or '.join(SUMMARIES)}")
     picked = weights if layer is None else weights[layer : layer + 1]
     picked = picked if head is None else picked[:, head : head + 1]
     if not picked.numel() or (layer or 0) < 0 or (head or 0) < 0:
-        raise IndexError(f"layer {layer}, head {head} of {weights.shape[0]} layers and {weights.shape[1]} heads")
+        raise IndexError(
+            f"there is no layer {layer}, head {head}; there are {weights.shape[0]} layers of {weights.shape[1]} heads"
+        )
     flat = picked.flatten(0, 1)
     return flat.mean(0) if summary == "mean" else flat.amax(0)
 
 
 def drop_tokens(matrix: Tensor, rows: Sequence[bool], columns: Sequence[bool], renormalise: bool) -> Tensor:
-    """Leave out rows and columns, special tokens say.
+    """Leave out rows and columns, for example of special tokens.
 
-    matrix: [query, key]; rows, columns: True = leave out. renormalise: divide each row by what is left of it (a row
-    with nothing left stays 0). Returns [kept query, kept key].
+    matrix: [query, key]; rows, columns: True = leave out. renormalise: divide each row by its remaining sum (a zero
+    row stays 0). Returns [remaining query, remaining key].
     """
-    kept = matrix[~torch.tensor(rows, dtype=torch.bool)][:, ~torch.tensor(columns, dtype=torch.bool)]
+    rest = matrix[~torch.tensor(rows, dtype=torch.bool)][:, ~torch.tensor(columns, dtype=torch.bool)]
     if not renormalise:
-        return kept
-    total = kept.sum(-1, keepdim=True)
-    return torch.where(total > 0, kept / total, kept)
+        return rest
+    total = rest.sum(-1, keepdim=True)
+    return torch.where(total > 0, rest / total, rest)
 
 
 def merge_words(matrix: Tensor, rows: Sequence[int], columns: Sequence[int]) -> Tensor:
-    """Pieces into words: attention *to* a word is the sum over its pieces, attention *from* a word the mean.
+    """Merge pieces into words: attention *to* a word is the sum over its pieces, attention *from* a word the mean.
 
-    matrix: [query, key]; rows, columns: rising word number of every query and key. Rows that sum to 1 still do.
+    matrix: [query, key]; rows, columns: increasing word number of every query and key. Rows that sum to 1 still do.
     Returns [word, word].
     """
-    row_words = {word: place for place, word in enumerate(dict.fromkeys(rows))}
-    column_words = {word: place for place, word in enumerate(dict.fromkeys(columns))}
+    row_words = {word: index for index, word in enumerate(dict.fromkeys(rows))}
+    column_words = {word: index for index, word in enumerate(dict.fromkeys(columns))}
     to = matrix.new_zeros(matrix.shape[0], len(column_words))
     to.index_add_(1, torch.tensor([column_words[w] for w in columns]), matrix)
     out = matrix.new_zeros(len(row_words), len(column_words))
-    place = torch.tensor([row_words[w] for w in rows])
-    out.index_add_(0, place, to)
-    return out / torch.bincount(place, minlength=len(row_words))[:, None]
+    word_of_row = torch.tensor([row_words[w] for w in rows])
+    out.index_add_(0, word_of_row, to)
+    return out / torch.bincount(word_of_row, minlength=len(row_words))[:, None]
 
 
 def entropy(weights: Tensor) -> Tensor:
@@ -68,10 +70,9 @@ def entropy(weights: Tensor) -> Tensor:
 class Checks:
     """Largest deviations over all layers, heads and cells of one kind of attention.
 
-    row_sum: |sum of a row - 1|; masked: weight of a hidden cell; recomputed: |softmax(Q K^T scale, hidden
-    cells out) from the stored Q and K, in float64 - stored weight|; where weights were replaced, what replaced them.
-    tolerance: what `recomputed` may be. 1e-5, and more where scores go beyond 100, which float32 knows to 4e-6 only:
-    a switch may multiply them by thousands.
+    row_sum: |sum of a row - 1|; masked: weight of a masked cell; recomputed: |weight recomputed from the stored Q and K
+    in float64 - stored weight|, under the rule if a rule replaced the softmax. tolerance: limit of `recomputed`: 1e-5,
+    or more for scores above 100, because a switch may multiply scores by thousands and float32 rounds 100 to 4e-6.
     """
 
     row_sum: float
@@ -87,9 +88,9 @@ class Checks:
 
 
 def _ruled(weights: Tensor, scores: Tensor, mask: Tensor, rule: Tensor) -> Tensor:
-    """The weights of one layer's heads under `AttentionTrace.rule`: as they are, uniform, or 1 on the best score.
+    """The weights of one layer's heads under `AttentionTrace.rule`: unchanged, uniform, or 1 on the best score.
 
-    The best one is read off the stored scores: of two that lie within float32's rounding, doubles may pick another.
+    The best score is that of the stored scores, because float64 could order two almost equal scores differently.
     """
     uniform = mask.double() / mask.sum(-1, keepdim=True)
     best = torch.zeros_like(weights).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
@@ -98,12 +99,12 @@ def _ruled(weights: Tensor, scores: Tensor, mask: Tensor, rule: Tensor) -> Tenso
 
 
 def check(attention: AttentionTrace) -> Checks:
-    """Work the weights out again, from Q and K, and compare.
+    """Recompute the weights from Q and K, and compare.
 
-    Layer by layer, in place where the numbers are our own: the doubles of all layers at once (12 MB a kind at 128
-    tokens) took four times as long in a server, whose threads get such blocks fresh from the system every time.
+    Layer by layer and in place: float64 for all layers at once (12 MB per kind for 128 tokens) took four times as long
+    in a server, because its threads get such blocks from the system each time.
     """
-    found, largest = [], 0.0
+    deviations, largest = [], 0.0
     for layer, (weights, mask) in enumerate(zip(attention.weights, attention.mask, strict=True)):
         row_sum = (weights.sum(-1, dtype=torch.float64) - 1).abs().max()
         masked = weights.masked_fill(mask, 0).abs().max()
@@ -114,7 +115,7 @@ def check(attention: AttentionTrace) -> Checks:
         recomputed = scores.softmax(-1)
         if attention.rule[layer].any():
             recomputed = _ruled(recomputed, attention.scores[layer], mask, attention.rule[layer])
-        found.append(torch.stack((row_sum, masked.double(), recomputed.sub_(weights).abs_().max())))
+        deviations.append(torch.stack((row_sum, masked.double(), recomputed.sub_(weights).abs_().max())))
     tolerance = Checks.TOLERANCE * max(1.0, largest / 100)
-    row_sum, masked, recomputed = torch.stack(found).amax(0)  # amax hands NaN on, as it must: max drops it
+    row_sum, masked, recomputed = torch.stack(deviations).amax(0)  # amax keeps NaN; Python's max would drop it
     return Checks(row_sum.item(), masked.item(), recomputed.item(), tolerance)

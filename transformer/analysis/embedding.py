@@ -1,4 +1,4 @@
-"""Embeddings (section 3.4): how long they are beside the positions, which lie close together, and where the layers
+"""Embeddings (section 3.4): their lengths compared with the positions, their nearest neighbours, and how the layers
 move them."""
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from transformer.tracing.trace import Trace
 
 @dataclass(frozen=True)
 class Norms:
-    """Lengths (Euclidean norms) of what is added at the input of a stack: [token], float64.
+    """Lengths (Euclidean norms) of the two vectors added at the input of a stack: [token], float64.
 
-    row:        the token's row in the embedding table, as if section 3.4's factor were off
-    scaled:     the row times sqrt(d_model), which is what the paper's model adds
-    positions:  the encoding it is added to (section 3.5)
+    row:        the token's row in the embedding table, without section 3.4's factor
+    scaled:     the row times sqrt(d_model), as in the paper's model
+    positions:  the positional encoding that is added (section 3.5)
     """
 
     row: Tensor
@@ -48,13 +48,13 @@ class Norms:
 
 
 def norms(trace: Trace, side: str, factor: float | None = None) -> Norms:
-    """Who drowns whom at the input of a stack.
+    """Compare the lengths of token and position vectors at the input of a stack.
 
-    side: "source" or "target"; raises ValueError for any other. factor: what the model multiplies embeddings by, None
-    for sqrt(d_model).
+    side: "source" or "target"; raises ValueError otherwise. factor: the model's factor of the embeddings; None means
+    sqrt(d_model).
     """
     if side not in SIDES:
-        raise ValueError(f"{side!r} is no side; there are {' and '.join(SIDES)}")
+        raise ValueError(f"unknown side {side!r}; choose {' or '.join(SIDES)}")
     embedding = getattr(trace, f"{side}_embedding")
     root = math.sqrt(embedding.shape[-1])
     row = torch.linalg.vector_norm(embedding.double(), dim=-1) / (factor or root)
@@ -64,8 +64,8 @@ def norms(trace: Trace, side: str, factor: float | None = None) -> Norms:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """ids: of the nearest tokens, nearest first; cosines: of the angle between their rows and the token's; median: of
-    the cosines of all tokens that could have been named (NaN without any), which says what is near."""
+    """ids: the nearest tokens, nearest first; cosines: between their rows and the token's row; median: of the cosines
+    of all candidate tokens (NaN without any), for comparison."""
 
     ids: tuple[int, ...]
     cosines: tuple[float, ...]
@@ -74,14 +74,14 @@ class Neighbours:
 
 @torch.inference_mode()
 def neighbours(table: Tensor, token: int, count: int = 12, leave_out: Sequence[int] = ()) -> Neighbours:
-    """The tokens whose rows point most nearly the same way: cosine 1 is the same direction, 0 a right angle.
+    """The tokens whose rows have the largest cosine with a token's row: 1 is the same direction, 0 a right angle.
 
-    table: [vocab, d_model]; token: the id whose neighbours are wanted, never among them; leave_out: ids that are not
-    to be named either. Equals stand in the order of their ids. Fewer than count if the vocabulary has no more; a row
-    of zeros has no direction and cosine 0. Raises ValueError for an id that is not in the table.
+    table: [vocab, d_model]; token: the id of that token, never one of its neighbours; leave_out: other ids to leave
+    out. Equal cosines are in the order of their ids. Returns fewer than count in a small vocabulary. A row of zeros has
+    cosine 0. Raises ValueError for an id that is not in the table.
     """
     if not 0 <= token < len(table):
-        raise ValueError(f"there is no token {token}; ids go from 0 to {len(table) - 1}")
+        raise ValueError(f"there is no token id {token}; choose 0 to {len(table) - 1}")
     tiny = torch.finfo(table.dtype).tiny
     lengths = torch.linalg.vector_norm(table, dim=-1).clamp(min=tiny)
     cosines = (table @ (table[token] / lengths[token])) / lengths
@@ -95,14 +95,14 @@ def neighbours(table: Tensor, token: int, count: int = 12, leave_out: Sequence[i
 
 @dataclass(frozen=True)
 class Plane:
-    """The tokens of a sentence in two dimensions, at every place of a stack; float64.
+    """The tokens of a sentence in two dimensions, before the first layer and after each layer of a stack; float64.
 
     field   shape              what it is
     ------  -----------------  ----------------------------------------------------------------------------
-    points  [place, token, 2]  coordinates, from the mean of the tokens at that place, in units of `spread`
-    spread  [place]            root mean square distance of the tokens from their mean
-    share   [place]            variance of the tokens at a place that the plane shows, 0 to 1
-    best    [place]            the most that any plane could show of it; share is never above
+    points  [state, token, 2]  coordinates relative to the mean of the tokens in that state, in units of `spread`
+    spread  [state]            root mean square distance of the tokens from their mean
+    share   [state]            share of the tokens' variance that the plane shows, 0 to 1
+    best    [state]            the largest share that any plane could show
     basis   [2, d_model]       the two directions, of length 1 and at right angles
 
     Without any spread (one token) points are 0 and shares NaN.
@@ -116,12 +116,13 @@ class Plane:
 
 
 def plane(states: Tensor) -> Plane:
-    """Principal components of the tokens, one basis for all places, so that what moves in the plane moves in the model.
+    """Principal components of the tokens, with one basis for all states: a token moves in the plane only if its vector
+    changes.
 
-    states: [place, token, d_model], see `residual.states`. At each place the tokens' mean is taken away, and what is
-    left is divided by its spread: what moves or stretches all tokens alike is not shown, for LayerNorm gives each place
-    a length of its own. The basis are the two strongest eigenvectors of the covariance summed over the places, found as
-    singular vectors; the largest component of either is made positive, so that the picture never flips.
+    states: [state, token, d_model], see `residual.states`. In each state the tokens' mean is subtracted and the rest is
+    divided by its spread. So the plane does not show a shift or stretch of all tokens together; LayerNorm changes the
+    length in every state. The basis holds the two strongest eigenvectors of the covariance summed over the states,
+    computed as singular vectors. The largest component of each is made positive, so that the picture never flips.
     """
     centred = states.double()
     centred = centred - centred.mean(1, keepdim=True)
@@ -132,6 +133,6 @@ def plane(states: Tensor) -> Plane:
     basis = basis * basis.gather(1, basis.abs().argmax(1, keepdim=True)).sign()
     points = centred @ basis.T
     total = centred.square().sum((1, 2))
-    # eigenvalues of the tokens' own products: there are fewer tokens than dimensions, as a rule
+    # eigenvalues of the products between tokens: usually there are fewer tokens than dimensions
     strongest = torch.linalg.eigvalsh(centred @ centred.mT)[:, -2:].clamp(min=0).sum(-1)
     return Plane(points, spread, points.square().sum((1, 2)) / total, strongest / total, basis)

@@ -1,5 +1,5 @@
-"""When heads formed: statistics of every head at recorded states of a training, and the state at which the first one of
-a kind does what it is known for."""
+"""How heads formed: statistics of every head in each snapshot of a training, and the first snapshot in which a head has
+a known habit, such as attending to the previous token."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import torch
 from transformer.analysis.heads import HeadStatistics, Seen, WordList, seen, statistics
 from transformer.tracing.trace import Trace
 
-HALF = 0.5  # of the rows: a head that does one thing more often than everything else together
-TIMES = 2.0  # the best untrained head: with few keys in sight chance alone looks like a habit
+HALF = 0.5  # share of the rows: the head does this more often than everything else together
+TIMES = 2.0  # and twice as often as the best untrained head: with few visible keys, chance looks like a habit
 SOUGHT = (("aligned", "cross"), ("previous", "encoder_self"), ("previous", "decoder_self"), ("next", "encoder_self"))
 
 
 @dataclass(frozen=True)
 class Forming:
-    """How one habit came into heads of one kind of attention.
+    """How one habit formed in the heads of one kind of attention. A state is a snapshot of the training.
 
-    what: "aligned", "previous" or "next", of `HeadStatistics`; rows: what its shares are of. needed: the share that
-    counts, HALF or TIMES the best head of the first state, whichever is more. state: index of the first state at which
-    a head has it, None if none ever does; layer, head: that head, of several the one with the largest share, or without
-    any the best head of the last state; shares: its share at every state. stays: it has the share at every later state
-    too. first: the best share of any head at the first state. count: heads that have it at the last state.
+    what: "aligned", "previous" or "next", a field of `HeadStatistics`; rows: number of rows behind its shares. needed:
+    the share that counts as the habit, HALF or TIMES the best head of the first state, whichever is larger. state:
+    index of the first state with such a head, or None; layer, head: that head (the one with the largest share, or the
+    best head of the last state if there is none); shares: its share in every state. stays: whether it keeps the needed
+    share in every later state. first: the best share in the first state. count: heads with the habit in the last state.
     """
 
     what: str
@@ -42,45 +42,47 @@ class Forming:
 
 
 def recorded(weights: Mapping[str, np.ndarray], trace: Trace) -> Seen:
-    """A sentence as it was recorded: kind -> uint8 [state, layer, head, query, key], weight times 255; words and masks
-    are those of a trace of the same tokens.
+    """A recorded sentence, with the words and masks of a trace of the same tokens. weights: kind -> uint8 [state,
+    layer, head, query, key], weight times 255.
 
-    Rows are divided by their sum, which rounding moves off 255. Raises ValueError for shapes that are not the trace's.
+    Rows are divided by their sum, because rounding changes it from 255. Raises ValueError if a shape does not fit.
     """
-    like, found = seen(trace), {}
+    like, by_kind = seen(trace), {}
     for kind, mask in like.masks.items():
         if weights[kind].shape[1:] != mask.shape:
-            raise ValueError(f"{kind} was recorded as {weights[kind].shape[1:]}; its tokens need {tuple(mask.shape)}")
+            raise ValueError(
+                f"the recorded {kind} weights have shape {weights[kind].shape[1:]}, but need {tuple(mask.shape)}"
+            )
         rows = torch.from_numpy(weights[kind]).double()
-        found[kind] = rows / rows.sum(-1, keepdim=True).clamp(min=1)
-    return Seen(found, like.masks, like.sources, like.targets)
+        by_kind[kind] = rows / rows.sum(-1, keepdim=True).clamp(min=1)
+    return Seen(by_kind, like.masks, like.sources, like.targets)
 
 
-def _rows(sentences: Sequence[Seen], found: HeadStatistics, what: str) -> int:
-    """How many rows a share is of: those the list knows, or those that have such a neighbour in sight."""
+def _rows(sentences: Sequence[Seen], measured: HeadStatistics, what: str) -> int:
+    """The number of rows behind a share: rows with a word of the list, or rows that can see such a neighbour."""
     if what == "aligned":
-        return found.links
-    return sum(max(0, min(one.weights[found.kind].shape[-2:]) - 1) for one in sentences)
+        return measured.links
+    return sum(max(0, min(sentence.weights[measured.kind].shape[-2:]) - 1) for sentence in sentences)
 
 
-def _forming(sentences: Sequence[Seen], found: HeadStatistics, what: str) -> Forming:
-    shares = getattr(found, what).nan_to_num(0.0)  # [state, layer, head]
+def _forming(sentences: Sequence[Seen], measured: HeadStatistics, what: str) -> Forming:
+    shares = getattr(measured, what).nan_to_num(0.0)  # [state, layer, head]
     first = float(shares[0].max())
     needed = max(HALF, TIMES * first)
     states = (shares >= needed).flatten(1).any(-1).nonzero().flatten().tolist()
     state = states[0] if states else None
     layer, head = divmod(int(shares[-1 if state is None else state].argmax()), shares.shape[-1])
-    own = shares[:, layer, head]
+    head_shares = shares[:, layer, head]
     return Forming(
         what,
-        found.kind,
-        _rows(sentences, found, what),
+        measured.kind,
+        _rows(sentences, measured, what),
         needed,
         state,
         layer,
         head,
-        tuple(own.tolist()),
-        state is not None and bool((own[state:] >= needed).all()),
+        tuple(head_shares.tolist()),
+        state is not None and bool((head_shares[state:] >= needed).all()),
         first,
         int((shares[-1] >= needed).sum()),
     )
@@ -89,8 +91,8 @@ def _forming(sentences: Sequence[Seen], found: HeadStatistics, what: str) -> For
 def formation(
     sentences: Sequence[Seen], words: WordList | None = None
 ) -> tuple[dict[str, HeadStatistics], tuple[Forming, ...]]:
-    """Statistics [state, layer, head] of every kind, and how each habit sought came. words: for "aligned"; without
-    them, or where they know no row, that is left out. Raises ValueError if there is no sentence."""
-    found = statistics(sentences, words)
-    sought = [one for one in SOUGHT if one[0] != "aligned" or found["cross"].links]
-    return found, tuple(_forming(sentences, found[kind], what) for what, kind in sought)
+    """Statistics [state, layer, head] of every kind of attention, and how each habit formed. words: the word list for
+    "aligned", which is left out if no row has a word of the list. Raises ValueError if there is no sentence."""
+    by_kind = statistics(sentences, words)
+    habits = [(what, kind) for what, kind in SOUGHT if what != "aligned" or by_kind["cross"].links]
+    return by_kind, tuple(_forming(sentences, by_kind[kind], what) for what, kind in habits)

@@ -1,4 +1,4 @@
-"""What each head does, measured over many sentences: where it looks, whether it aligns words, how sharp it is."""
+"""Statistics of each head over many sentences: which offset it attends to, whether it aligns words, how sharp it is."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ WordList = Mapping[str, frozenset[str]]
 
 
 def read_word_list(text: str) -> dict[str, frozenset[str]]:
-    """Lines `source word<tab>target words, blanks between them` as a mapping; case does not count.
+    """Read lines `source word<tab>target words`, with blanks between the target words. Case is ignored.
 
-    Raises ValueError, naming the line, for one without a tab.
+    Raises ValueError, with the line's number, for a line without a tab.
     """
     words: dict[str, frozenset[str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -36,15 +36,15 @@ def read_word_list(text: str) -> dict[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class HeadStatistics:
-    """Of one kind of attention, over all rows of all sentences; every tensor is [layer, head], float64, with whatever
-    axes the weights had before these two in front.
+    """Statistics of one kind of attention over all rows of all sentences. Every tensor is [layer, head], float64; any
+    further axes of the weights come first.
 
-    A row's link is its largest weight; several that are equal, as flat rows have in 8 bits, share it. previous, same,
-    next: share of rows whose link is the key one before, at, or one after the query's own position, of the rows that
-    have such a key in sight (`next` is none in a causal decoder: NaN). entropy: mean of H(row) / ln(keys in sight) over
-    rows that see two keys or more: 0 sharp, 1 flat. aligned (cross-attention, otherwise NaN): of the rows that predict
-    a word which the word list pairs with a word of the source, the share whose link is on such a word. rows, links: how
-    many rows, and how many such rows.
+    A row's link is the key with its largest weight; equal largest weights, as in flat rows with 8 bits, share it.
+    previous, same, next: share of rows whose link is one before, at, or one after the query's own position, among the
+    rows that can see such a key (`next` is NaN in a causal decoder). entropy: mean of H(row) / ln(visible keys) over
+    rows with at least two visible keys; 0: sharp, 1: flat. aligned (only cross-attention, else NaN): among the rows
+    that predict a word which the word list pairs with a source word, the share whose link is on such a word. rows,
+    links: the number of all rows, and of those rows.
     """
 
     kind: str
@@ -57,18 +57,18 @@ class HeadStatistics:
     links: int
 
     def positional(self, at_least: float = 0.9) -> int:
-        """How many heads look at the previous, the same or the next token in at least this share of rows."""
+        """How many heads attend to the previous, the same or the next token in at least this share of rows."""
         best = torch.stack([getattr(self, name).nan_to_num(0.0) for name in OFFSETS]).amax(0)
         return int((best >= at_least).sum())
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What heads did with one sentence pair, as far as statistics need it; of a Trace: `seen`.
+    """The part of a trace that the statistics need; `seen` makes it.
 
     weights: kind -> [..., layer, head, query, key], rows that sum to 1; masks: kind -> True where a query may attend,
-    of a shape that broadcasts to it. sources, targets: the word of every source token and of every token predicted,
-    None for special ones (`words_of`).
+    broadcastable to the weights. sources, targets: the word of every source token and of every predicted token, None
+    for special tokens (`words_of`).
     """
 
     weights: Mapping[str, Tensor]
@@ -78,26 +78,25 @@ class Seen:
 
 
 def _links(weights: Tensor) -> Tensor:
-    """Of the same shape: every row's link, 1 at its largest weight; of n equal ones each counts 1 / n."""
+    """Every row's link, in the same shape: 1 at its largest weight; of n equal largest weights each counts 1 / n."""
     top = weights == weights.amax(-1, keepdim=True)
     return top / top.sum(-1, keepdim=True).clamp(min=1).double()
 
 
 def _offsets(links: Tensor, mask: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """For every offset, [..., layer, head]: rows whose link lies there, and the rows that could."""
+    """For every offset, [..., layer, head]: the number of rows with their link there, and of rows that can see it."""
     queries, keys = links.shape[-2:]
-    place = torch.arange(queries)
+    query = torch.arange(queries)
     hits, possible = {}, {}
     for name, offset in OFFSETS.items():
-        wanted = place + offset
-        at = wanted.clamp(0, keys - 1)
-        there = mask[..., place, at] & (wanted >= 0) & (wanted < keys)
-        hits[name], possible[name] = (links[..., place, at] * there).sum(-1), there.sum(-1)
+        key = (query + offset).clamp(0, keys - 1)
+        visible = mask[..., query, key] & (query + offset >= 0) & (query + offset < keys)
+        hits[name], possible[name] = (links[..., query, key] * visible).sum(-1), visible.sum(-1)
     return hits, possible
 
 
 def words_of(tokens: Sequence[str], labels: Sequence[str]) -> list[str | None]:
-    """For every token the word it belongs to, in lower case; None for special tokens."""
+    """The word of every token, in lower case; None for special tokens."""
     shown = ["" if token == PIECE_MARK else label for token, label in zip(tokens, labels, strict=True)]
     numbers = word_numbers(tokens, shown)
     words = word_labels(shown, numbers)
@@ -108,7 +107,7 @@ def words_of(tokens: Sequence[str], labels: Sequence[str]) -> list[str | None]:
 
 
 def seen(trace: Trace) -> Seen:
-    """What statistics need of a trace."""
+    """The part of a trace that the statistics need."""
     return Seen(
         {kind: trace.attention(kind).weights for kind in KINDS},
         {kind: trace.attention(kind).mask for kind in KINDS},
@@ -117,13 +116,14 @@ def seen(trace: Trace) -> Seen:
     )
 
 
-def _aligned(links: Tensor, one: Seen, words: WordList) -> tuple[Tensor, int]:
-    """Rows [..., layer, head] of the cross-attention whose link agrees with the list, and the rows the list knows."""
+def _aligned(links: Tensor, sentence: Seen, words: WordList) -> tuple[Tensor, int]:
+    """The number of cross-attention rows whose link agrees with the list, [..., layer, head], and of rows with a word
+    in the list."""
     hits, count = torch.zeros(links.shape[:-2], dtype=torch.float64), 0
-    for row, target in enumerate(one.targets):
-        good = [place for place, source in enumerate(one.sources) if source and target in words.get(source, ())]
-        if good:
-            hits, count = hits + links[..., row, good].sum(-1), count + 1
+    for row, target in enumerate(sentence.targets):
+        keys = [key for key, source in enumerate(sentence.sources) if source and target in words.get(source, ())]
+        if keys:
+            hits, count = hits + links[..., row, keys].sum(-1), count + 1
     return hits, count
 
 
@@ -136,32 +136,32 @@ def head_statistics(traces: Iterable[Trace], words: WordList | None = None) -> d
 
 
 def statistics(sentences: Iterable[Seen], words: WordList | None = None) -> dict[str, HeadStatistics]:
-    """The same of weights that need not come from a trace. Raises ValueError if there is no sentence."""
+    """The same for weights that need not come from a trace. Raises ValueError if there is no sentence."""
     sums: dict[str, dict[str, Tensor]] = {}
     counts: dict[str, dict[str, Any]] = {}  # whole numbers, or tensors of them
-    for one in sentences:
-        for kind, weights in one.weights.items():
-            mask, links = one.masks[kind], _links(weights)
+    for sentence in sentences:
+        for kind, weights in sentence.weights.items():
+            mask, links = sentence.masks[kind], _links(weights)
             hits, possible = _offsets(links, mask)
             visible = mask.sum(-1).double()
             wide = visible > 1
             spread = torch.where(wide, entropy(weights.double()) / visible.log(), 0.0)
-            found = {**hits, "entropy": spread.sum(-1)}
-            number: dict[str, Any] = {**possible, "entropy": wide.sum(-1), "rows": weights.shape[-2]}
+            new_sums = {**hits, "entropy": spread.sum(-1)}
+            new_counts: dict[str, Any] = {**possible, "entropy": wide.sum(-1), "rows": weights.shape[-2]}
             if words is not None and kind == "cross":
-                found["aligned"], number["aligned"] = _aligned(links, one, words)
-            into, count = sums.setdefault(kind, {}), counts.setdefault(kind, {})
-            for name, value in found.items():
-                into[name] = into.get(name, 0) + value
-            for name, more in number.items():
-                count[name] = count.get(name, 0) + more
+                new_sums["aligned"], new_counts["aligned"] = _aligned(links, sentence, words)
+            kind_sums, kind_counts = sums.setdefault(kind, {}), counts.setdefault(kind, {})
+            for name, value in new_sums.items():
+                kind_sums[name] = kind_sums.get(name, 0) + value
+            for name, count in new_counts.items():
+                kind_counts[name] = kind_counts.get(name, 0) + count
     if not sums:
-        raise ValueError("no trace arrived; at least one is needed")
+        raise ValueError("at least one trace is needed")
 
     def mean(kind: str, name: str) -> Tensor:
         like = sums[kind]["same"]
-        number = torch.as_tensor(counts[kind].get(name, 0)).expand_as(like)
-        return torch.where(number > 0, sums[kind].get(name, like) / number, math.nan)
+        count = torch.as_tensor(counts[kind].get(name, 0)).expand_as(like)
+        return torch.where(count > 0, sums[kind].get(name, like) / count, math.nan)
 
     return {
         kind: HeadStatistics(

@@ -1,4 +1,4 @@
-"""Whether the future leaks: which predictions move when a later token is exchanged, and whether peeking helps."""
+"""Whether the future leaks: which predictions change when a later token is replaced, and whether peeking helps."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from transformer.model.tap import EditingTap
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import Trace
 
-LITTLE = 1.05  # a twentieth more or less surprised per token is a change a person would not notice
+LITTLE = 1.05  # a reader would not notice a change of a twentieth in the perplexity per token
 
 
 def moved(before: Trace, after: Trace) -> Tensor:
-    """How far each position's prediction went: max over the vocabulary of |difference of logits|.
+    """How much the prediction of each position changed: max over the vocabulary of |difference of logits|.
 
-    before, after: traces of one target, `fed` something else in one of them. Under the causal mask everything before
-    the exchanged token is exactly 0: row q of the decoder is a function of target_in[: q + 1] alone.
+    before, after: traces of one target; one of them was fed another token at a position. With the causal mask, all rows
+    before that position are exactly 0: row q of the decoder depends only on target_in[: q + 1].
 
-    Returns [target]. Raises ValueError if the traces have not as many tokens.
+    Returns [target]. Raises ValueError if the traces have different numbers of tokens.
     """
     if before.logits.shape != after.logits.shape:
-        raise ValueError(f"logits {list(before.logits.shape)} and {list(after.logits.shape)} cannot be compared")
+        raise ValueError(
+            f"logits of shape {list(before.logits.shape)} and {list(after.logits.shape)} cannot be compared"
+        )
     return (before.logits - after.logits).abs().amax(-1)
 
 
 @torch.inference_mode()
 def step_by_step(trace: Trace, model: Transformer) -> float:
-    """Perplexity of the target where each token is predicted with nothing fed after it, as in decoding: a pass a step,
-    under the trace's switches. Of a model without the causal mask this is not what one pass over all of it gives."""
+    """Perplexity of the target if each token is predicted from the tokens before it only, as in decoding: one pass per
+    step, with the trace's switches. Without the causal mask, one pass over the whole target gives another value."""
     source, fed = (torch.tensor([ids], device=model.device) for ids in (trace.source_ids, trace.target_in_ids))
     tap = EditingTap(edits_of(trace.interventions, model.config))
     memory, total = model.encode(source, tap), 0.0
@@ -42,12 +44,12 @@ def step_by_step(trace: Trace, model: Transformer) -> float:
 
 
 def peeking(with_mask: float, without: float) -> str:
-    """What seeing the future does to a target: "helps", "confuses" or "little", by two perplexities of it.
+    """The effect of seeing the future on a target, from its two perplexities: "helps", "confuses" or "little".
 
-    Little is a change by less than a factor of LITTLE either way. Raises ValueError for what is no perplexity.
+    "little" is a change by less than a factor of LITTLE. Raises ValueError for an invalid perplexity.
     """
     if not (with_mask >= 1 - 1e-6 and without >= 1 - 1e-6):  # a comparison with NaN is False
-        raise ValueError(f"perplexities {with_mask} and {without} arrived; they are 1 or more")
+        raise ValueError(f"perplexities are at least 1, but these are {with_mask} and {without}")
     if without * LITTLE <= with_mask:
         return "helps"
     return "confuses" if with_mask * LITTLE <= without else "little"

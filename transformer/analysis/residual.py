@@ -1,9 +1,8 @@
-"""The residual stream: what enters a stack, what every sub-layer adds to it, and of what the result is the sum.
+"""The residual stream: the input of a stack, the update of every sub-layer, and the sum of both.
 
 Section 3.1 puts a residual connection around each sub-layer: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x))
-with norm="pre" (Xiong et al. 2020); see `transformer.model.layers.SubLayer` for models that leave either out. "Stack"
-is "encoder" or "decoder" throughout; sub-layers stand in the order of the pass: self and ff, in the decoder self, cross
-and ff.
+with norm="pre" (Xiong et al. 2020); see `transformer.model.layers.SubLayer` for models without one of the two. A stack
+is "encoder" or "decoder"; its sub-layers follow the order of the pass: self and ff, in the decoder self, cross and ff.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ def _tensors(trace: Trace, stack: str, field: str) -> Tensor:
 
 
 def _norms(model: Transformer, stack: str) -> list[nn.LayerNorm]:
-    """The LayerNorm of every sub-layer, in the order of the pass; none of a model without."""
+    """The LayerNorm of every sub-layer, in the order of the pass; empty for a model without LayerNorm."""
     layers = model.encoder if stack == "encoder" else model.decoder
-    found = [module.norm for layer in layers for module in layer.children() if isinstance(module, SubLayer)]
-    return [norm for norm in found if isinstance(norm, nn.LayerNorm)]
+    norms = [module.norm for layer in layers for module in layer.children() if isinstance(module, SubLayer)]
+    return [norm for norm in norms if isinstance(norm, nn.LayerNorm)]
 
 
 def _final(model: Transformer, stack: str) -> nn.LayerNorm | None:
-    """The LayerNorm behind the last layer, which only a pre-norm model has."""
+    """The LayerNorm after the last layer, which only a pre-norm model has."""
     norm = model.encoder_norm if stack == "encoder" else model.decoder_norm
     return norm if isinstance(norm, nn.LayerNorm) else None
 
@@ -58,18 +57,18 @@ def _weights(norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
 
 
 def _carried(parts: Tensor, x: Tensor, norm: nn.LayerNorm) -> Tensor:
-    """gamma (p - mean(p)) / sigma for every part p, with sigma that of x: LayerNorm(x) without beta, if the parts sum
-    to x. parts: [..., token, d_model]; x: [token, d_model]."""
+    """gamma (p - mean(p)) / sigma for every part p, with the sigma of x. If the parts sum to x, the results sum to
+    LayerNorm(x) without beta. parts: [..., token, d_model]; x: [token, d_model]."""
     sigma = (x.var(-1, keepdim=True, correction=0) + norm.eps).sqrt()
     return _weights(norm)[0] * (parts - parts.mean(-1, keepdim=True)) / sigma
 
 
 def states(trace: Trace, stack: str) -> Tensor:
     """The residual stream before the first layer (embedding plus positions) and after every layer; with residual=False
-    the vectors that stand in its place.
+    the output of every layer.
 
-    Returns [place, token, d_model] with layers + 1 places, float32. With norm="pre" the last is what the final
-    LayerNorm reads, not what it returns.
+    Returns [point, token, d_model] with layers + 1 points, float32. With norm="pre" the last point is the input of the
+    final LayerNorm, not its output.
     """
     check_stack(stack)
     side = SIDES[STACKS.index(stack)]
@@ -85,8 +84,8 @@ class Stream:
     enters:     x
     update:     Sublayer(x); with norm="pre" Sublayer(LayerNorm(x))
     sum:        x plus the update; None with residual=False, where nothing is added
-    normed:     what the sub-layer's LayerNorm returns: that of the sum (with residual=False of the update), with
-                norm="pre" that of x; None with norm="none"
+    normed:     the output of the sub-layer's LayerNorm, which reads the sum (with residual=False the update), or with
+                norm="pre" x; None with norm="none"
     """
 
     sublayers: tuple[tuple[int, str], ...]
@@ -97,40 +96,40 @@ class Stream:
 
     @property
     def lengths(self) -> dict[str, Tensor]:
-        """Those that there are, by name, in the order of the paper's formula."""
+        """The lengths that are not None, by name, in the order of the paper's formula."""
         every = {name: getattr(self, name) for name in ("enters", "update", "sum", "normed")}
-        return {name: one for name, one in every.items() if one is not None}
+        return {name: length for name, length in every.items() if length is not None}
 
 
 def stream(trace: Trace, model: Transformer, stack: str) -> Stream:
-    """How long the vectors of the residual stream are on their way through a stack. Raises ValueError for its name."""
-    found = {field: _tensors(trace, stack, field) for field in ("enters", "update")}
+    """The lengths of the vectors at every sub-layer of a stack. Raises ValueError for an unknown stack."""
+    vectors = {field: _tensors(trace, stack, field) for field in ("enters", "update")}
     if model.config.residual:
-        found["sum"] = _tensors(trace, stack, "sum")
+        vectors["sum"] = _tensors(trace, stack, "sum")
     if model.config.norm == "pre":
-        # The tap records what LayerNorm reads here, not what it returns.
-        rows = zip(found["enters"], _norms(model, stack), strict=True)
-        found["normed"] = torch.stack([_carried(x, x, norm) + _weights(norm)[1] for x, norm in rows])
+        # The tap records the input of this LayerNorm, not its output.
+        rows = zip(vectors["enters"], _norms(model, stack), strict=True)
+        vectors["normed"] = torch.stack([_carried(x, x, norm) + _weights(norm)[1] for x, norm in rows])
     elif model.config.norm == "post":
-        found["normed"] = _tensors(trace, stack, "leaves")
-    lengths = {field: torch.linalg.vector_norm(one, dim=-1) for field, one in found.items()}
+        vectors["normed"] = _tensors(trace, stack, "leaves")
+    lengths = {field: torch.linalg.vector_norm(tensor, dim=-1) for field, tensor in vectors.items()}
     return Stream(sublayers(trace, stack), **{"sum": None, "normed": None, **lengths})
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A place of the residual stream as a sum of what went in; every tensor is float64.
+    """The residual stream at one point as a sum of its parts; every tensor is float64.
 
     field      shape                   what it is
     ---------  ----------------------  ------------------------------------------------------------------------
-    sublayers  (layer, name) each      whose updates are among the parts
+    sublayers  (layer, name) each      the sub-layers whose updates are parts
     vectors    [part, token, d_model]  embedding, positions, the update of each of `sublayers`, and the biases beta
-                                       of all LayerNorms on the way (but with norm="none", where there are none), each
-                                       as the LayerNorms behind it left it; with residual=False all but the last update
-                                       and the biases behind it are 0
+                                       of all LayerNorms so far (none with norm="none"), each after the LayerNorms that
+                                       follow it; with residual=False all are 0 except the last update and the biases
+                                       after it
     whole      [token, d_model]        the vector as the pass recorded it
-    shares     [part, token]           <part, whole> / <whole, whole>: they sum to 1 over the parts (of a whole that
-                                       is 0 they are 0). Below 0 for a part that points away from the whole
+    shares     [part, token]           <part, whole> / <whole, whole>: they sum to 1 over the parts (if the whole is 0,
+                                       they are 0). Below 0 for a part that points away from the whole
     deviation  float                   largest |sum of parts - whole|, the rounding of the float32 pass
     """
 
@@ -142,33 +141,33 @@ class Parts:
 
 
 def decompose(trace: Trace, model: Transformer, stack: str, through: int | None = None) -> Parts:
-    """Of what the vectors after a number of layers are the sum, exactly.
+    """The exact parts whose sum is the residual stream after a number of layers.
 
-    A LayerNorm is linear once its sigma is fixed to the one it had in this pass: each part p of its input goes on as
-    gamma (p - mean(p)) / sigma, and beta joins as one more part. This is no statement about what would be without a
-    part: then sigma, and all later updates, would differ.
+    A LayerNorm is linear if its sigma is fixed to the value of this pass: each part p of its input becomes
+    gamma (p - mean(p)) / sigma, and beta is one more part. This does not tell what would happen without a part: then
+    sigma and all later updates would differ.
 
-    through: layers passed, 1 or more; None: all, and the final LayerNorm where there is one (norm="pre"), so that the
-    whole is trace.encoder_output or trace.decoder_output. Raises ValueError for a stack or layer that is not there.
+    through: number of layers, 1 or more; None: all layers, and the final LayerNorm if there is one (norm="pre"), so
+    that the whole is trace.encoder_output or trace.decoder_output. Raises ValueError for an unknown stack or layer.
     """
-    found = sublayers(trace, stack)
-    layers = found[-1][0] + 1
+    every = sublayers(trace, stack)
+    layers = every[-1][0] + 1
     if through is not None and not 1 <= through <= layers:
-        raise ValueError(f"{through} layers were asked for; the {stack} has {layers}")
+        raise ValueError(f"the {stack} has {layers} layers; through is {through}, choose 1 to {layers}")
     side, post = SIDES[STACKS.index(stack)], model.config.norm == "post"
     update, total = _tensors(trace, stack, "update"), _tensors(trace, stack, "sum")
     norms = _norms(model, stack)
-    passed = [place for place, (layer, _) in enumerate(found) if through is None or layer < through]
+    passed = [index for index, (layer, _) in enumerate(every) if through is None or layer < through]
     vectors = torch.zeros(len(passed) + 2 + bool(norms), *total.shape[1:], dtype=torch.float64)
     vectors[0] = getattr(trace, f"{side}_embedding")
     vectors[1] = getattr(trace, f"{side}_positions")
-    for place in passed:
+    for index in passed:
         if not model.config.residual:
-            vectors.zero_()  # nothing is carried past a sub-layer
-        vectors[2 + place] = update[place]
+            vectors.zero_()  # only the update leaves a sub-layer
+        vectors[2 + index] = update[index]
         if post:
-            vectors = _carried(vectors, total[place], norms[place])
-            vectors[-1] += _weights(norms[place])[1]
+            vectors = _carried(vectors, total[index], norms[index])
+            vectors[-1] += _weights(norms[index])[1]
     final = _final(model, stack)
     if final is not None and through is None:
         vectors = _carried(vectors, total[-1], final)
@@ -177,4 +176,4 @@ def decompose(trace: Trace, model: Transformer, stack: str, through: int | None 
     whole = whole.double()
     shares = (vectors * whole).sum(-1) / whole.square().sum(-1).clamp(min=torch.finfo(torch.float64).tiny)
     deviation = (vectors.sum(0) - whole).abs().max().item()
-    return Parts(found[: len(passed)], vectors, whole, shares, deviation)
+    return Parts(every[: len(passed)], vectors, whole, shares, deviation)

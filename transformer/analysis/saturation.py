@@ -1,4 +1,4 @@
-"""How saturated every head is: where its softmax lies between flat and all on one key, and what gradient it lets by."""
+"""Saturation of every head: whether its softmax is flat or puts all weight on one key, and how much gradient passes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ SATURATED = 0.99  # a row whose largest weight is above it passes less than 2 (1
 
 @dataclass(frozen=True)
 class Saturation:
-    """Five measures of one kind of attention, [layer, head], float64. Means over rows p that see two keys or more: a
-    row that sees one key has weight 1 there whatever its score, and tells nothing of the head.
+    """Five measures of one kind of attention, [layer, head], float64. Means over rows p with at least two visible keys:
+    a row with one visible key always has weight 1 there, and says nothing about the head.
 
-    entropy:    mean of H(p) / ln(visible keys), H = -sum p ln p (Shannon 1948): 0 all on one key, 1 all alike
+    entropy:    mean of H(p) / ln(visible keys), H = -sum p ln p (Shannon 1948): 0: one key, 1: all keys equal
     largest:    mean of the row's largest weight
-    gradient:   mean of 1 - sum p^2, the trace of the softmax's Jacobian diag(p) - p p^T: what gradient can pass.
+    gradient:   mean of 1 - sum p^2, the trace of the softmax's Jacobian diag(p) - p p^T: the gradient that can pass.
                 Section 3.2.1: large products push the softmax "into regions where it has extremely small gradients"
-    spread:     standard deviation of the visible scores about the mean of their row, over all rows: root of the mean
-                of the rows' variances. What all scores of a row share does not reach its softmax. A difference of 1
-                between two scores is a factor e between their weights
+    spread:     standard deviation of the visible scores around the mean of their row, over all rows: the root of the
+                mean variance of the rows. (A constant added to a whole row does not change its softmax.) A difference
+                of 1 between two scores is a factor e between their weights
     saturated:  share of rows whose largest weight is above SATURATED
-    rows:       how many rows were counted, whole numbers. Without any the measures are NaN
+    rows:       number of rows counted. Without any, the measures are NaN
 
-    The weights are those of the trace: where a rule replaced them, entropy, largest, gradient and saturated measure
-    what replaced them, spread the scores before it.
+    If a rule replaced the weights, entropy, largest, gradient and saturated measure the new weights, and spread the
+    scores before the rule.
     """
 
     entropy: Tensor
@@ -45,30 +45,30 @@ class Saturation:
 
 
 def saturation(attention: AttentionTrace, queries: Sequence[bool] | None = None) -> Saturation:
-    """The measures of every head. queries: False leaves a row out, that of a <pad> say; None counts all.
+    """The measures of every head. queries: False leaves a row out, for example that of a <pad>; None counts all.
 
-    Raises ValueError if there are not as many as rows.
+    Raises ValueError if queries does not have one entry per row.
     """
     weights, mask = attention.weights.double(), attention.mask
-    kept = torch.ones(mask.shape[-2], dtype=torch.bool) if queries is None else torch.tensor(queries, dtype=torch.bool)
-    if len(kept) != mask.shape[-2]:
-        raise ValueError(f"{len(kept)} queries are named; there are {mask.shape[-2]} rows")
+    rows_to_count = torch.tensor([True] * mask.shape[-2] if queries is None else queries, dtype=torch.bool)
+    if len(rows_to_count) != mask.shape[-2]:
+        raise ValueError(f"queries has {len(rows_to_count)} entries; the attention has {mask.shape[-2]} rows")
     visible = mask.sum(-1)  # [layer, head, query]
-    counted = (visible > 1) & kept
+    counted = (visible > 1) & rows_to_count
     rows = counted.sum(-1)
 
     def mean(values: Tensor) -> Tensor:
-        """Over the rows counted: [layer, head, query] -> [layer, head]."""
+        """Mean over the counted rows: [layer, head, query] -> [layer, head]."""
         return torch.where(rows > 0, torch.where(counted, values, 0.0).sum(-1) / rows, math.nan)
 
     largest = weights.amax(-1)
     scores = attention.scores.double().masked_fill(~mask, 0.0)
-    about = (scores - scores.sum(-1, keepdim=True) / visible[..., None]).masked_fill(~mask, 0.0)
+    centred = (scores - scores.sum(-1, keepdim=True) / visible[..., None]).masked_fill(~mask, 0.0)
     return Saturation(
         entropy=mean(entropy(weights) / visible.double().log()),
         largest=mean(largest),
         gradient=mean(gradient_room(weights)),
-        spread=mean(about.square().sum(-1) / visible).sqrt(),
+        spread=mean(centred.square().sum(-1) / visible).sqrt(),
         saturated=mean((largest > SATURATED).double()),
         rows=rows,
     )

@@ -1,4 +1,4 @@
-"""Why scores are divided by sqrt(d_k) (section 3.2.1, footnote 4): random q and k of every depth, and a model's own."""
+"""Why scores are divided by sqrt(d_k) (section 3.2.1, footnote 4): with random q and k, and with those of a model."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from transformer.analysis.attention import entropy
 from transformer.analysis.softmax import gradient_room
 from transformer.tracing.trace import AttentionTrace
 
-# 43 depths, five to an octave where whole numbers allow; 2^(i/5) meets every power of two.
+# 43 depths, five per octave where whole numbers allow; 2^(i/5) includes every power of two.
 DEPTHS = tuple(sorted({round(2 ** (i / 5)) for i in range(51)}))
 WAYS = ("scaled", "unscaled", "additive")
 BINS, LIMIT = 41, 4.0  # an odd number, so that one bin is centred at 0
 OWN_BINS = 25  # a sentence of 11 tokens has 121 pairs of query and key
-ADDITIVE_ROWS = 32  # W q and U k cost rows times depth^2: 32 rows take half of the whole experiment
+ADDITIVE_ROWS = 32  # W q and U k cost rows times depth^2: 32 rows take half the time of the experiment
 
 
 @dataclass(frozen=True)
 class RandomExperiment:
-    """Scores of random queries over random keys, for every depth d_k and for each of WAYS to score.
+    """Scores of random queries and random keys, for every depth d_k and each way of scoring in WAYS.
 
     field            shape              what it is
     ---------------  -----------------  ------------------------------------------------------------------
-    variance         [depth]            of q.k over all rows and keys; in theory d_k
-    scaled_variance  [depth]            of q.k / sqrt(d_k); in theory 1
-    histogram        [depth, bin]       density of q.k / sqrt(d_k) over -LIMIT to LIMIT; what lies outside is
-                                        in no bin. Over +-LIMIT sqrt(d_k) the same bins are those of q.k
+    variance         [depth]            variance of q.k over all rows and keys; in theory d_k
+    scaled_variance  [depth]            variance of q.k / sqrt(d_k); in theory 1
+    histogram        [depth, bin]       density of q.k / sqrt(d_k) over -LIMIT to LIMIT; values outside are not
+                                        counted. Over +-LIMIT sqrt(d_k) the same bins are those of q.k
     scores, weights  [way, depth, key]  of the first row, before and after softmax
-    entropy          [way, depth]       mean over rows of H / ln(keys): 1 flat, 0 all on one key
+    entropy          [way, depth]       mean over rows of H / ln(keys): 1: flat, 0: one key
     largest          [way, depth]       mean over rows of the largest weight
     room             [way, depth]       mean over rows of 1 - sum p^2, the trace of the softmax's Jacobian
     """
@@ -53,12 +53,12 @@ class RandomExperiment:
 
 
 def _histogram(values: Tensor, visible: Tensor, bins: int) -> Tensor:
-    """How many of the values fall into each of equal bins from -1 to 1: [..., pair] -> [..., bin], float64."""
-    place = ((values + 1) * (bins / 2)).floor()
-    place = torch.where(values == 1, bins - 1, place)  # the last bin is closed
-    inside = visible & (place >= 0) & (place < bins)
+    """The number of values in each of equal bins from -1 to 1: [..., pair] -> [..., bin], float64."""
+    index = ((values + 1) * (bins / 2)).floor()
+    index = torch.where(values == 1, bins - 1, index)  # the last bin includes its upper end
+    inside = visible & (index >= 0) & (index < bins)
     counts = values.new_zeros(*values.shape[:-1], bins, dtype=torch.float64)
-    return counts.scatter_add_(-1, place.clamp(0, bins - 1).nan_to_num(0).long(), inside.double())
+    return counts.scatter_add_(-1, index.clamp(0, bins - 1).nan_to_num(0).long(), inside.double())
 
 
 def _products(queries: Tensor, keys: Tensor, depths: Sequence[int]) -> Tensor:
@@ -68,10 +68,10 @@ def _products(queries: Tensor, keys: Tensor, depths: Sequence[int]) -> Tensor:
 
 
 def _additive(queries: Tensor, keys: Tensor, depths: Sequence[int], generator: torch.Generator) -> Tensor:
-    """v^T tanh(W q + U k) with d x d matrices W, U (Bahdanau et al. 2015, A.1.2), of the first d numbers of q and k.
+    """v^T tanh(W q + U k) with d x d matrices W, U (Bahdanau et al. 2015, A.1.2), for the first d numbers of q and k.
 
-    All weights are Glorot-normal: W and U of variance 1 / d, v of variance 2 / (d + 1). Every row has a v of its own,
-    and rows share as many W and U as are cut from one draw: at d = 1 the mean over rows is one over weights too.
+    All weights are Glorot-normal: W and U have variance 1 / d, v has variance 2 / (d + 1). Each row has its own v. One
+    draw gives several W and U for small d, and the rows share them, so that a mean over rows is also one over weights.
     queries: [row, width]; keys: [row, key, width]. Returns [depth, row, key], float64.
     """
     rows, width = queries.shape
@@ -92,16 +92,16 @@ def random_experiment(
 ) -> RandomExperiment:
     """Draw q and k with independent N(0, 1) components, as footnote 4 assumes, and score them in every way.
 
-    Numbers are drawn once for the largest depth and each depth uses the first d_k of them, so that curves over d_k are
-    smooth. `additive` is measured on the first ADDITIVE_ROWS rows. Raises ValueError for a seed below 0 or above
-    2^63 - 1, fewer than 2 rows or keys, and depths that do not rise from 1 or more.
+    The numbers are drawn once for the largest depth, and each depth uses the first d_k of them, so that curves over d_k
+    are smooth. `additive` uses only the first ADDITIVE_ROWS rows. Raises ValueError for a seed below 0 or above
+    2^63 - 1, fewer than 2 rows or keys, and depths that do not increase or are below 1.
     """
     if not 0 <= seed < 2**63:
-        raise ValueError(f"seed is {seed}; it must lie between 0 and 2^63 - 1")
+        raise ValueError(f"seed is {seed}; choose 0 to 2^63 - 1")
     if rows < 2 or keys < 2:
-        raise ValueError(f"{rows} rows and {keys} keys arrived; at least 2 of each are needed")
+        raise ValueError(f"at least 2 rows and 2 keys are needed, but there are {rows} rows and {keys} keys")
     if not depths or depths[0] < 1 or any(a >= b for a, b in itertools.pairwise(depths)):
-        raise ValueError(f"the depths {list(depths)} must be whole numbers that rise from 1 or more")
+        raise ValueError(f"the depths must be increasing whole numbers from 1, but they are {list(depths)}")
     generator = torch.Generator().manual_seed(seed)
     q = torch.randn(rows, depths[-1], generator=generator)
     k = torch.randn(rows, keys, depths[-1], generator=generator)
@@ -109,7 +109,7 @@ def random_experiment(
     products = _products(q, k, depths)  # [depth, row, key]
     scaled = products / torch.tensor(depths).double().sqrt()[:, None, None]
     scores = (scaled, products, _additive(q[few], k[few], depths, generator))
-    weights = [one.softmax(-1) for one in scores]
+    weights = [way.softmax(-1) for way in scores]
     pairs = scaled.flatten(1)
     counts = _histogram(pairs / LIMIT, torch.ones_like(pairs, dtype=torch.bool), BINS)
     return RandomExperiment(
@@ -120,8 +120,8 @@ def random_experiment(
         variance=products.flatten(1).var(-1),
         scaled_variance=pairs.var(-1),
         histogram=counts / (rows * keys * 2 * LIMIT / BINS),
-        scores=torch.stack([one[:, 0] for one in scores]),
-        weights=torch.stack([one[:, 0] for one in weights]),
+        scores=torch.stack([way[:, 0] for way in scores]),
+        weights=torch.stack([way[:, 0] for way in weights]),
         entropy=torch.stack([entropy(p).mean(-1) for p in weights]) / math.log(keys),
         largest=torch.stack([p.amax(-1).mean(-1) for p in weights]),
         room=torch.stack([gradient_room(p).mean(-1) for p in weights]),
@@ -130,17 +130,17 @@ def random_experiment(
 
 @dataclass(frozen=True)
 class OwnVariances:
-    """What footnote 4 assumes, measured on one kind of attention in one sentence; every tensor is float64.
+    """The assumptions of footnote 4, measured on one kind of attention in one sentence; every tensor is float64.
 
     field                        shape               what it is
     ---------------------------  ------------------  ---------------------------------------------------------
-    query, key                   [layer, head]       variance of the numbers in q, in k, about their mean, over
+    query, key                   [layer, head]       variance of the numbers in q and in k around their mean, over
                                                      tokens and components; the footnote assumes 1
-    query_square, key_square     [layer, head]       their mean square: the variance about 0
-    product                      [layer, head]       variance of q.k over visible pairs, divided by d_k; 1 if the
-                                                     footnote held. NaN where no pair is visible
-    mean                         [layer, head]       mean of q.k / sqrt(d_k) over visible pairs; 0 if it held
-    limit                        [layer, head]       the histogram runs from -limit to limit: LIMIT or the largest
+    query_square, key_square     [layer, head]       their mean square: the variance around 0
+    product                      [layer, head]       variance of q.k over visible pairs, divided by d_k; the footnote
+                                                     predicts 1. NaN if no pair is visible
+    mean                         [layer, head]       mean of q.k / sqrt(d_k) over visible pairs; the footnote predicts 0
+    limit                        [layer, head]       the histogram runs from -limit to limit: LIMIT or the largest value
     histogram                    [layer, head, bin]  density of q.k / sqrt(d_k) over visible pairs
     """
 
@@ -160,7 +160,7 @@ class OwnVariances:
 
 
 def own_variances(attention: AttentionTrace) -> OwnVariances:
-    """Are the model's own q and k of unit variance? Over all tokens of the sentence; products over visible pairs."""
+    """The variances of the model's own q and k over all tokens of the sentence; of products over visible pairs."""
     queries, keys = attention.queries.double(), attention.keys.double()
     d_k = queries.shape[-1]
     products = queries @ keys.mT / math.sqrt(d_k)  # [layer, head, query, key]

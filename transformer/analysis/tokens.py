@@ -1,4 +1,4 @@
-"""Which pieces belong to which word."""
+"""Words made of pieces."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS
 
-BOX = "\u2423"  # how a piece that is only the piece mark is shown
+BOX = "\u2423"  # label of a piece that is only the piece mark
 CONTROL = frozenset(SPECIALS) - {"<unk>"}
 
 
 def is_special(pieces: Sequence[str]) -> tuple[bool, ...]:
-    """True for <pad>, <s> and </s>: tokens no person typed."""
+    """True for <pad>, <s> and </s>: tokens that nobody typed."""
     return tuple(piece in CONTROL for piece in pieces)
 
 
@@ -21,10 +21,10 @@ def _punctuation(label: str) -> bool:
 
 
 def word_numbers(pieces: Sequence[str], labels: Sequence[str] | None = None) -> tuple[int, ...]:
-    """The number of the word each piece belongs to, rising from 0.
+    """The number of each piece's word, increasing from 0.
 
-    A word starts at the piece mark, which may be a piece of its own; punctuation at either end of it is a word of its
-    own ("brother", "."), inside it belongs to it ("don't"); special tokens are words of their own.
+    A word starts at the piece mark, which may be a separate piece. Punctuation at the start or end of a word is a
+    separate word ("brother", "."), inside a word it belongs to it ("don't"). Special tokens are separate words.
     """
     labels = labels if labels is not None else [piece.replace(PIECE_MARK, "") for piece in pieces]
     labels = ["" if piece == PIECE_MARK else label for piece, label in zip(pieces, labels, strict=True)]
@@ -43,15 +43,15 @@ def word_numbers(pieces: Sequence[str], labels: Sequence[str] | None = None) -> 
             first += 1
         while last > first and _punctuation(labels[chunk[last - 1]].strip()):
             last -= 1
-        for place, index in enumerate(chunk):
-            if not first < place < last:
+        for offset, index in enumerate(chunk):
+            if not first < offset < last:
                 word += 1
             numbers[index] = word
     return tuple(numbers)
 
 
 def word_labels(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...]:
-    """Each word as a person reads it: its pieces' labels joined, without the box of a lone piece mark before it."""
+    """Each word in readable form: the joined labels of its pieces, without the box of a separate piece mark."""
     words = [""] * (max(numbers) + 1 if numbers else 0)
     for label, number in zip(labels, numbers, strict=True):
         words[number] += label
@@ -59,14 +59,14 @@ def word_labels(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...
 
 
 def repeats(tokens: Sequence[object], longest: int = 8) -> int:
-    """How many times in a row the most repeated block of up to `longest` tokens stands: 1 where nothing repeats.
+    """How many times in a row the most repeated block of up to `longest` tokens occurs: 1 if nothing repeats.
 
-    A model that has lost its way says the same thing over and over; good text seldom says anything four times.
+    A failing model repeats itself again and again; good text rarely repeats a block four times.
     """
     most = 1 if tokens else 0
     for size in range(1, min(longest, len(tokens) // 2) + 1):
-        run = 0  # tokens in a row that equal the one `size` before
-        for place in range(size, len(tokens)):
-            run = run + 1 if tokens[place] == tokens[place - size] else 0
+        run = 0  # tokens in a row that equal the token `size` positions before
+        for index in range(size, len(tokens)):
+            run = run + 1 if tokens[index] == tokens[index - size] else 0
             most = max(most, 1 + run // size)
     return most

@@ -1,4 +1,4 @@
-"""What can be read off a translation: how surprising it is, word by word, where two differ, whether it repeats."""
+"""Measures of a translation: perplexity, probabilities of words, differences between two translations, repetition."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from transformer.tracing.trace import Trace
 
 
 def perplexity(trace: Trace) -> float:
-    """exp of the mean negative ln p over the tokens of target_out, </s> included, under teacher forcing.
+    """exp of the mean negative ln p over the tokens of target_out, with </s>, under teacher forcing.
 
-    In doubles from the logits: a probability below 1e-45 would be 0 in the trace's floats, its logarithm infinite.
+    In float64 from the logits: in the trace's float32, a probability below 1e-45 would be 0 and its logarithm infinite.
     """
     wanted = torch.tensor(trace.target_out_ids)[:, None]
     log_probs = trace.logits.double().log_softmax(-1).gather(1, wanted)
@@ -25,7 +25,7 @@ def perplexity(trace: Trace) -> float:
 
 @dataclass(frozen=True)
 class Word:
-    """text: as a person reads it; pieces: of the vocabulary; probabilities: of each piece, given those before it."""
+    """text: in readable form; pieces: of the vocabulary; probabilities: of each piece, given the pieces before it."""
 
     text: str
     pieces: tuple[str, ...]
@@ -33,33 +33,33 @@ class Word:
 
     @property
     def probability(self) -> float:
-        """Of the word, given the words before it: the product over its pieces."""
+        """Probability of the word, given the words before it: the product over its pieces."""
         return math.prod(self.probabilities)
 
 
 def words(pieces: Sequence[str], labels: Sequence[str], probabilities: Sequence[float]) -> tuple[Word, ...]:
-    """The words of a token sequence, </s> a word of its own. Where every piece is one character, each is a word: to a
-    model that reverses letters they are what words are to others.
+    """The words of a token sequence; </s> is a separate word. If every piece is one character, each piece is a word,
+    because a model that reverses letters has no longer words.
 
-    pieces: as in the vocabulary; labels: the same as a person reads them; probabilities: of each. Raises ValueError
-    if there are not as many of each.
+    pieces: as in the vocabulary; labels: the same in readable form; probabilities: one per piece. Raises ValueError if
+    their numbers differ.
     """
     specials = is_special(pieces)
     letters = all(len(piece) == 1 or special for piece, special in zip(pieces, specials, strict=True))
     numbers = tuple(range(len(pieces))) if letters else word_numbers(pieces, labels)
-    found: list[list[tuple[str, float]]] = [[] for _ in range(max(numbers, default=-1) + 1)]
+    parts_of_words: list[list[tuple[str, float]]] = [[] for _ in range(max(numbers, default=-1) + 1)]
     for number, piece, probability in zip(numbers, pieces, probabilities, strict=True):
-        found[number].append((piece, probability))
+        parts_of_words[number].append((piece, probability))
     return tuple(
         Word(text, tuple(piece for piece, _ in parts), tuple(probability for _, probability in parts))
-        for text, parts in zip(word_labels(labels, numbers), found, strict=True)
+        for text, parts in zip(word_labels(labels, numbers), parts_of_words, strict=True)
     )
 
 
 def differing(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """For each of two lists of words which are not in the other, at their place (difflib's longest matching blocks).
+    """For each word of two lists, True if the other list does not have it there (difflib's longest matching blocks).
 
-    A word that was moved differs at both places; equal lists differ nowhere.
+    A moved word differs in both lists; equal lists do not differ.
     """
     marks = [True] * len(before), [True] * len(after)
     for left, right, size in difflib.SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
@@ -68,22 +68,22 @@ def differing(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[bool, 
 
 
 def mean_probability(probabilities: Sequence[float]) -> float:
-    """The geometric mean: what every token would have if all had the same. 1 / perplexity of the sequence.
+    """The geometric mean of the probabilities: 1 / perplexity of the sequence.
 
     Raises ValueError for an empty sequence.
     """
     if not probabilities:
-        raise ValueError("the mean of no probabilities was asked for")
+        raise ValueError("at least one probability is needed")
     if min(probabilities) <= 0:
         return 0.0
     return math.exp(math.fsum(map(math.log, probabilities)) / len(probabilities))
 
 
 def repetition(tokens: Sequence[object], n: int = 4) -> float:
-    """seq-rep-n: 1 - unique n-grams / n-grams; 0 where nothing stands twice, towards 1 for one thing said for ever.
+    """seq-rep-n: 1 - unique n-grams / n-grams; 0 without repetition, near 1 for endless repetition.
 
     Welleck et al. 2020, "Neural text generation with unlikelihood training", section 6.1, with n = 4. Fewer than n
     tokens have no n-gram: 0.
     """
-    grams = [tuple(tokens[place : place + n]) for place in range(len(tokens) - n + 1)]
+    grams = [tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1)]
     return 1 - len(set(grams)) / len(grams) if grams else 0.0

@@ -1,7 +1,7 @@
-"""A checkpoint's folder as one zip, in memory: what a person downloads, and what they bring along. No file is written.
+"""A checkpoint's folder as one zip in memory, for downloads and for files that a visitor loads. Writes no file.
 
-A zip from anywhere is hostile until it is read: its directory is bounded before `zipfile` makes an object of every
-entry, its sizes before anything is unpacked, and of its names only those that `checkpoint` knows are unpacked at all.
+Every zip counts as hostile: the size of its directory is checked before `zipfile` makes an object per entry, the sizes
+of its files before unpacking, and only files with the names of a checkpoint are unpacked.
 """
 
 from __future__ import annotations
@@ -20,40 +20,38 @@ from reprlib import repr as shown
 from transformer.checkpoints.folder import FILES, NEEDED, CheckpointError
 
 LARGEST = 30_000_000  # bytes, packed, and all files together unpacked; the bundled en-de takes 19 million
-LARGEST_DIRECTORY = 65_536  # bytes of a zip's list of entries, some 700 of them; a checkpoint's takes 800
-END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: "PK\5\6", ..., size of the directory, its place, comment
+LARGEST_DIRECTORY = 65_536  # bytes of a zip's list of entries, about 700 entries; a checkpoint's list takes 800 bytes
+END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: "PK\5\6", ..., size of the directory, its offset, comment
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-DAY = (1980, 1, 1, 0, 0, 0)  # of every entry, the first a zip can say: the same files make the same bytes
-LEFT = ("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini")  # what file managers put beside a folder's files
+DAY = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip, for every entry, so that equal files make equal bytes
+LEFT = ("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini")  # files that file managers add to a folder
 
 
 def safe_name(name: str) -> str:
-    """The name as a folder may have it on any system: letters, digits, "-", "_", "."; "checkpoint" if nothing stays."""
+    """A folder name that is valid on any system: letters, digits, "-", "_", "."; "checkpoint" if nothing remains."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-.")[:60].strip("-.") or "checkpoint"
 
 
 def zipped(files: Mapping[str, bytes], name: str) -> bytes:
-    """A folder of these files as a zip, the same bytes for the same files. name: the folder's, made safe."""
+    """A zip with a folder of these files; equal files make equal bytes. name: of the folder, made safe."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for file in sorted(files):
             entry = zipfile.ZipInfo(f"{safe_name(name)}/{file}", DAY)
-            entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16  # Unix, whichever writes it
+            entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16  # Unix, on every system
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, files[file])
     return written.getvalue()
 
 
 def read_zip(data: bytes) -> dict[str, bytes]:
-    """The files of a checkpoint that was packed as `zipped` does, or by hand: with its folder or without.
+    """The files of a checkpoint that was packed by `zipped` or by hand, with its folder or without.
 
-    Names that no checkpoint has are left out. Raises CheckpointError with one sentence.
+    Skips other files. Raises CheckpointError.
     """
     if len(data) > LARGEST:
-        raise CheckpointError(
-            "the zip has {count:,} bytes; at most {largest:,} are read", count=len(data), largest=LARGEST
-        )
+        raise CheckpointError("the zip has {size:,} bytes; the limit is {largest:,}", size=len(data), largest=LARGEST)
     _check_directory(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -61,38 +59,39 @@ def read_zip(data: bytes) -> dict[str, bytes]:
             return {name: _unpack(archive, entry) for name, entry in chosen.items()}
     except CheckpointError:
         raise
-    # `zipfile` has no error of its own for every damage: a false method, offset, size or name raises one of these.
+    # `zipfile` raises one of these for a wrong method, offset, size or name.
     except (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, EOFError, OSError,
             ValueError, OverflowError, IndexError) as error:  # fmt: skip
-        raise CheckpointError("the zip is damaged; download or pack it again") from error
+        raise CheckpointError("the zip is damaged; download it or pack it again") from error
 
 
 def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """The bytes of an entry, as many as its size says: `archive.read` unpacks whatever is there before it counts."""
+    """The bytes of an entry, up to its declared size; `archive.read` would unpack everything first."""
     with archive.open(entry) as file:
         return file.read(entry.file_size)
 
 
 def _check_directory(data: bytes) -> None:
-    """Refuse what is no plain zip before any entry is read. Raises CheckpointError."""
+    """Check that this is a plain zip before reading any entry. Raises CheckpointError."""
     end = data[-END.size :]
     if len(end) < END.size or not end.startswith(b"PK\5\6") or not data.startswith(b"PK"):
-        raise CheckpointError("the file is no zip, or not a whole one; choose the zip of a checkpoint's folder")
-    _mark, disk, first, here, entries, size, _place, comment = END.unpack(end)
-    if comment or disk or first or here != entries or data[-42:-38] == b"PK\6\7":
-        raise CheckpointError("the zip has a comment, several parts or 64-bit sizes; pack the checkpoint's folder anew")
+        raise CheckpointError("this file is not a complete zip; choose the zip of a checkpoint folder")
+    _mark, disk, first_disk, disk_entries, entries, size, _offset, comment = END.unpack(end)
+    if comment or disk or first_disk or disk_entries != entries or data[-42:-38] == b"PK\6\7":
+        raise CheckpointError(
+            "the zip has a comment, several parts or 64-bit sizes; pack the checkpoint folder again as an ordinary zip"
+        )
     if size > LARGEST_DIRECTORY:
         raise CheckpointError(
-            "the zip's list of files has {size:,} bytes; at most {largest_directory:,} are read, "
-            "pack only the checkpoint's folder",
+            "the zip's list of files has {size:,} bytes; the limit is {largest:,}, so pack only the checkpoint folder",
             size=size,
-            largest_directory=LARGEST_DIRECTORY,
+            largest=LARGEST_DIRECTORY,
         )
 
 
 def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """Name -> entry of the checkpoint's files, all checked by name, kind and size. Raises CheckpointError."""
-    found: dict[str, zipfile.ZipInfo] = {}
+    chosen: dict[str, zipfile.ZipInfo] = {}
     folders: set[str] = set()
     for entry in entries:
         path = _path(entry)
@@ -100,40 +99,43 @@ def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
             continue
         if len(path.parts) > 2:
             raise CheckpointError(
-                "the zip has {filename} in a folder's folder; pack the folder itself", filename=shown(entry.filename)
+                "the zip has {filename} too deep, in a folder inside a folder; pack the checkpoint folder itself",
+                filename=shown(entry.filename),
             )
-        if path.name in found:
-            raise CheckpointError("the zip has {name} twice; pack one checkpoint's folder", name=path.name)
+        if path.name in chosen:
+            raise CheckpointError("the zip has {name} twice; pack only one checkpoint folder", name=path.name)
         folders.add(path.parts[0] if len(path.parts) == 2 else "")
-        found[path.name] = entry
+        chosen[path.name] = entry
     if len(folders) > 1:
-        raise CheckpointError("the zip has a checkpoint's files in several folders; pack one checkpoint's folder")
-    if missing := [name for name in NEEDED if name not in found]:
-        raise CheckpointError("the zip holds no checkpoint: it has no {missing}", missing=missing[0])
-    if (size := sum(entry.file_size for entry in found.values())) > LARGEST:
+        raise CheckpointError("the zip has checkpoint files in several folders; pack only one checkpoint folder")
+    if missing := [name for name in NEEDED if name not in chosen]:
+        raise CheckpointError("this zip is not a checkpoint: {missing} is missing", missing=missing[0])
+    if (size := sum(entry.file_size for entry in chosen.values())) > LARGEST:
         raise CheckpointError(
-            "the zip unpacks to {size:,} bytes; at most {largest:,} are read", size=size, largest=LARGEST
+            "the unpacked zip would take {size:,} bytes; the limit is {largest:,}", size=size, largest=LARGEST
         )
-    return found
+    return chosen
 
 
 def _path(entry: zipfile.ZipInfo) -> PurePosixPath | None:
-    """Where an entry lies, None for a folder and for what file managers leave. Raises CheckpointError."""
-    name = entry.filename.replace("\\", "/")  # so Windows wrote it for long
+    """The path of an entry, None for a folder and for files of file managers. Raises CheckpointError."""
+    name = entry.filename.replace("\\", "/")  # older Windows programs write backslashes
     path = PurePosixPath(name)
     if name.startswith("/") or ":" in path.parts[:1] or re.match("[A-Za-z]:", name) or ".." in path.parts:
         raise CheckpointError(
-            "the zip names a file outside of its folder, {name}; pack that folder alone", name=shown(name)
+            "the zip names a file outside its folder, {name}; pack only that folder", name=shown(name)
         )
     if entry.flag_bits & 0x1:
-        raise CheckpointError("the zip is encrypted; pack the checkpoint's folder without a password")
+        raise CheckpointError("the zip is encrypted; pack the checkpoint folder without a password")
     kind = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == 3 else 0
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise CheckpointError("the zip has a link or a device, {name}; pack the files themselves", name=shown(name))
+        raise CheckpointError(
+            "the zip contains a link or a device, {name}; pack the files themselves", name=shown(name)
+        )
     if name.endswith("/") or not path.parts or set(LEFT) & set(path.parts):
         return None
     if entry.compress_type not in METHODS:
         raise CheckpointError(
-            "the zip packs {name} in a way that is not read; pack it as an ordinary zip", name=shown(name)
+            "the zip uses an unsupported compression for {name}; pack it as an ordinary zip", name=shown(name)
         )
     return path

@@ -1,4 +1,4 @@
-"""How beam search compares hypotheses: part of a checkpoint, since imported models were tuned with their own rule."""
+"""How beam search compares hypotheses; part of a checkpoint, because imported models were tuned with other rules."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def length_penalty(length: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class BeamRule:
-    """How beam search compares hypotheses and when it has found enough.
+    """How beam search compares hypotheses and when it ends.
 
-    penalty: a sum of log-probabilities is divided by "wu", ((5 + length) / 6)^alpha (Wu et al. 2016, equation 14), or
-        by "length", length^alpha.
-    ends: with a sentence once "overtaken", no open hypothesis can still overtake its best finished one; "present", as
-        many hypotheses as beams are finished and the best open one, at its present length, is not above the worst of
-        them; or "full", as many as beams are finished.
-    renormalise: log-probabilities are those among the tokens that may be written, not under the full softmax.
-    cut: a hypothesis that the limit cuts off is compared with finished ones; else it counts only where there is none.
+    penalty: the divisor of a sum of log-probabilities: "wu", ((5 + length) / 6)^alpha (Wu et al. 2016, equation 14), or
+        "length", length^alpha.
+    ends: the search for a sentence ends when "overtaken": no open hypothesis can still beat the best finished one;
+        "present": as many hypotheses as beams are finished, and the best open one, at its present length, is not better
+        than the worst of them; "full": as many hypotheses as beams are finished.
+    renormalise: use log-probabilities among the tokens that may be written, not of the full softmax.
+    cut: compare a hypothesis that reaches the limit with finished ones; otherwise it counts only if none is finished.
 
     The defaults are section 6.1's. Hugging Face's `early_stopping` "never", False and True are the three ends.
     """

@@ -1,16 +1,16 @@
-"""A checkpoint is a directory: config.json, model.safetensors, tokenizer.model, and what is said about them.
+"""A checkpoint is a directory with config.json, model.safetensors, tokenizer.model and further information.
 
     config.json          ModelConfig, and {"format": 1, "source": "English", "target": "German", ...} about the task
     model.safetensors    every parameter under its name in `Transformer`, float16, bfloat16 or float32
     tokenizer.model      SentencePiece
-    metrics.json         scores, as `python -m transformer evaluate` wrote them
-    training.csv         one row an entry of the training log
-    learning.npz         how its heads formed, as `python -m transformer record` wrote it
-    examples.json        sentences worth looking at, and what to look for
+    metrics.json         scores, written by `python -m transformer evaluate`
+    training.csv         the training log, one row per entry
+    learning.npz         how its heads formed, written by `python -m transformer record`
+    examples.json        example sentences, and what to look for
     README.md            the model card: data, licence, attribution, settings, scores
-    recipe.toml          what `python -m transformer train --recipe` makes it from, where it was trained on the page
+    recipe.toml          the recipe for `python -m transformer train --recipe`, if it was trained on the Training page
 
-Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece model only.
+Reading never runs code from a checkpoint: it holds only JSON, safetensors and a SentencePiece model.
 """
 
 from __future__ import annotations
@@ -36,31 +36,32 @@ from transformer.files import Files, Folder, Packed, write_whole
 from transformer.model.config import ConfigError, ModelConfig
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
-from transformer.texts import UserError
+from transformer.texts import N_, Text, UserError
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
 NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
 FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, CARD, RECIPE)  # what a checkpoint may hold
 ARCHITECTURE = "headscope-transformer"
-# Folders of ours that hold something else: what it is, and how it is opened.
+# Other architectures of this project: what they are, and how to open them.
 OTHERS = {
-    "headscope-recurrent": "a recurrent encoder-decoder with additive attention, no Transformer; open it with "
-    "transformer.rnn.load",
+    "headscope-recurrent": N_(
+        "a recurrent encoder-decoder with additive attention, not a Transformer; open it with transformer.rnn.load"
+    ),
 }
 FORMAT = 1
 DTYPES = {torch.float32, torch.float16, torch.bfloat16}
 LARGEST_JSON = 1_000_000
-LARGEST_MODEL = 500_000_000  # parameters; as float32, and twice while it is read, 4 GB
-TOKENS = 128  # a side, what the app allows unless told otherwise
-LARGEST_TRACE = 2**30  # bytes that the trace of TOKENS may take; 42 MB of the bundled en-de
+LARGEST_MODEL = 500_000_000  # parameters; in float32, with two copies during reading, 4 GB
+TOKENS = 128  # per side, the default of the app
+LARGEST_TRACE = 2**30  # bytes of a trace with TOKENS tokens; 42 MB for the bundled en-de
 
 
 Model = TypeVar("Model", bound=nn.Module)
 
 
 class SavedModel(Protocol):
-    """What `save_checkpoint` needs of a model."""
+    """The part of a model that `save_checkpoint` needs."""
 
     @property
     def config(self) -> Any: ...
@@ -69,14 +70,14 @@ class SavedModel(Protocol):
 
 
 class CheckpointError(UserError):
-    """A folder that is no usable checkpoint; the message says which file, what was found and what is needed."""
+    """A folder that is not a valid checkpoint. The message names the file and the problem."""
 
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[Model]):
-    """What a checkpoint directory holds. model: float32, eval mode, no gradients; shared by all viewers.
+    """The contents of a checkpoint directory. model: float32, eval mode, no gradients; shared by all viewers.
 
-    source_tokenizer: where the source is cut in another way than the target; rule, alpha: how it searches with beams.
+    source_tokenizer: only if the source has a different tokenizer; rule, alpha: of beam search.
     """
 
     name: str
@@ -91,7 +92,7 @@ class Checkpoint(Generic[Model]):
 
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
-    """What a JSON file of at most `largest` bytes holds. Raises CheckpointError."""
+    """The value in a JSON file of at most `largest` bytes. Raises CheckpointError."""
     return _read_json(Folder(path.parent), path.name, largest)
 
 
@@ -99,11 +100,11 @@ def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
     try:
         if (size := files.size(name)) > largest:
             raise CheckpointError(
-                "{name} is {size:,} bytes; at most {largest:,} are read", name=name, size=size, largest=largest
+                "{name} has {size:,} bytes; the limit is {largest:,}", name=name, size=size, largest=largest
             )
         text = files.read(name, largest).decode("utf-8")
         value = json.loads(text)
-        if "\\u" in text:  # half a character, "\ud800", is JSON and no text: nothing that shows it could be sent
+        if "\\u" in text:  # half of a surrogate pair, "\ud800", is valid JSON, but cannot be sent to a browser
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except OSError as error:
@@ -112,12 +113,12 @@ def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(
-            "{name} is not JSON in UTF-8; the file is damaged or something else", name=name
+            "{name} is not JSON in UTF-8; the file is damaged, or it is another kind of file", name=name
         ) from error
 
 
 class _Unfilled(TorchFunctionMode):
-    """Leaves `normal_` out, as `nn.init` calls it."""
+    """Skips `normal_`, which `nn.init` calls."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -128,70 +129,68 @@ class _Unfilled(TorchFunctionMode):
 
 @contextlib.contextmanager
 def shapes_only() -> Iterator[None]:
-    """Models built here have names and shapes and no numbers.
+    """Models built in this context have names and shapes, but no numbers.
 
-    On `meta` torch imports its compiler for random numbers and for arithmetic: 1.7 s and 70 MB of a process that never
-    compiles, and it asks for a folder for temporary files, which a server with a full disk has not.
+    For random numbers and arithmetic on `meta`, torch imports its compiler. That costs 1.7 s and 70 MB, and needs a
+    folder for temporary files, which a server with a full disk does not have. So both are avoided.
     """
     with torch.device("meta"), _Unfilled():
         yield
 
 
 def parameter_shapes(build: Callable[[Any], nn.Module], config: Any) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of the parameters of the model that `build` makes of a configuration, without making it."""
+    """Name -> shape of the parameters of the model that `build` makes from a configuration, without making it."""
     if isinstance(config, ModelConfig) and config.positions == "sinusoidal":
-        config = dataclasses.replace(config, positions="none")  # neither has parameters, and sines are arithmetic
+        config = dataclasses.replace(config, positions="none")  # neither has parameters, and sines need arithmetic
     with shapes_only():
         return {name: tuple(parameter.shape) for name, parameter in build(config).named_parameters()}
 
 
 def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, float32, checked by name, shape and value. wanted: name -> shape."""
+    """The tensors of a safetensors file in float32, checked by name, shape and value. wanted: name -> shape."""
     try:
         with files.open(WEIGHTS) as file:
             entries = read_header(file)
-            found = set(entries)
-            if missing := sorted(set(wanted) - found):
+            if missing := sorted(set(wanted) - set(entries)):
                 raise CheckpointError(
-                    "{weights} has no tensor {missing}, which config.json asks for", weights=WEIGHTS, missing=missing[0]
+                    "{weights} has no tensor {missing}, but config.json needs it", weights=WEIGHTS, missing=missing[0]
                 )
-            if extra := sorted(found - set(wanted)):
+            if extra := sorted(set(entries) - set(wanted)):
                 raise CheckpointError(
-                    "{weights} has a tensor {extra}, which config.json knows nothing of",
+                    "{weights} has a tensor {extra} that does not belong to the model in config.json",
                     weights=WEIGHTS,
                     extra=shown(extra[0]),
                 )
             for name, shape in wanted.items():
                 entry = entries[name]
                 if entry.shape != shape:
-                    arrived = shown(list(entry.shape))
                     raise CheckpointError(
-                        "{weights}: {name} is {arrived}, config.json asks for {shape}",
+                        "{weights}: {name} has shape {actual}; config.json needs {needed}",
                         weights=WEIGHTS,
                         name=name,
-                        arrived=arrived,
-                        shape=list(shape),
+                        actual=shown(list(entry.shape)),
+                        needed=list(shape),
                     )
                 if entry.dtype not in DTYPES:
                     raise CheckpointError(
-                        "{weights}: {name} is {dtype}; float16, bfloat16 or float32 is needed",
+                        "{weights}: {name} has type {dtype}; it must be float16, bfloat16 or float32",
                         weights=WEIGHTS,
                         name=name,
                         dtype=entry.dtype,
                     )
             if (count := sum(map(math.prod, wanted.values()))) > LARGEST_MODEL:
                 raise CheckpointError(
-                    "{weights} has {count:,} parameters; at most {largest_model:,} are read",
+                    "{weights} has {count:,} parameters; the limit is {largest:,}",
                     weights=WEIGHTS,
                     count=count,
-                    largest_model=LARGEST_MODEL,
+                    largest=LARGEST_MODEL,
                 )
             tensors = {}
             for name in wanted:
                 tensor = read_tensor(file, entries[name]).float()
                 if not torch.isfinite(tensor).all():
                     raise CheckpointError(
-                        "{weights}: {name} holds values that are not finite numbers", weights=WEIGHTS, name=name
+                        "{weights}: {name} has values that are not finite numbers", weights=WEIGHTS, name=name
                     )
                 tensors[name] = tensor
             return tensors
@@ -200,16 +199,16 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
             "{weights} cannot be read: {reason}", weights=WEIGHTS, reason=error.strerror or error
         ) from error
     except WeightsError as error:
-        raise CheckpointError("{weights} is no complete safetensors file; copy it again", weights=WEIGHTS) from error
+        raise CheckpointError("{weights} is not a complete safetensors file; copy it again", weights=WEIGHTS) from error
 
 
 def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
-    """About what a trace takes with this many tokens a side, in bytes: as float32, masks as one byte a cell.
+    """Approximate size of a trace with this many tokens per side, in bytes: float32, masks with one byte per cell.
 
-    The parameters do not bound it: 64 layers of 128 heads, each one number wide, take 25 MB and make traces of 5 GB.
+    The number of parameters does not limit it: 64 layers of 128 heads of width 1 take 25 MB, but their traces 5 GB.
     """
     cells = config.heads * tokens**2 * (4 + 4 + 1)  # scores, weights, mask
-    states = 4 * tokens * config.d_model  # what enters, what a sub-layer adds, their sum, what leaves: four of them
+    states = 4 * tokens * config.d_model  # each sub-layer has four of them: enters, update, sum, leaves
     vectors = 4 * tokens * config.heads * 2 * ((config.d_k or config.d_head) + config.d_head)
     attentions = config.encoder_layers + 2 * config.decoder_layers
     layers = config.encoder_layers + config.decoder_layers
@@ -219,17 +218,17 @@ def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
 
 
 def bounded(config: ModelConfig) -> ModelConfig:
-    """The same, if its traces fit into memory. Raises ConfigError."""
+    """The same configuration, if its traces fit into memory. Raises ConfigError."""
     if (size := trace_bytes(config)) > LARGEST_TRACE:
         raise ConfigError(
-            "{encoder_layers} + {decoder_layers} layers of {heads} heads and {d_ff:,} neurons make "
-            "traces of {size:,.1f} GB; at most {largest_trace:.1f} GB are allowed",
+            "a trace of {encoder_layers} + {decoder_layers} layers with {heads} heads and {d_ff:,} "
+            "neurons takes {size:,.1f} GB; the limit is {largest:.1f} GB",
             encoder_layers=config.encoder_layers,
             decoder_layers=config.decoder_layers,
             heads=config.heads,
             d_ff=config.d_ff,
             size=size / 1e9,
-            largest_trace=LARGEST_TRACE / 1e9,
+            largest=LARGEST_TRACE / 1e9,
         )
     return config
 
@@ -239,19 +238,19 @@ def _configure(values: dict[str, Any]) -> ModelConfig:
 
 
 def load_checkpoint(path: Path) -> Checkpoint[Transformer]:
-    """Read a checkpoint directory. Raises CheckpointError with one sentence about the first thing that is wrong."""
+    """Read a checkpoint directory. Raises CheckpointError for the first problem."""
     return read_checkpoint(path, ARCHITECTURE, _configure, Transformer)
 
 
 def open_checkpoint(files: Mapping[str, bytes], name: str) -> Checkpoint[Transformer]:
-    """As `load_checkpoint`, of a checkpoint whose files are in memory under their names. Raises CheckpointError."""
+    """Like `load_checkpoint`, for files in memory, by name. Raises CheckpointError."""
     return _read(Packed(name, files), ARCHITECTURE, _configure, Transformer)
 
 
 def read_checkpoint(
     path: Path, architecture: str, configure: Callable[[dict[str, Any]], Any], build: Callable[[Any], Model]
 ) -> Checkpoint[Model]:
-    """Read a directory that holds a model of this architecture, as config.json names it.
+    """Read a directory with a model of this architecture, which config.json names.
 
     configure: the table "model" of config.json -> a configuration, or ConfigError; build: a configuration -> the model.
     """
@@ -260,16 +259,16 @@ def read_checkpoint(
         if not path.is_dir():
             raise CheckpointError("there is no checkpoint folder {path}", path=path)
         return _read(Folder(path), architecture, configure, build)
-    except OSError as error:  # a folder nobody may look into, or a name longer than the system has
+    except OSError as error:  # a folder without permission, or a name too long for the system
         raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
 
 
 def _tokenizer(files: Files) -> Tokenizer:
     if files.size(TOKENIZER) > LARGEST_TOKENIZER:
         raise CheckpointError(
-            "{tokenizer} is larger than {largest_tokenizer:,} bytes",
+            "{tokenizer} is larger than {largest:,} bytes",
             tokenizer=TOKENIZER,
-            largest_tokenizer=LARGEST_TOKENIZER,
+            largest=LARGEST_TOKENIZER,
         )
     try:
         return Tokenizer(files.read(TOKENIZER, LARGEST_TOKENIZER))
@@ -285,23 +284,23 @@ def _read(
     path = files.path
     for name in NEEDED:
         if not files.has(name):
-            raise CheckpointError("{path} is no checkpoint: it has no {name}", path=path, name=name)
+            raise CheckpointError("{path} is not a checkpoint: {name} is missing", path=path, name=name)
     about = _read_json(files, CONFIG)
     if not isinstance(about, dict) or about.get("architecture") != architecture:
         arrived = str(about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None)
         if arrived in OTHERS:
-            raise CheckpointError("{path} holds {others}", path=path, others=OTHERS[arrived])
+            raise CheckpointError("{path} holds {architecture}", path=path, architecture=Text(OTHERS[arrived]))
         raise CheckpointError(
-            "{path} holds a model of another architecture ({arrived!r}); {architecture!r} can be opened",
+            "{path} holds a model of another architecture, {arrived!r}; only {architecture!r} can be opened",
             path=path,
             arrived=arrived[:60],
             architecture=architecture,
         )
     if about.get("format") != FORMAT:
         raise CheckpointError(
-            "{path} has format {get}; this version reads format {format}",
+            "{path} has format {arrived}; this version reads format {format}",
             path=path,
-            get=shown(about.get("format")),
+            arrived=shown(about.get("format")),
             format=FORMAT,
         )
     try:
@@ -313,15 +312,15 @@ def _read(
     for size in (config.vocab_size, getattr(config, "target_vocab_size", None) or config.vocab_size):
         if len(tokenizer) != size:
             raise CheckpointError(
-                "{path}: the tokenizer knows {count} pieces and the model {size}; they belong apart",
+                "{path}: tokenizer and model do not match, {pieces:,} pieces against {size:,}",
                 path=path,
-                count=len(tokenizer),
+                pieces=len(tokenizer),
                 size=size,
             )
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    if specials != (0, 1, 2, 3):  # where `Tokenizer` has them
+    if specials != (0, 1, 2, 3):  # the ids in `Tokenizer`
         raise CheckpointError(
-            "{path}: the special ids are {specials} in config.json, 0 to 3 in the tokenizer",
+            "{path}: the special ids are {specials} in config.json, but 0 to 3 in the tokenizer",
             path=path,
             specials=shown(specials),
         )
@@ -340,7 +339,7 @@ def _shows(score: Any) -> bool:
 
 
 def language(value: Any, side: str) -> str:
-    """The name of a language as config.json has it, a short text that can be shown, or else the name of the side."""
+    """The name of a language in config.json, cleaned and shortened, or else the name of the side."""
     return (clean(value[:200])[:40] if isinstance(value, str) else "") or side
 
 
@@ -351,7 +350,7 @@ def checkpoint_files(
     dtype: torch.dtype = torch.float16,
     architecture: str = ARCHITECTURE,
 ) -> dict[str, bytes]:
-    """Name -> bytes of config, weights and tokenizer, in the order in which they are written."""
+    """Name -> bytes of config, weights and tokenizer, in the order of writing."""
     weights = save({name: parameter.detach().to(dtype).contiguous() for name, parameter in model.named_parameters()})
     about = {
         "architecture": architecture,
@@ -372,10 +371,10 @@ def save_checkpoint(
     dtype: torch.dtype = torch.float16,
     architecture: str = ARCHITECTURE,
 ) -> None:
-    """Write config, weights and tokenizer; scores, log and card are written by those who know them.
+    """Write config, weights and tokenizer. The caller writes scores, log and model card.
 
-    Over a checkpoint of other weights: those, and what was measured of them, go first, so that a disk that fills up
-    leaves no tokenizer beside the weights of another.
+    If the folder holds other weights, they and their measurements are deleted first. So a full disk never leaves a
+    tokenizer beside the weights of another model.
     """
     path.mkdir(parents=True, exist_ok=True)
     files = checkpoint_files(model, tokenizer, languages, dtype, architecture)

@@ -1,8 +1,8 @@
 """Tensors of a safetensors file, read without trusting its header.
 
-The file is read, not mapped into memory: one that is cut off while a mapping of it is in use ends the whole process.
-Format: https://huggingface.co/docs/safetensors, eight bytes with the length of the header, a JSON table of names, and
-behind it the numbers, one tensor after the other without a gap.
+The file is read, not mapped into memory: if a mapped file becomes shorter, the whole process ends.
+Format: https://huggingface.co/docs/safetensors: eight bytes with the length of the header, a JSON table of names, then
+the numbers, one tensor after the other without a gap.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ DTYPES = {
 
 
 class WeightsError(UserError):
-    """A file that is no complete safetensors file."""
+    """A file that is not a complete safetensors file."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a tensor lies in its file, and what it is. start, end: bytes from the beginning of the file."""
+    """Type, shape and position of a tensor in its file. start, end: bytes from the beginning of the file."""
 
     dtype: torch.dtype
     shape: tuple[int, ...]
@@ -43,7 +43,7 @@ class Entry:
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name appears twice")
     return dict(pairs)
 
 
@@ -52,47 +52,47 @@ def _whole(values: Any) -> bool:
 
 
 def read_header(file: BinaryIO) -> dict[str, Entry]:
-    """Name -> entry of all tensors; the numbers are where the header says, or nothing is. Raises WeightsError."""
+    """Name -> entry of all tensors, checked against the size of the file. Raises WeightsError."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     length = int.from_bytes(file.read(8), "little")
     if not 2 <= length <= min(LARGEST_HEADER, size - 8):
-        raise WeightsError("the header does not fit")
+        raise WeightsError("the length of the header does not fit the file")
     try:
         text = file.read(length).decode("utf-8")
         table = json.loads(text, object_pairs_hook=_table)
-        if "\\u" in text:  # half a character, "\ud800", is no name
+        if "\\u" in text:  # half of a surrogate pair, "\ud800", is not a valid name
             json.dumps(table, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise WeightsError("the header is no JSON") from error
+        raise WeightsError("the header is not JSON") from error
     if not isinstance(table, dict):
-        raise WeightsError("the header is no table")
+        raise WeightsError("the header is not a table")
     about = table.pop("__metadata__", {})
     if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
-        raise WeightsError("what is said about the tensors is no text")
-    found = {}
+        raise WeightsError("the metadata of the header is not text")
+    entries = {}
     for name, about in table.items():
         if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
-            raise WeightsError("{name!r} is not described", name=name[:60])
-        kind, shape, places = about["dtype"], about["shape"], about["data_offsets"]
+            raise WeightsError("the header does not describe {name!r} correctly", name=name[:60])
+        kind, shape, offsets = about["dtype"], about["shape"], about["data_offsets"]
         dtype = DTYPES.get(kind) if isinstance(kind, str) else None
-        if dtype is None or not _whole(shape) or len(shape) > 8 or not _whole(places) or len(places) != 2:
+        if dtype is None or not _whole(shape) or len(shape) > 8 or not _whole(offsets) or len(offsets) != 2:
             raise WeightsError("{name!r} is not described", name=name[:60])
-        if math.prod(shape) * dtype.itemsize != places[1] - places[0]:
-            raise WeightsError("{name!r} is not as long as its shape", name=name[:60])
-        found[name] = Entry(dtype, tuple(shape), 8 + length + places[0], 8 + length + places[1])
+        if math.prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
+            raise WeightsError("the data of {name!r} does not fit its shape", name=name[:60])
+        entries[name] = Entry(dtype, tuple(shape), 8 + length + offsets[0], 8 + length + offsets[1])
     end = 8 + length
-    for entry in sorted(found.values(), key=lambda entry: (entry.start, entry.end)):
+    for entry in sorted(entries.values(), key=lambda entry: (entry.start, entry.end)):
         if entry.start != end:
-            raise WeightsError("tensors overlap, or something lies between them")
+            raise WeightsError("the tensors overlap, or there is a gap between them")
         end = entry.end
     if end != size:
-        raise WeightsError("the file is longer or shorter than its tensors")
-    return found
+        raise WeightsError("the length of the file does not fit its tensors")
+    return entries
 
 
 def read_tensor(file: BinaryIO, entry: Entry) -> Tensor:
-    """The numbers of one tensor. Raises WeightsError if the file has become shorter since its header was read."""
+    """The numbers of one tensor. Raises WeightsError if the file became shorter after its header was read."""
     data = bytearray(entry.end - entry.start)
     file.seek(entry.start)
     if file.readinto(data) != len(data):  # type: ignore[attr-defined]

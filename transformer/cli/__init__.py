@@ -1,1 +1,1 @@
-"""The command line: one module a command, each with `add(parser)` for its options and `run(options)` for its work."""
+"""The command line: one module per command. `add(parser)` adds its options, `run(options)` does the work."""

@@ -1,4 +1,4 @@
-"""What several commands share: kinds of numbers, and options that mean the same everywhere."""
+"""Options and argument types that several commands share."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from transformer.training.data import DataError, Pair, read_pairs
 from transformer.training.recipe import Table, read_recipe
 
 DEVICES = ("cpu", "cuda", "mps")
-BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
+BROKEN_PIPE = 141  # the exit status that shells give a program ended by SIGPIPE
 
 
 class CommandError(UserError):
-    """Options that cannot be carried out; the message says what arrived and what to do."""
+    """Invalid options. The message says what is wrong and what to do."""
 
 
 def one_line(message: str, longest: int = 1_000) -> str:
-    """A message as a terminal is to show it: line breaks and control characters of what was typed as escapes, and of
-    what is longer the beginning and the end."""
-    said = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in message)
-    return said if len(said) <= longest else f"{said[: longest // 2]} … {said[-longest // 3 :]}"
+    """A message for a terminal: line breaks and control characters escaped, the middle of a long message left out."""
+    line = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in message
+    )
+    return line if len(line) <= longest else f"{line[: longest // 2]} … {line[-longest // 3 :]}"
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's own, that says in one line what was wrong."""
+    """argparse's parser with one-line error messages."""
 
     def error(self, message: str) -> NoReturn:
         super().error(one_line(message))
@@ -49,7 +50,7 @@ def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:
         if not low <= value <= high:
             raise argparse.ArgumentTypeError(
                 _(
-                    "{text} arrived; a whole number from {low} to {high:,} is allowed",
+                    "{text} is not a whole number from {low} to {high:,}",
                     text=shown(text),
                     low=low,
                     high=high,
@@ -67,29 +68,35 @@ def positive(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(_("{text} arrived; a number of at least 0 is allowed", text=shown(text)))
+        raise argparse.ArgumentTypeError(_("{text} is not a number of at least 0", text=shown(text)))
     return value
 
 
 def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> None:
     parser.add_argument(
-        "--checkpoint", required=required, metavar="NAME_OR_PATH", help="a bundled name, e.g. en-de, or a folder"
+        "--checkpoint",
+        required=required,
+        metavar="NAME_OR_PATH",
+        help="name of a bundled model, e.g. en-de, or a folder",
     )
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
-    """How to decode."""
-    parser.add_argument("--beam", type=whole(1, 64), metavar="N", help="beams; 1 is greedy (default 1)")
+    """Options of decoding."""
+    parser.add_argument(
+        "--beam", type=whole(1, 64), metavar="N", help="number of beams; 1 is greedy search (default 1)"
+    )
     parser.add_argument(
         "--length-penalty",
         type=positive,
         metavar="A",
-        help="alpha of the length penalty, with two beams or more (default the checkpoint's; of ours 0.6, the paper's)",
+        help="alpha of the length penalty, for two or more beams (default: the checkpoint's; bundled models use the "
+        "paper's 0.6)",
     )
 
 
 def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None) -> tuple[int, float | None]:
-    """Beams and length penalty: of the options, else a recipe's [decoding], else greedy and None, the checkpoint's."""
+    """Beams and length penalty: from the options, else a recipe's [decoding], else 1 and None (the checkpoint's)."""
     recipe = recipe or {}
     beams = options.beam if options.beam is not None else recipe.get("beam", 1)
     alpha = options.length_penalty if options.length_penalty is not None else recipe.get("length_penalty")
@@ -97,20 +104,20 @@ def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None)
 
 
 def add_switches(parser: argparse.ArgumentParser) -> None:
-    """What to switch in the model, as links to the Lab write it."""
+    """Switches of the model, in the notation of the Lab's links."""
     parser.add_argument(
         "--switch",
         nargs="+",
         action="extend",
         default=[],
         metavar="NAME=VALUE",
-        help="switch something in the model, e.g. scaling=off causal=off zero=cross.2.5 for head 5 of "
-        f"cross-attention in layer 2; there are {', '.join(Interventions.PARAMS)} (see transformer/interventions/)",
+        help="change the model, e.g. scaling=off causal=off, or zero=cross.2.5 to zero head 5 of cross-attention in "
+        f"layer 2; switches: {', '.join(Interventions.PARAMS)} (see transformer/interventions/)",
     )
 
 
 def switches(options: argparse.Namespace) -> Interventions:
-    """The switches that were named; none if none was. Raises InterventionError."""
+    """The switches of the options, possibly none. Raises InterventionError."""
     return Interventions.parse(options.switch)
 
 
@@ -121,52 +128,53 @@ def add_recipe(parser: argparse.ArgumentParser, text: str) -> None:
         nargs="+",
         default=[],
         metavar="SECTION.NAME=VALUE",
-        help="values over the recipe's, e.g. data.count=900",
+        help="change values of the recipe, e.g. data.count=900",
     )
 
 
 def recipe_of(options: argparse.Namespace) -> Table:
-    """The recipe that was named, with the values that were set over it; empty if none was. Raises DataError."""
+    """The recipe of the options, changed by --set; empty without --recipe. Raises DataError."""
     if options.recipe is None:
         if options.set:
-            raise CommandError("--set changes values of a recipe; name one with --recipe")
+            raise CommandError("--set changes values of a recipe; name the recipe with --recipe")
         return {}
     return read_recipe(options.recipe, options.set)
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="where to compute (default cpu)")
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="device to compute on (default cpu)")
 
 
 def find_device(name: str) -> torch.device:
-    """The device of a name in DEVICES; under torchrun, this worker's own GPU. Raises CommandError if it is missing."""
-    there: dict[str, Callable[[], bool]] = {
+    """The device with this name of DEVICES; under torchrun, the worker's GPU. Raises CommandError if it is missing."""
+    available: dict[str, Callable[[], bool]] = {
         "cpu": lambda: True,
         "cuda": torch.cuda.is_available,
         "mps": torch.backends.mps.is_available,
     }
-    if not there[name]():
-        raise CommandError("--device {name}: PyTorch finds no such device on this machine; use --device cpu", name=name)
+    if not available[name]():
+        raise CommandError("--device {name} is not available on this machine; use --device cpu", name=name)
     worker, workers = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if name == "cuda":
         if worker >= torch.cuda.device_count():
             raise CommandError(
-                "worker {worker} has no GPU, there are {device_count}; start fewer",
+                "worker {worker} has no GPU, because there are only {gpus}; start fewer workers",
                 worker=worker + 1,
-                device_count=torch.cuda.device_count(),
+                gpus=torch.cuda.device_count(),
             )
         torch.cuda.set_device(worker)
     if name == "mps" and workers > 1:
         raise CommandError(
-            "{workers} workers cannot share --device mps; start one, or use --device cpu", workers=workers
+            "{workers} workers cannot share --device mps; start one worker, or use --device cpu", workers=workers
         )
     return torch.device(name)
 
 
 def read(files: list[Path]) -> list[Pair]:
-    """Sentence pairs of one tab-separated file or of two paired files. Raises DataError."""
+    """Sentence pairs from one tab-separated file or two paired files. Raises DataError."""
     if len(files) > 2:
         raise DataError(
-            "{count} files arrived; give one tab-separated file, or a source and a target file", count=len(files)
+            "{count} files are too many; give one tab-separated file, or a source file and a target file",
+            count=len(files),
         )
     return read_pairs(*files)

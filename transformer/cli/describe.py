@@ -1,4 +1,4 @@
-"""Print every box of a model with its tensors and parameter counts; with a sentence, all that a pass computes."""
+"""Print every part of a model with its tensors and parameter counts; with a sentence, also all tensors of a pass."""
 
 from __future__ import annotations
 
@@ -21,45 +21,46 @@ from transformer.model.tap import STACKS, Tap
 from transformer.tracing.trace import Trace
 
 DEFAULT = "en-de"
-# Last word of a recorded name -> its axes behind `batch`, as in transformer/model/tap.py; others have d_model.
+# Last word of a recorded name -> its axes after `batch`, as in transformer/model/tap.py; others have d_model.
 AXES = {
     "queries": "head query d_k", "keys": "head key d_k", "values": "head key d_head", "mask": "head query key",
     "scores": "head query key", "weights": "head query key", "head_outputs": "head query d_head",
     "pre_activation": "token d_ff", "activation": "token d_ff", "logits": "target vocab",
 }  # fmt: skip
 LEGEND = """\
-L counts layers from 0. Query and key are source tokens in encoder.L.self, target tokens in decoder.L.self;
-in decoder.L.cross the query is a target token and the key a source token."""
+L is the layer, counted from 0. Queries and keys are source tokens in encoder.L.self and target tokens in
+decoder.L.self. In decoder.L.cross the queries are target tokens and the keys are source tokens."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser, required=False)
     parser.set_defaults(checkpoint=DEFAULT)
-    parser.epilog = f"Without --checkpoint the bundled {DEFAULT} is described."
-    parser.add_argument("--sentence", metavar="TEXT", help="list the tensors of this source's trace too, with shapes")
-    parser.add_argument("--target", metavar="TEXT", help="the target of that trace (default: the model's own)")
-    parser.add_argument("--all", action="store_true", help="every layer by itself, also where several are alike")
+    parser.epilog = f"Without --checkpoint, describes the bundled model {DEFAULT}."
+    parser.add_argument("--sentence", metavar="TEXT", help="also list the tensors of a pass over this source sentence")
+    parser.add_argument("--target", metavar="TEXT", help="target of that pass (default: the model's own translation)")
+    parser.add_argument("--all", action="store_true", help="list every layer, also where several are equal")
     parser.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE", help="JSON in place of the table, or in FILE beside it"
+        "--json", nargs="?", const="-", metavar="FILE", help="print JSON instead of the table, or write it to FILE too"
     )
 
 
 def axes(name: str) -> tuple[str, ...]:
-    """Names of the axes of a recorded tensor, e.g. of "encoder.0.self.queries": batch, head, query, d_k."""
-    *where, last = name.split(".")
+    """Names of the axes of a recorded tensor; for "encoder.0.self.queries": batch, head, query, d_k."""
+    *scope, last = name.split(".")
     side = "source" if name.startswith(("source.", "encoder.")) else "target"
     if last in ("position_ids", "positions"):
         return (side,) if last == "position_ids" else (side, "d_model")
-    token = {"self": "query", "cross": "query", "ff": "token"}.get(where[-1] if where else "", side)
+    token = {"self": "query", "cross": "query", "ff": "token"}.get(scope[-1] if scope else "", side)
     return ("batch", *AXES.get(last, f"{token} d_model").split())
 
 
 def record(model: Pretrained, trace: Trace) -> dict[str, Tensor]:
-    """Every tensor of the pass that a trace is made of, by its name, batch included."""
+    """Every tensor of a trace's pass by its name, with the batch axis."""
     tap, device = Tap(), model.model.device
     with torch.inference_mode():
-        ids = (torch.tensor([each], device=device) for each in (trace.source_ids, trace.target_in_ids))
-        model.model(*ids, tap)
+        source = torch.tensor([trace.source_ids], device=device)
+        target = torch.tensor([trace.target_in_ids], device=device)
+        model.model(source, target, tap)
     return tap.finish()
 
 
@@ -68,12 +69,12 @@ def kind(tensor: Tensor) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that moves no cursor and sets no colour in a terminal."""
+    """The text without control characters, which could move the cursor or set colours in a terminal."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def table(trace: Trace, records: Mapping[str, Tensor], every: bool) -> Iterator[str]:
-    """Lines: the sentence pair, and each recorded tensor with its shape. every: layers are not folded into one."""
+    """Lines with the sentence pair and each recorded tensor. every: list each layer, do not fold equal ones."""
     fed = "the model's own translation" if trace.own else "the target"
     yield f"{len(trace.source_labels)} tokens of the source: {plain(' '.join(trace.source_labels))}"
     yield f"{len(trace.target_in_labels)} tokens of {fed}, fed in: {plain(' '.join(trace.target_in_labels))}"
@@ -102,7 +103,7 @@ def table(trace: Trace, records: Mapping[str, Tensor], every: bool) -> Iterator[
 
 
 def to_dict(trace: Trace, records: Mapping[str, Tensor]) -> dict[str, Any]:
-    """The same for JSON."""
+    """The table's content for JSON."""
     return {
         "source": trace.source_text,
         "target": trace.target_text,
@@ -117,7 +118,7 @@ def to_dict(trace: Trace, records: Mapping[str, Tensor]) -> dict[str, Any]:
 
 
 def write(text: str) -> None:
-    """To standard output, in UTF-8 also where a pipe or a file would get something else."""
+    """Print text as UTF-8, also where the system's encoding is another."""
     if (binary := getattr(sys.stdout, "buffer", None)) is None:
         print(text)
         return
@@ -128,12 +129,12 @@ def write(text: str) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.target is not None and options.sentence is None:
-        raise CommandError("--target is the translation of a sentence; give that too, with --sentence")
+        raise CommandError("--target needs --sentence: it is the translation of that sentence")
     model = load(options.checkpoint)
-    found = describe(model.model)
-    about = {"checkpoint": model.name, "languages": model.languages, **found.to_dict()}
+    description = describe(model.model)
+    about = {"checkpoint": model.name, "languages": model.languages, **description.to_dict()}
     lines = [f"{plain(model.name)}: {plain(model.languages[0])} to {plain(model.languages[1])}"]
-    lines.append(found.table(options.all))
+    lines.append(description.table(options.all))
     if options.sentence is not None:
         trace = model.trace(options.sentence, options.target)
         records = record(model, trace)

@@ -1,8 +1,8 @@
 """Score a checkpoint on sentence pairs: sacreBLEU, chrF and perplexity.
 
-As trained, or with --switch. A source that stands on several lines is translated once and scored with all its
-references. A recipe names test data, preparation and decoding; of a toy task, inputs that training never saw are
-drawn.
+With --switch it scores a changed model. A source on several lines is translated once and scored against all its
+references. A recipe gives the test data, its preparation and the decoding; for a toy task, the test inputs are drawn
+from those that training never saw.
 """
 
 from __future__ import annotations
@@ -37,44 +37,44 @@ from transformer.training.tasks import unseen_pairs
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
-    add_recipe(parser, "the recipe the checkpoint was trained by")
+    add_recipe(parser, "recipe that trained the checkpoint")
     parser.add_argument(
         "--data",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="one tab-separated file SOURCE<tab>TARGET, or a source and a target file; .gz is unpacked",
+        help="one tab-separated file SOURCE<tab>TARGET, or a source file and a target file; .gz is allowed",
     )
     parser.add_argument(
-        "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help="of a toy task's inputs"
+        "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help="input lengths of a toy task"
     )
     add_search(parser)
     add_switches(parser)
     add_device(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores there too, e.g. as metrics.json")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the scores to this file")
 
 
-def table(found: Evaluation, task: bool = False, interventions: Interventions = NONE) -> str:
-    """The scores as a person reads them. Of a toy task, whose words are letters, BLEU and chrF say nothing."""
-    search = "greedy" if found.beams == 1 else f"beam {found.beams}, length penalty {found.length_penalty:g}"
+def table(scores: Evaluation, task: bool = False, interventions: Interventions = NONE) -> str:
+    """The scores as lines of text. Leaves out BLEU and chrF for a toy task, whose words are single letters."""
+    search = "greedy" if scores.beams == 1 else f"beam {scores.beams}, length penalty {scores.length_penalty:g}"
     rows = [
-        ("sacreBLEU", f"{found.bleu:.2f}", found.bleu_signature),
-        ("chrF", f"{found.chrf:.2f}", found.chrf_signature),
-        ("exact", f"{100 * found.exact:.2f}%", "of the sentences: letter by letter one of the references"),
-        ("perplexity", f"{found.perplexity:.2f}", f"per target token, over {found.target_tokens:,}"),
-        ("sentences", f"{found.sentences:,}", f"with {found.references:,} references; {search}"),
-        ("seconds", f"{found.seconds:.1f}", f"{found.sentences / max(found.seconds, 1e-9):.1f} sentences/s"),
+        ("sacreBLEU", f"{scores.bleu:.2f}", scores.bleu_signature),
+        ("chrF", f"{scores.chrf:.2f}", scores.chrf_signature),
+        ("exact", f"{100 * scores.exact:.2f}%", "of the sentences: equal to a reference, letter by letter"),
+        ("perplexity", f"{scores.perplexity:.2f}", f"per target token, over {scores.target_tokens:,}"),
+        ("sentences", f"{scores.sentences:,}", f"with {scores.references:,} references; {search}"),
+        ("seconds", f"{scores.seconds:.1f}", f"{scores.sentences / max(scores.seconds, 1e-9):.1f} sentences/s"),
     ]
     if task:
         rows = [row for row in rows if row[0] not in ("sacreBLEU", "chrF")]
-    if found.tokenized_bleu is not None:
-        rows.insert(1, ("tokenised", f"{found.tokenized_bleu:.2f}", f"BLEU {found.tokenized_bleu_signature}"))
+    if scores.tokenized_bleu is not None:
+        rows.insert(1, ("tokenised", f"{scores.tokenized_bleu:.2f}", f"BLEU {scores.tokenized_bleu_signature}"))
     if interventions:
         rows.append(("switches", f"{len(interventions.switches)}", str(interventions)))
-    if found.untranslated:
-        rows.append(("untranslated", f"{found.untranslated:,}", "blank or too long, scored as empty translations"))
-    if found.unmeasured:
-        rows.append(("unmeasured", f"{found.unmeasured:,}", "pairs blank or too long, left out of the perplexity"))
+    if scores.untranslated:
+        rows.append(("untranslated", f"{scores.untranslated:,}", "empty or too long, scored as empty translations"))
+    if scores.unmeasured:
+        rows.append(("unmeasured", f"{scores.unmeasured:,}", "pairs empty or too long, left out of the perplexity"))
     return "\n".join(f"{name:<13}{value:>9}  {note}" for name, value, note in rows)
 
 
@@ -89,20 +89,22 @@ def run(options: argparse.Namespace) -> int:
         pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} symbols, unseen"]
     else:
         if options.lengths:
-            raise CommandError("--lengths is for the recipe of a toy task; leave it out, or name such a recipe")
+            raise CommandError(
+                "--lengths needs the recipe of a toy task; leave it out, or name such a recipe with --recipe"
+            )
         files = options.data or files_of(recipe, "test")
         if not files:
-            raise CommandError("--data is missing; name the test file, or a --recipe that does")
+            raise CommandError("the test data is missing; give a file with --data, or a recipe with --recipe")
         pairs, names = read(files), [file.name for file in files]
         if data.get("preparation", "none") != "none":
             codes = data.get("codes", ["en", "de"])
             preparation = Preparation(data["preparation"], (codes[0], codes[1]))
     model = load(options.checkpoint, find_device(options.device))
     interventions.check(model.config)
-    found = measure(model, pairs, *search(options, recipe.get("decoding")), preparation, interventions)
-    print(table(found, bool(spec), interventions))
+    scores = measure(model, pairs, *search(options, recipe.get("decoding")), preparation, interventions)
+    print(table(scores, bool(spec), interventions))
     if options.json:
-        about = {"checkpoint": model.name, "data": names, **found.to_dict()}
+        about = {"checkpoint": model.name, "data": names, **scores.to_dict()}
         if interventions:
             about["switches"] = str(interventions)
         if spec:

@@ -1,4 +1,4 @@
-"""What every head of a checkpoint looks at: previous, same or next token, the word it translates, and how sharply."""
+"""Measure what each head attends to: the previous, same or next token, or the aligned word; and how sharply."""
 
 from __future__ import annotations
 
@@ -33,64 +33,66 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="sentence pairs, targets as given (default, from English to German: 120 of ours)",
+        help="sentence pairs with their targets (default for English to German: 120 built-in pairs)",
     )
     parser.add_argument(
         "--words",
         type=Path,
         metavar="FILE",
-        help="lines SOURCE WORD<tab>TARGET WORDS for the alignment (default: ours, with our sentences)",
+        help="lines SOURCE WORD<tab>TARGET WORDS for the alignment (default: the list of the built-in pairs)",
     )
     add_device(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
 
 
-def best(found: HeadStatistics, layer: int, head: int) -> tuple[str, float]:
-    """What the head looks at most often, of previous, same, next and the aligned word, and in what share of rows."""
-    shares = {name: float(getattr(found, name)[layer, head].nan_to_num(0)) for name in (*OFFSETS, "aligned")}
+def best(statistics: HeadStatistics, layer: int, head: int) -> tuple[str, float]:
+    """What the head attends to most often (previous, same, next or aligned), and its share of rows."""
+    shares = {name: float(getattr(statistics, name)[layer, head].nan_to_num(0)) for name in (*OFFSETS, "aligned")}
     name = max(shares, key=lambda key: shares[key])
     return name, shares[name]
 
 
-def table(found: HeadStatistics) -> str:
-    """One line a layer; every head by what it looks at most, in percent, and its mean entropy."""
-    layers, heads = found.entropy.shape
+def table(statistics: HeadStatistics) -> str:
+    """One line per layer; for every head what it attends to most, in percent, and its mean entropy."""
+    layers, heads = statistics.entropy.shape
     lines = [
-        f"{TITLES[found.kind]}: {found.rows:,} rows, mean entropy {found.entropy.mean():.2f} "
-        "(0 one key, 1 all keys alike)"
+        f"{TITLES[statistics.kind]}: {statistics.rows:,} rows, mean entropy {statistics.entropy.mean():.2f} "
+        "(0: one key, 1: all keys equally)"
     ]
     for layer in range(layers):
         cells = []
         for head in range(heads):
-            name, share = best(found, layer, head)
-            cells.append(f"{name:>8} {100 * share:3.0f}% {found.entropy[layer, head]:.2f}")
+            name, share = best(statistics, layer, head)
+            cells.append(f"{name:>8} {100 * share:3.0f}% {statistics.entropy[layer, head]:.2f}")
         lines.append(f"  layer {layer + 1}  " + "  ".join(cells))
-    lines.append(f"  {found.positional(POSITIONAL)} of {layers * heads} heads look at one place in 90% of rows or more")
-    if found.links:
-        aligned = int((found.aligned >= ALIGNED).sum())
-        lines.append(f"  {aligned} agree with the word list in 75% or more of its {found.links:,} links")
+    positional = statistics.positional(POSITIONAL)
+    lines.append(f"  {positional} of {layers * heads} heads attend to the same offset in 90% or more of the rows")
+    if statistics.links:
+        aligned = int((statistics.aligned >= ALIGNED).sum())
+        lines.append(f"  {aligned} agree with the word list in 75% or more of its {statistics.links:,} links")
     return "\n".join(lines)
 
 
-def to_dict(found: HeadStatistics) -> dict[str, Any]:
-    """Numbers to four places; NaN, where nothing could be measured, as None."""
+def to_dict(statistics: HeadStatistics) -> dict[str, Any]:
+    """The numbers with four decimals; NaN, where nothing could be measured, as None."""
 
     def plain(values: Tensor) -> list[list[float | None]]:
         return [[None if value != value else round(value, 4) for value in row] for row in values.tolist()]
 
     names = (*OFFSETS, "entropy", "aligned")
-    return {**{name: plain(getattr(found, name)) for name in names}, "rows": found.rows, "links": found.links}
+    columns = {name: plain(getattr(statistics, name)) for name in names}
+    return {**columns, "rows": statistics.rows, "links": statistics.links}
 
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     if options.data is None and not english_to_german(model):
         raise CommandError(
-            "{name} goes from {languages} to {languages2}, and the sentences of ours from English to "
-            "German; name a file of sentence pairs with --data",
+            "{name} translates from {source} to {target}, but the built-in sentences are English and "
+            "German; give a file of sentence pairs with --data",
             name=model.name,
-            languages=model.languages[0],
-            languages2=model.languages[1],
+            source=model.languages[0],
+            target=model.languages[1],
         )
     words_file = options.words or (PROBES / "en-de.words.tsv" if options.data is None else None)
     words = None
@@ -99,7 +101,9 @@ def run(options: argparse.Namespace) -> int:
             words = read_word_list(read_text(words_file, LARGEST_WORDS))
         except ValueError as error:
             raise CommandError(
-                "{words_file}: {error}; each line is SOURCE WORD<tab>TARGET WORDS", words_file=words_file, error=error
+                "{words_file}: {error}; write each line as SOURCE WORD<tab>TARGET WORDS",
+                words_file=words_file,
+                error=error,
             ) from error
     pairs = read(options.data or [PROBES / "en-de.tsv"])
 
@@ -110,9 +114,10 @@ def run(options: argparse.Namespace) -> int:
             except InputError as error:
                 raise CommandError("pair {number}: {error}", number=number, error=error) from error
 
-    found = head_statistics(traces(), words)
-    print("\n\n".join(table(one) for one in found.values()))
+    by_kind = head_statistics(traces(), words)
+    print("\n\n".join(map(table, by_kind.values())))
     if options.json:
-        about = {"checkpoint": model.name, "pairs": len(pairs), **{kind: to_dict(one) for kind, one in found.items()}}
+        kinds = {kind: to_dict(statistics) for kind, statistics in by_kind.items()}
+        about = {"checkpoint": model.name, "pairs": len(pairs), **kinds}
         write_whole(options.json, (json.dumps(about) + "\n").encode())
     return 0

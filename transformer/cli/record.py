@@ -1,4 +1,4 @@
-"""Record how the heads of a trained checkpoint formed, from the snapshots of its run, on its own examples."""
+"""Record how a checkpoint's heads formed: attention on its examples, from the snapshots of its training run."""
 
 from __future__ import annotations
 
@@ -14,29 +14,36 @@ from transformer.training.recording import record
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
-    parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="trained with --snapshots")
+    parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="run trained with --snapshots")
     parser.add_argument(
-        "--validation", type=Path, nargs="+", required=True, metavar="FILE", help="text for loss and BLEU at each state"
+        "--validation",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="sentence pairs for loss and BLEU at each snapshot",
     )
     add_device(parser)
-    parser.add_argument("--output", type=Path, metavar="FILE", help="default: learning.npz of the checkpoint")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="recording (default: learning.npz of the checkpoint)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     examples = model.path / "examples.json"
     if not examples.is_file():
-        raise CommandError("{path} has no examples.json; the sentences to record stand there", path=model.path)
+        raise CommandError("{path} has no examples.json with sentences to record", path=model.path)
     try:
         entries = json.loads(examples.read_text(encoding="utf-8"))
         sentences = list(dict.fromkeys((str(entry["source"]), str(entry.get("target", ""))) for entry in entries))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise CommandError(
-            "{examples} is no list of examples with a source each; mend it or remove it", examples=examples
+            "{examples} is not a list of examples with a source each; correct it or remove it", examples=examples
         ) from error
-    found = record(options.run, model, sentences, read(options.validation))
+    recording = record(options.run, model, sentences, read(options.validation))
     output = options.output or model.path / "learning.npz"
-    data = found.to_bytes()
+    data = recording.to_bytes()
     write_whole(output, data)
-    print(f"{len(found.steps)} states of {len(sentences)} sentences in {output}, {len(data) / 1e6:.1f} MB")
+    print(f"{output}: {len(recording.steps)} snapshots, {len(sentences)} sentences, {len(data) / 1e6:.1f} MB")
     return 0

@@ -1,7 +1,7 @@
-"""A training run in its folder: what was asked for the first time, checked against what is asked for now.
+"""A training run in its folder: start it, or resume it after checking the options against the saved ones.
 
-Beside what `Trainer` keeps there, the folder holds run.json (data files and their fingerprint, languages, model,
-settings) and tokenizer.model, so that --output alone resumes, and nothing can be resumed with other data by mistake.
+Besides the files of `Trainer`, the folder holds run.json (data files and their fingerprint, languages, model, settings)
+and tokenizer.model. So --output alone resumes a run, and no run resumes with other data by mistake.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from transformer.training.tasks import languages as task_languages
 from transformer.training.tasks import training_pairs
 
 PRESET, VOCAB_SIZE = "small", 8000
-# What a resumed run may change without becoming another run: none of these reaches the weights.
+# Settings that a resumed run may change, because they do not affect the weights.
 FREE = ("validate_every", "validation_sentences")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What was asked for; None or missing: not said.
+    """The options of a run; None or missing: not given.
 
     task: instead of data and validation, "name", "count", "lengths" and "seed" of a toy task (`training.tasks`).
     preparation: see `training.preparation`; needs `codes`, two language codes.
@@ -60,33 +60,33 @@ class Plan:
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Yields a function that says whether Ctrl+C or SIGTERM arrived. A second one interrupts at once.
+    """Yields a function that tells whether Ctrl+C or SIGTERM came. A second signal interrupts at once.
 
-    The plain KeyboardInterrupt could strike in the middle of an update, and the run would not go on as if it had never
-    stopped.
+    A plain KeyboardInterrupt could strike in the middle of an update, and the resumed run would differ from one that
+    was never stopped.
     """
-    asked = False
+    interrupted = False
 
-    def ask(number: int, frame: Any) -> None:
-        nonlocal asked
-        if asked:
+    def interrupt(signal_number: int, frame: Any) -> None:
+        nonlocal interrupted
+        if interrupted:
             raise KeyboardInterrupt
-        asked = True
+        interrupted = True
 
-    if threading.current_thread() is not threading.main_thread():  # only there can signals be handled
-        yield lambda: asked
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
+        yield lambda: interrupted
         return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {caught: signal.signal(caught, interrupt) for caught in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: asked
+        yield lambda: interrupted
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for caught, handler in handlers.items():
+            signal.signal(caught, handler)
 
 
 @dataclass
 class Run:
-    """A trainer ready to go on. notes: what to tell the person first."""
+    """A trainer that is ready to run. notes: lines to print first."""
 
     trainer: Trainer
     notes: list[str]
@@ -100,13 +100,13 @@ class Run:
 
 
 def fingerprint(*sets: Sequence[Pair]) -> str:
-    """Names the sentence pairs, in order."""
-    found = hashlib.sha256()
+    """A hash of the sentence pairs, in order."""
+    digest = hashlib.sha256()
     for pairs in sets:
         for source, target in pairs:
-            found.update(f"{source}\t{target}\n".encode("utf-8", "surrogatepass"))
-        found.update(b"\0")
-    return found.hexdigest()
+            digest.update(f"{source}\t{target}\n".encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return digest.hexdigest()
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _load(path: Path) -> dict[str, Any]:
         raise TrainingError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
     except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise TrainingError(
-            "{path} is damaged; remove the folder to begin anew, or copy the file again", path=path
+            "{path} is damaged; copy the file again, or remove the folder to start again", path=path
         ) from error
     return about
 
@@ -127,8 +127,8 @@ def _agree(folder: Path, saved: dict[str, Any], given: dict[str, Any], free: Seq
     for name, value in given.items():
         if name not in free and name in saved and saved[name] != value:
             raise CommandError(
-                "{folder} holds a run with {name} {saved!r}, and {value!r} arrived; leave the option out "
-                "to resume that run, or choose another --output",
+                "the run in {folder} has {name} {saved!r}, not {value!r}; leave the option out to resume "
+                "that run, or choose another --output",
                 folder=folder,
                 name=name,
                 saved=saved[name],
@@ -138,17 +138,14 @@ def _agree(folder: Path, saved: dict[str, Any], given: dict[str, Any], free: Seq
 
 def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
     if files is None and saved is None:
-        raise CommandError(
-            "{option} is missing; it is needed the first time, later the folder remembers it", option=option
-        )
+        raise CommandError("{option} is missing; a new run needs it, and a resumed run remembers it", option=option)
     return [Path(file).resolve() for file in (saved if files is None else files)]
 
 
 def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", workers: Workers = ALONE) -> Run:
-    """Begin a run in the folder, or resume the one it holds. Only the first worker writes.
+    """Start a run in the folder, or resume the run there. Only the first worker writes.
 
-    Raises CommandError where the plan contradicts the saved run, and whatever the data, tokenizer, model and trainer
-    raise.
+    Raises CommandError if the plan contradicts the saved run, and the errors of data, tokenizer, model and trainer.
     """
     memory = folder / "run.json"
     started = (folder / "state.json").exists()
@@ -158,12 +155,12 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     saved = _load(memory) if memory.exists() else {}
     if started and not saved:
         raise CommandError(
-            "{folder} holds a run that was not started by this command (no run.json); choose another", folder=folder
+            "{folder} holds a run without run.json, from another program; choose another folder", folder=folder
         )
     if started:
         _agree(folder, saved["model"], plan.model)
         _agree(folder, saved, {"vocab_size": plan.vocab_size} if plan.vocab_size else {})
-        # Without a way down at the end, and without snapshots spread over the run, a longer run begins like a shorter.
+        # Without a cooldown and without snapshots, a longer run starts exactly like a shorter one.
         longer = not (saved["settings"]["cooldown"] or saved["settings"]["snapshots"])
         _agree(folder, saved["settings"], asked, (*FREE, "steps") if longer else FREE)
         _agree(folder, saved, {name: value for name, value in (("preset", plan.preset),) if value})
@@ -179,7 +176,7 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     files = validation_files = None
     if task:
         if plan.validation:
-            raise CommandError("--validation arrived, and the recipe's task makes its own; leave the option out")
+            raise CommandError("the recipe's task makes its own validation pairs; leave --validation out")
         pairs, validation = training_pairs(task)
         spoken = task_languages(task)
     else:
@@ -195,12 +192,12 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     if started:
         if digest != saved["fingerprint"]:
             raise CommandError(
-                "the data are not those {folder} was started with; choose another --output for them", folder=folder
+                "the run in {folder} was started with other data; choose another --output for this data", folder=folder
             )
         config = ModelConfig.from_dict(saved["model"])
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
     else:
-        # A run.json without a state: nothing was trained yet, so everything may still be changed.
+        # A run.json without a saved state: nothing was trained yet, so every option may still change.
         changes = {**saved.get("changes", {}), **plan.model} if name == saved.get("preset", name) else plan.model
         vocab_size = plan.vocab_size or saved.get("vocab_size", VOCAB_SIZE)
         texts = (text for pair in pairs for text in pair if text.strip())
@@ -210,10 +207,10 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
             folder.mkdir(parents=True, exist_ok=True)
             tokenizer.save(folder / "tokenizer.model")
         saved = {"changes": changes, "vocab_size": vocab_size}
-    room = config.max_positions - 1
-    if not any(len(tokenizer.encode(s)) <= room and len(tokenizer.encode(t)) <= room for s, t in validation):
+    longest = config.max_positions - 1
+    if not any(len(tokenizer.encode(s)) <= longest and len(tokenizer.encode(t)) <= longest for s, t in validation):
         raise DataError(
-            "no validation pair fits the model's {max_positions} positions", max_positions=config.max_positions
+            "no validation pair fits into the model's {max_positions} positions", max_positions=config.max_positions
         )
     about = {
         **saved,
@@ -226,15 +223,15 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         "settings": dataclasses.asdict(settings),
         "fingerprint": digest,
     }
-    workers.wait()  # nobody begins to write before all have read
+    workers.wait()  # no worker writes before all have read
     spoken = (languages[0], languages[1])
     trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, spoken, device, workers)
     if workers.first:
         write_whole(memory, json.dumps(about, indent=1).encode())
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    begin = f"resuming at step {trainer.step:,}" if started else "a new run"
+    start = f"resuming at step {trainer.step:,}" if started else "a new run"
     notes = [
-        f"{begin} in {folder}: {len(pairs):,} pairs, {len(validation):,} for validation, vocabulary "
+        f"{start} in {folder}: {len(pairs):,} pairs, {len(validation):,} for validation, vocabulary "
         f"{config.vocab_size:,}, {parameters:,} parameters, {settings.steps:,} steps"
         f"{f', {workers.count} workers' if workers.count > 1 else ''}; Ctrl+C saves and stops"
     ]

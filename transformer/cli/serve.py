@@ -22,16 +22,16 @@ from transformer.texts import _, any_of
 from transformer.view.languages import best_language, languages
 
 PORT = 8501
-TRIED = 100  # ports after one that is taken
-ADDRESS = "STREAMLIT_SERVER_ADDRESS"  # how Streamlit itself is told, for whom starts this in a container
+TRIED = 100  # how many ports to try after one that is in use
+ADDRESS = "STREAMLIT_SERVER_ADDRESS"  # Streamlit's own variable, for containers
 NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL)
 
 
 def _language(text: str) -> str:
-    """An argparse type: the code of a language that the app has."""
+    """An argparse type: the code of a language of the app."""
     if (code := best_language([text])) is None:
         raise argparse.ArgumentTypeError(
-            _("{code} arrived; choose {names}", code=shown(text), names=any_of(languages()))
+            _("unknown language {code}; choose {names}", code=shown(text), names=any_of(languages()))
         )
     return code
 
@@ -40,25 +40,28 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser, required=False)
     add_device(parser)
     parser.add_argument(
-        "--port", type=whole(1, 65_535), metavar="N", help=f"default {PORT}, or the next one that is free"
+        "--port", type=whole(1, 65_535), metavar="N", help=f"port of the server (default {PORT}, or the next free one)"
     )
     parser.add_argument(
-        "--address", metavar="IP", help="where to listen; 127.0.0.1: this machine alone can reach it (default: all can)"
+        "--address", metavar="IP", help="address of the server; 127.0.0.1: only this machine can open it (default: all)"
     )
     parser.add_argument(
-        "--max-tokens", type=whole(2, 16_384), metavar="N", help="longest text, in tokens a side (default 128)"
+        "--max-tokens", type=whole(2, 16_384), metavar="N", help="longest source and target, in tokens (default 128)"
     )
     parser.add_argument(
         "--language", type=_language, metavar="CODE",
-        help="of the pages, where a visitor chose none, e.g. en (default: the browser's)",
+        help="language of the pages until a visitor chooses another, e.g. en (default: the browser's)",
     )  # fmt: skip
     parser.add_argument(
         "--trainings", type=whole(0, 256), metavar="N",
-        help="models that visitors may train at once, a process each; others wait in a line (default: the number of "
-        "cores; 0: nobody trains)",
+        help="models that visitors can train at the same time, each in its own process; further ones wait in a queue "
+        "(default: the number of cores; 0: no training)",
     )  # fmt: skip
     parser.add_argument(
-        "--training-seconds", type=whole(1, 86_400), metavar="N", help="longest training of a visitor (default 120)"
+        "--training-seconds",
+        type=whole(1, 86_400),
+        metavar="N",
+        help="time limit of a visitor's training (default 120)",
     )
 
 
@@ -73,7 +76,7 @@ def _bind(address: str, port: int) -> None:
 
 
 def taken(port: int, address: str | None = None) -> bool:
-    """Whether another program listens on the port. Raises CommandError if it, or the address, cannot be used."""
+    """Whether another program uses the port. Raises CommandError for an invalid port or address."""
     try:
         if address is None and socket.has_ipv6:
             try:
@@ -85,29 +88,40 @@ def taken(port: int, address: str | None = None) -> bool:
         _bind(address or "", port)
     except PermissionError as error:
         raise CommandError(
-            "port {port} is reserved for the system; choose one above 1023 with --port", port=port
+            "port {port} is reserved for the system; choose a port above 1023 with --port", port=port
         ) from error
-    except (OSError, TypeError, UnicodeError) as error:  # the last two: a text that no name of a machine can be
+    except (OSError, TypeError, UnicodeError) as error:  # the last two: a text that cannot be the name of a machine
         if not isinstance(error, OSError) or isinstance(error, socket.gaierror) or error.errno in NO_SUCH_ADDRESS:
             raise CommandError(
-                "this machine has no address {address}; choose another --address", address=shown(address)
+                "this machine does not have the address {address}; choose another --address", address=shown(address)
             ) from None
         return True
     return False
 
 
 def find_port(asked: int | None, address: str | None) -> int:
-    """The port to start on. Nobody asked for one: the default, or the next that is free, and stderr says so. One that
-    was asked for is not exchanged: a proxy, a bookmark or a firewall counts on it. Raises CommandError."""
+    """The port to start on: the requested one, or else the default or the next free one, with a note on stderr.
+
+    A requested port is never replaced, because a proxy, a bookmark or a firewall relies on it. Raises CommandError.
+    """
     first = asked or PORT
     if not taken(first, address):
         return first
     free = next((port for port in range(first + 1, min(first + TRIED, 65_535) + 1) if not taken(port, address)), None)
     if asked is not None or free is None:
-        offer = f"use --port {free}, which is free" if free else "choose another with --port"
-        raise CommandError("port {first} is taken by another program; end it, or {offer}", first=first, offer=offer)
+        if free is None:
+            raise CommandError(
+                "another program uses port {port}; end it, or choose another port with --port", port=first
+            )
+        raise CommandError(
+            "another program uses port {port}; end it, or choose --port {free}, which is free", port=first, free=free
+        )
     print(
-        f"Port {first} is taken by another program; starting on {free}, which is free (--port N: one of your choice).",
+        _(
+            "Another program uses port {port}; the app starts on port {free} (choose one with --port).",
+            port=first,
+            free=free,
+        ),
         file=sys.stderr,
         flush=True,
     )
@@ -115,12 +129,11 @@ def find_port(asked: int | None, address: str | None) -> int:
 
 
 def prepare(options: argparse.Namespace) -> list[str]:
-    """Check everything that can be checked before the server starts, hand the settings to app.py through the
-    environment, and return the arguments of Streamlit."""
+    """Check the options, pass the settings to app.py through the environment, and return Streamlit's arguments."""
     script = app_folder() / "app.py"
     if not script.is_file():
         raise CommandError(
-            "{script} is missing; the installation is not complete, install the package again", script=script
+            "{script} is missing, so the installation is incomplete; install the package again", script=script
         )
     if options.checkpoint:
         load(options.checkpoint)
@@ -142,12 +155,12 @@ def prepare(options: argparse.Namespace) -> list[str]:
 
 def run(options: argparse.Namespace) -> int:
     sys.argv = ["streamlit", *prepare(options)]
-    # Until the server has its own way to end, Ctrl+C ends the process where it stands: there is nothing to put in
-    # order yet, and an exception in the midst of an import or of the event loop's first steps would be a traceback.
+    # Until the server handles Ctrl+C itself, it ends the process at once: nothing needs cleaning up yet, and an
+    # exception during an import or the first steps of the event loop would print a traceback.
     startup.at_once()
     sys.path.insert(0, str(app_folder()))
     importlib.import_module("pages.runtime.streamlit").prepare_server()
-    # As `python -m streamlit` would, in this process: Ctrl+C and signals arrive where they should on every system.
-    # Streamlit finds .streamlit/config.toml beside app.py.
+    # The same as `python -m streamlit`, but in this process, so that Ctrl+C and signals reach it on every system.
+    # Streamlit reads .streamlit/config.toml beside app.py.
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
     return 0

@@ -1,6 +1,6 @@
-"""Train a model from parallel text; a run that was interrupted goes on where it stopped.
+"""Train a model from parallel text. An interrupted run resumes where it stopped.
 
-To go on, give --output alone: the folder remembers the data and every option.
+To resume, give only --output: the folder remembers the data and every option.
 """
 
 from __future__ import annotations
@@ -27,53 +27,61 @@ from transformer.training.settings import Progress, Settings
 
 SHARES = tuple(field.name for field in dataclasses.fields(Augmentation))
 SETTINGS_HELP = {
-    "steps": "updates in all",
-    "batch_tokens": "padded tokens a side in a batch",
-    "peak_rate": "largest learning rate (default: the paper's, d_model^-0.5 * warmup^-0.5)",
-    "warmup": "steps until the largest learning rate",
-    "ramp": "whether the rate rises over the warm-up; off: it is at its largest from the first step (default on)",
-    "cooldown": "last steps, over which the rate falls to zero",
-    "gain": "factor on the initial value, output and feed-forward matrices; below 1 wakes cross-attention sooner",
+    "steps": "number of updates",
+    "batch_tokens": "padded tokens per side in a batch",
+    "peak_rate": "peak learning rate (default: the paper's, d_model^-0.5 * warmup^-0.5)",
+    "warmup": "steps of warm-up until the peak learning rate",
+    "ramp": "raise the rate during the warm-up; off: start at the peak (default on)",
+    "cooldown": "last steps, during which the rate falls to zero",
+    "gain": "factor on the initial value, output and feed-forward matrices; below 1, cross-attention forms sooner",
     "smoothing": "label smoothing",
-    "clip": "largest norm of the gradient, 0: no clipping",
+    "clip": "largest norm of the gradient; 0: no clipping",
     "augmentation": f"shares of pairs to vary: {', '.join(SHARES)} (default none)",
-    "sampling": "alpha of subword regularisation, 0: always the best segmentation",
-    "precision": "of the matrix products outside attention",
-    "average": "how many of the last saved states make the final weights",
+    "sampling": "alpha of subword regularisation; 0: always the best segmentation",
+    "precision": "precision of the matrix products outside attention",
+    "average": "number of last saved states to average into the final weights",
     "save_every": "steps between saved states",
     "validate_every": "steps between validations",
-    "validation_sentences": "sources translated for the validation BLEU, 0: none",
-    "snapshots": "how many log-spaced states of the weights to keep for looking at training",
-    "fused": "attention by PyTorch's fused kernel, the same up to rounding and faster (default off)",
-    "seed": "of the initial weights, the order of the batches and dropout",
+    "validation_sentences": "sources to translate for the validation BLEU; 0: none",
+    "snapshots": "number of log-spaced snapshots of the weights to keep",
+    "fused": "use PyTorch's fused attention kernel: the same up to rounding, and faster (default off)",
+    "seed": "seed of the initial weights, the order of the batches and dropout",
 }
-INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl+C
+INTERRUPTED = 130  # the exit status that shells give a program ended by Ctrl+C
 CHOICES = {
     "precision": ("float32", "bfloat16"), "activation": ACTIVATIONS, "norm": NORMS, "positions": POSITIONS,
 }  # fmt: skip
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="the run; resumed if it exists")
-    add_recipe(parser, "a TOML file with values for all options below; options win")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FOLDER", help="folder of the run; an existing run resumes"
+    )
+    add_recipe(parser, "TOML file with values for the options below; options on the command line win")
     add_device(parser)
-    parser.add_argument("--export", type=Path, metavar="FOLDER", help="final checkpoint (default OUTPUT/checkpoint)")
-    data = parser.add_argument_group("data", "tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is unpacked")
+    parser.add_argument(
+        "--export", type=Path, metavar="FOLDER", help="folder of the checkpoint (default OUTPUT/checkpoint)"
+    )
+    data = parser.add_argument_group("data", "tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is allowed")
     data.add_argument("--data", type=Path, metavar="FILE", help="training pairs, tab-separated")
-    data.add_argument("--source", type=Path, metavar="FILE", help="training sources, one a line")
-    data.add_argument("--target", type=Path, metavar="FILE", help="training targets, one a line")
+    data.add_argument("--source", type=Path, metavar="FILE", help="training sources, one per line")
+    data.add_argument("--target", type=Path, metavar="FILE", help="training targets, one per line")
     data.add_argument(
-        "--validation", type=Path, nargs="+", metavar="FILE", help="one tab-separated file, or two paired files"
+        "--validation",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="validation pairs: one tab-separated file, or two files",
     )
     data.add_argument(
-        "--languages", nargs=2, metavar=("FROM", "TO"), help="names that the app shows, e.g. English German"
+        "--languages", nargs=2, metavar=("FROM", "TO"), help="names to show in the app, e.g. English German"
     )
-    data.add_argument("--preparation", choices=PREPARATIONS, help="of all text, before the tokenizer (default none)")
-    data.add_argument("--codes", nargs=2, metavar=("FROM", "TO"), help="language codes, for --preparation, e.g. en de")
+    data.add_argument("--preparation", choices=PREPARATIONS, help="change all text before the tokenizer (default none)")
+    data.add_argument("--codes", nargs=2, metavar=("FROM", "TO"), help="language codes for --preparation, e.g. en de")
     data.add_argument("--tokenizer", choices=TOKENIZER_KINDS, help="kind of vocabulary (default unigram)")
-    model = parser.add_argument_group("model", "a preset, and changes to it; d_model and the like are the paper's")
+    model = parser.add_argument_group("model", "a preset, and changes to it; the names are those of the paper")
     model.add_argument("--preset", choices=list(PRESETS), help="sizes to start from (default small)")
-    model.add_argument("--vocab-size", type=whole(5, 1_000_000), metavar="N", help="pieces (default 8000)")
+    model.add_argument("--vocab-size", type=whole(5, 1_000_000), metavar="N", help="number of pieces (default 8000)")
     fields = {field.name: field for field in dataclasses.fields(ModelConfig)}
     for name in MODEL_FIELDS:
         default: object = fields[name].default
@@ -81,7 +89,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             default = {None: "d_model / heads", True: "on", False: "off"}[default]
         note = "the preset's" if name in PRESETS["small"] else default
         _option(model, name, fields[name].default, f"(default {note})")
-    training = parser.add_argument_group("training", "defaults are the paper's where it says one")
+    training = parser.add_argument_group("training", "defaults are the paper's where it gives one")
     for field in dataclasses.fields(Settings):
         if field.name == "augmentation":
             training.add_argument(
@@ -93,7 +101,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _option(group: Any, name: str, default: Any, text: str) -> None:
-    """One option --some-name. Its argparse default is None: only what a person gave may contradict a saved run."""
+    """Add one option --some-name. Its argparse default is None: only given options can contradict a saved run."""
     kinds: dict[type, Any] = {int: whole(0), float: positive, str: str, bool: switch, type(None): positive}
     kind = whole(1) if name == "d_k" else kinds[type(default)]
     choices = CHOICES.get(name)
@@ -109,7 +117,7 @@ def _option(group: Any, name: str, default: Any, text: str) -> None:
 def switch(text: str) -> bool:
     """An argparse type: on or off."""
     if text not in ("on", "off"):
-        raise argparse.ArgumentTypeError(_("{text} arrived; on and off are allowed", text=shown(text)))
+        raise argparse.ArgumentTypeError(_("{text} is not a setting; choose on or off", text=shown(text)))
     return text == "on"
 
 
@@ -117,21 +125,21 @@ def share(text: str) -> tuple[str, float]:
     """An argparse type: NAME=SHARE of the augmentation."""
     name, _equals, value = text.partition("=")
     try:
-        number = float(value)
-        Augmentation(**{name: number})
+        share_of_pairs = float(value)
+        Augmentation(**{name: share_of_pairs})
     except (ValueError, TypeError):
         raise argparse.ArgumentTypeError(
             _(
-                "{text} arrived; NAME=SHARE is allowed, with one of {shares} and a number from 0 to 1",
+                "{text} is not NAME=SHARE; choose a name from {shares} and a share from 0 to 1",
                 text=shown(text),
                 shares=", ".join(SHARES),
             )
         ) from None
-    return name, number
+    return name, share_of_pairs
 
 
 def from_recipe(recipe: Table) -> Plan:
-    """What a recipe asks for. Raises DataError."""
+    """The plan of a recipe. Raises DataError."""
     data, tokenizer = recipe.get("data", {}), recipe.get("tokenizer", {})
     model, training = dict(recipe.get("model", {})), recipe.get("training", {})
     return Plan(
@@ -150,20 +158,20 @@ def from_recipe(recipe: Table) -> Plan:
 
 
 def plan(options: argparse.Namespace) -> Plan:
-    """What was asked for on the command line and, behind it, in the recipe; what was in neither is left to the saved
+    """The plan of the command line and, where that says nothing, of the recipe. What neither gives comes from the saved
     run or the defaults."""
     given = vars(options)
     if (options.source is None) != (options.target is None):
-        raise CommandError("--source and --target belong together; give both, or --data with a tab-separated file")
+        raise CommandError("--source and --target need each other; give both, or --data with a tab-separated file")
     if options.data and options.source:
-        raise CommandError("--data and --source/--target both arrived; give one of them")
+        raise CommandError("--data and --source/--target exclude each other; give only one of them")
     files = [options.data] if options.data else [options.source, options.target] if options.source else None
     recipe = from_recipe(recipe_of(options))
     sizes = {name: given[name] for name in MODEL_FIELDS if given[name] is not None}
     settings = {name: given[name] for name in SETTINGS_HELP if given[name] is not None}
     if "augmentation" in settings:
         settings["augmentation"] = {**recipe.settings.get("augmentation", {}), **dict(settings["augmentation"])}
-    said = {
+    options_given = {
         "data": files,
         "validation": options.validation,
         "languages": tuple(options.languages) if options.languages else None,
@@ -175,14 +183,14 @@ def plan(options: argparse.Namespace) -> Plan:
     }
     return dataclasses.replace(
         recipe,
-        **{name: value for name, value in said.items() if value is not None},
+        **{name: value for name, value in options_given.items() if value is not None},
         model={**recipe.model, **sizes},
         settings={**recipe.settings, **settings},
     )
 
 
 class Bar:
-    """The progress bar: loss, tokens per second of training, time left; a line for every validation."""
+    """The progress bar: loss, tokens per second, time left; and a line for every validation."""
 
     def __init__(self, trainer: Trainer) -> None:
         from tqdm import tqdm
@@ -201,7 +209,7 @@ class Bar:
     def update(self, entry: Progress) -> None:
         spent, self.seconds = entry.seconds - self.seconds, entry.seconds
         if entry.validation_loss is None:
-            # Means that forget: a single batch says little. tokens of an entry with a validation are a sum of many.
+            # Moving averages, because single batches vary. `tokens` of an entry with a validation is a sum of many.
             now = entry.tokens / max(spent, 1e-9)
             self.speed = 0.95 * self.speed + 0.05 * now if self.speed else now
             self.loss = 0.98 * self.loss + 0.02 * entry.loss if self.loss else entry.loss
@@ -222,14 +230,14 @@ class Bar:
 def run(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("tqdm") is None:
         raise CommandError("training needs tqdm; install the project with its extra [train]")
-    asked = plan(options)
+    training_plan = plan(options)
     device = find_device(options.device)
     workers = join(device)
     folder = options.export or options.output / "checkpoint"
     try:
-        run = open_run(options.output, asked, device, workers)
+        run = open_run(options.output, training_plan, device, workers)
         if workers.first:
-            folder.mkdir(parents=True, exist_ok=True)  # said now, not after hours of training
+            folder.mkdir(parents=True, exist_ok=True)  # an error here comes before hours of training, not after
         if not workers.first:
             return 0 if run.train(lambda entry: None) else INTERRUPTED
         for line in run.notes:
@@ -242,18 +250,17 @@ def run(options: argparse.Namespace) -> int:
         if finished:
             run.trainer.export(folder)
     except OSError as error:
-        where = error.filename or options.output
         raise CommandError(
-            "{where} cannot be written: {reason}; make room there, or choose another --output (a run "
-            "goes on from its last saved state)",
-            where=where,
+            "{path} cannot be written: {reason}; free some space, or choose another --output. The "
+            "run can be resumed from its last saved state",
+            path=error.filename or options.output,
             reason=error.strerror or error,
         ) from error
     finally:
         leave()
     if not finished:
         print(
-            f"stopped and saved at step {run.trainer.step:,}; resume with: "
+            f"stopped at step {run.trainer.step:,}; the run is saved. Resume with: "
             f"python -m transformer train --output {options.output}",
             file=sys.stderr,
         )

@@ -1,4 +1,4 @@
-"""Translate the lines of standard input, one translation a line."""
+"""Translate the lines of standard input, one translation per line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=whole(1, 100_000),
         default=256,
         metavar="N",
-        help="lines read and translated together (default 256; 1 when you type them)",
+        help="lines to translate together (default 256; 1 when you type)",
     )
 
 
@@ -41,14 +41,14 @@ def _complain(message: str) -> None:
 
 
 def decoded(lines: Iterable[bytes]) -> Iterator[str]:
-    """Lines as text. Bytes that are not UTF-8 become U+FFFD, and stderr names the line."""
+    """The lines as text. Bytes that are not UTF-8 become U+FFFD, with a note on stderr."""
     for number, line in enumerate(lines, 1):
         line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         line = line.removesuffix(b"\n").removesuffix(b"\r")
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
-            _complain(f"line {number}: byte {line[error.start]:#x} is not UTF-8; translated with U+FFFD in its place")
+            _complain(f"line {number}: byte {line[error.start]:#x} is not UTF-8; U+FFFD is translated in its place")
             yield line.decode("utf-8", "replace")
 
 
@@ -60,9 +60,9 @@ def translations(
     alpha: float | None = None,
     interventions: Interventions = NONE,
 ) -> Iterator[tuple[str, str | None]]:
-    """A translation, and what was wrong or None, for every text, in order.
+    """For every text, in order, its translation and an error message or None.
 
-    A text without anything to translate, and one that is too long, give an empty translation: nothing is shifted.
+    A blank text and a text that is too long give an empty translation, so that the lines still match.
     """
     numbers = itertools.count(1)
     texts = iter(texts)
@@ -75,21 +75,21 @@ def translations(
             except InputError as error:
                 chunk[index] = ""
                 if error.tokens:
-                    fits = error.tokens - interventions.pads <= error.limit  # then it is the padding that does not
-                    padded = f", {interventions.pads} of padding among them," if interventions.pads and fits else ""
+                    fits = error.tokens - interventions.pads <= error.limit  # then the padding makes it too long
+                    padded = f" with {interventions.pads} pad tokens" if interventions.pads and fits else ""
                     wrong[index] = (
-                        f"line {number}: not translated, it has {error.tokens:,} tokens{padded} and the model takes "
-                        f"at most {error.limit}; its line in the output is empty"
+                        f"line {number}: not translated, because it has {error.tokens:,} tokens{padded} and the limit "
+                        f"is {error.limit}; the output line is empty"
                     )
         try:
             yield from zip(model.translate_all(chunk, beams, alpha, interventions=interventions), wrong, strict=True)
-        except InterventionError:  # of a line so short that all of it is hidden: which one is found out one by one
+        except InterventionError:  # a switch hides all of a short line: translate one by one to find it
             for index, text in enumerate(chunk):
                 try:
-                    (found,) = model.translate_all([text], beams, alpha, interventions=interventions)
+                    (translation,) = model.translate_all([text], beams, alpha, interventions=interventions)
                 except InterventionError as error:
-                    found, wrong[index] = "", f"line {number - len(chunk) + 1 + index}: not translated, {error}"
-                yield found, wrong[index]
+                    translation, wrong[index] = "", f"line {number - len(chunk) + 1 + index}: not translated, {error}"
+                yield translation, wrong[index]
 
 
 def write(
@@ -103,8 +103,8 @@ def write(
 ) -> int:
     """Translate source to target line by line. Returns 1 if a line could not be translated, else 0."""
     status = 0
-    found = translations(model, decoded(source), batch, beams, alpha, interventions)
-    for count, (text, wrong) in enumerate(found, 1):
+    results = translations(model, decoded(source), batch, beams, alpha, interventions)
+    for count, (text, wrong) in enumerate(results, 1):
         if wrong:
             _complain(wrong)
             status = 1

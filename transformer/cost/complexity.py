@@ -1,12 +1,12 @@
-"""What one layer of each kind costs: section 4 and Table 1 of the paper, for n tokens of width d.
+"""The cost of one layer of each type: section 4 and Table 1 of the paper, for n tokens of width d.
 
-Two countings stand beside each other. Table 1 gives orders, which leave out constants and whatever grows less; `order`
-and its like evaluate them as they are printed. `products` lists the layer as it is built here (`layer_kinds`), one
-matrix product after another, so that its multiply-adds and its sequential steps are exact. Counted are multiplications
-in matrix products, each with its addition, cells beyond the ends of the sentence included where a layer computes them;
-not counted are softmax, biases, scaling and the gates' products number by number, all of lower order.
+There are two ways of counting. Table 1 gives orders of growth, without constants and lower terms; `order` and similar
+functions evaluate them as printed. `products` lists every matrix product of the layers built here (`layer_types`), so
+its multiply-adds and sequential steps are exact. It counts multiplications in matrix products, each with its addition,
+also for cells beyond the ends of the sentence if a layer computes them. It does not count softmax, biases, scaling and
+the elementwise products of gates, which are all of lower order.
 
-Path lengths are searched for, layer on layer, and not taken from a formula.
+Path lengths are found by search, layer by layer, not from a formula.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Sizes:
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.d < 1 or self.heads < 1 or self.d % self.heads or (self.d_k is not None and self.d_k < 1):
-            raise ValueError(f"{self} describes no layer")
+            raise ValueError(f"{self}: sizes must be positive, and d divisible by heads")
         for name, width in (("kernel", self.kernel), ("window", self.window)):
             if width < 3 or width % 2 == 0:
-                raise ValueError(f"{name} is {width}; an odd number from 3 is allowed, so that both sides are seen")
+                raise ValueError(f"{name} is {width}; choose an odd number from 3, so that both sides are seen")
 
     @property
     def head_width(self) -> int:
@@ -103,7 +103,7 @@ def products(kind: str, sizes: Sizes) -> tuple[Product, ...]:
             Product("depthwise", 0, d, n, sizes.kernel, 1, mixes=True),
             Product("pointwise", 1, 1, n, d, d),
         )
-    raise ValueError(f"{kind!r} is no kind of layer; there are {', '.join(KINDS)}")
+    raise ValueError(f"unknown layer type {kind!r}; choose {', '.join(KINDS)}")
 
 
 def multiply_adds(kind: str, sizes: Sizes, mixing: bool = False) -> int:

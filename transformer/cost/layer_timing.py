@@ -1,7 +1,7 @@
-"""How long one layer of each kind takes over n on this machine: median seconds of one pass, batch 1, inference.
+"""Measures one layer of each type for n tokens on this machine: median seconds of a pass, batch 1, inference.
 
-What is measured is what a person waits for: operations, but PyTorch's and Python's overhead and memory traffic as well.
-The number of threads is left as it is. Time and memory are bounded: see `measure`.
+The time is what a user waits for: operations, the overhead of PyTorch and Python, and memory traffic. The number of
+threads is not changed. Time and memory are limited: see `measure`.
 """
 
 from __future__ import annotations

@@ -113,5 +113,5 @@ def layer(kind: str, sizes: Sizes) -> nn.Module:
     elif kind == "separable":
         made = SeparableConvolution(sizes.d, sizes.kernel)
     else:
-        raise ValueError(f"{kind!r} is no kind of layer")
+        raise ValueError(f"unknown layer type {kind!r}")
     return made.requires_grad_(False).eval()

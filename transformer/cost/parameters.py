@@ -1,16 +1,16 @@
-"""What a model is made of: every box of the paper's Figure 1, its tensors, and how many parameters they are.
+"""The parts of a model: every box of the paper's Figure 1 with its tensors and parameter counts.
 
-`print(describe(model))` is the table of `python -m transformer describe`. A model on the `meta` device, which holds no
-numbers, will do: `with torch.device("meta"): model = Transformer(preset("base", 37_000))`.
+`print(describe(model))` prints the table of `python -m transformer describe`. A model on the `meta` device, without
+numbers, is enough: `with torch.device("meta"): model = Transformer(preset("base", 37_000))`.
 
-Boxes go by the names of `transformer.model.tap`, in the order of a pass (with norm="pre" LayerNorm comes first):
+Boxes have the names of `transformer.model.tap`, in the order of a pass (with norm="pre" LayerNorm comes first):
 
-    source.embedding, source.positions          what enters the encoder; target.* likewise for the decoder
+    source.embedding, source.positions          the input of the encoder; target.* likewise for the decoder
     encoder.L.self, encoder.L.ff                sub-layers, L = 0, 1, ...; decoder.L.self, .cross and .ff
     encoder.L.self.norm                         the LayerNorm of that sub-layer; likewise for the others
     encoder.norm, decoder.norm                  the LayerNorm at the end of a pre-norm stack; none with norm="none"
     output                                      the projection to logits
-    other                                       parameters that belong to none of these, if a model has any
+    other                                       all other parameters, if a model has any
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Description:
         full = f"source.{key}" if key in ("embedding", "positions") else key
         found = {box.key: box for box in self.boxes}
         if full not in found:
-            raise ValueError(f"there is no box {key!r}; there are {', '.join(found)}")
+            raise ValueError(f"there is no box {key!r}; choose {', '.join(found)}")
         return found[full]
 
     def inside(self, key: str) -> tuple[Box, ...]:
@@ -174,7 +174,7 @@ class Description:
         """Totals of a stack ("encoder"), a layer ("encoder.0"), a sub-layer with its LayerNorm ("encoder.0.self"), an
         input ("source", "target") or "output". Raises ValueError if there is none."""
         if not (boxes := self.inside(key)):
-            raise ValueError(f"there is no part {key!r}; there are {', '.join((*self.parts, *self.layers))}")
+            raise ValueError(f"there is no part {key!r}; choose {', '.join((*self.parts, *self.layers))}")
         tensors = (tensor for box in boxes for tensor in box.tensors)
         return Part(key, tuple(box.key for box in boxes), *_sums(tensors, self.parameters))
 

@@ -1,4 +1,4 @@
-"""The decoder one token at a time."""
+"""Incremental decoding: one token at a time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from transformer.model.transformer import Transformer
 
 
 class IncrementalDecoder:
-    """Feeds a decoder one token of each row of a batch at a time.
+    """Feeds a decoder one token per row of the batch at each step.
 
-    memory: [batch, source, d_model], from `encode`; source: the ids it came from, for its padding mask; tap: edits
-    every pass. cached: keys and values are kept from step to step; otherwise every step runs all tokens fed so far
-    through `Transformer.decode`, which a model without the causal mask needs, and a tap that lets the future in.
+    memory: [batch, source, d_model], from `encode`; source: the ids of the memory, for its padding mask; tap: edits
+    every pass. cached: keep keys and values between steps; otherwise every step runs all earlier tokens through
+    `Transformer.decode` again. Models without the causal mask, and taps that open it, must not be cached.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class IncrementalDecoder:
         self.fed = source.new_empty(len(source), 0)
 
     def __call__(self, newest: Tensor) -> Tensor:
-        """newest: the id each row is fed, [batch, 1]. Returns what predicts the next, [batch, 1, d_model]."""
+        """newest: the next id of each row, [batch, 1]. Returns the decoder's output for it, [batch, 1, d_model]."""
         if self.cache is None:
             newest = self.fed = torch.cat((self.fed, newest), 1)
         return self.model.decode(newest, self.memory, self.source, self.tap, self.cache)[:, -1:]

@@ -1,4 +1,4 @@
-"""A checkpoint in use: translate, and trace."""
+"""A loaded checkpoint: translate texts and trace passes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from transformer.tracing.trace import Trace, trace_pass
 
 
 class InputError(UserError):
-    """Text that cannot be traced or translated: empty or too long. The message gives what arrived and the limit.
+    """A text that cannot be traced or translated, because it is empty or too long.
 
-    side: "source" or "target"; tokens: how many arrived; limit: how many are allowed (both with </s>).
+    side: "source" or "target"; tokens: its number of tokens; limit: the number allowed (both with </s>).
     """
 
     def __init__(self, text: str, /, *, side: str, tokens: int, limit: int, **values: object) -> None:
@@ -44,8 +44,8 @@ _EMPTY = {
     "target": N_("the target text is empty; type a sentence of up to {limit} tokens"),
 }
 _UNREADABLE = {
-    "source": N_("the source text has no character that can be read; type a sentence of up to {limit} tokens"),
-    "target": N_("the target text has no character that can be read; type a sentence of up to {limit} tokens"),
+    "source": N_("the source text has no readable character; type a sentence of up to {limit} tokens"),
+    "target": N_("the target text has no readable character; type a sentence of up to {limit} tokens"),
 }
 _TOO_LONG = {
     "source": N_("the source text has {tokens:,} tokens; at most {limit} are allowed, shorten it"),
@@ -55,7 +55,7 @@ _TOO_LONG = {
 
 @dataclass(frozen=True)
 class Translation:
-    """text: the translation; tokens: its pieces, ending in </s> unless cut off; probabilities: of each token."""
+    """text: the translation; tokens: its pieces, ending in </s> unless cut off; probabilities: one per token."""
 
     text: str
     tokens: tuple[str, ...]
@@ -63,12 +63,12 @@ class Translation:
 
 
 def readable(pieces: Sequence[str]) -> tuple[str, ...]:
-    """Pieces as a person reads them: without the piece mark; a piece that is only the mark shows as an open box."""
+    """Pieces in readable form: without the piece mark; a piece that is only the mark becomes an open box."""
     return tuple(piece.replace(PIECE_MARK, " ").strip() or "␣" for piece in pieces)
 
 
 def numbered(tokenizer: AnyTokenizer, text: str, side: str, allowed: int) -> list[int]:
-    """Ids of the text. Raises InputError if there are none, or with </s> more than `allowed`."""
+    """Ids of the text. Raises InputError if there are none, or more than `allowed` with </s>."""
     ids = tokenizer.encode(text)
     tokens = len(ids) + 1 if ids else 0
     if not ids:
@@ -81,11 +81,11 @@ def numbered(tokenizer: AnyTokenizer, text: str, side: str, allowed: int) -> lis
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A model with its tokenizer, shared and never changed.
+    """A model with its tokenizer, shared by all viewers and never changed.
 
-    name: folder name; languages: of source and target; metrics: scores the checkpoint reports; tokenizer: of the
-    target, and of the source unless that has its own, source_tokenizer; rule, alpha: how it searches with beams;
-    packed: its files, if they are in memory and `path` is no folder.
+    name: folder name; languages: of source and target; metrics: scores of the checkpoint; tokenizer: of the target, and
+    of the source unless there is a source_tokenizer; rule, alpha: of beam search; packed: its files, if they are in
+    memory and `path` is not a folder.
     """
 
     name: str
@@ -104,17 +104,17 @@ class Pretrained:
         return self.model.config
 
     def beside(self, name: str, largest: int) -> bytes | None:
-        """The file of this name beside the weights, README.md or another; None if there is none. Raises OSError."""
+        """A file beside the weights, such as README.md; None if there is none. Raises OSError."""
         if self.packed is not None:
             return self.packed.read(name, largest) if self.packed.has(name) else None
         return read_own(self.path / name, largest) if (self.path / name).is_file() else None
 
     def tokenizer_of(self, side: str) -> AnyTokenizer:
-        """What reads the "source" or the "target"."""
+        """The tokenizer of the "source" or the "target"."""
         return self.source_tokenizer if side == "source" and self.source_tokenizer is not None else self.tokenizer
 
     def token_limit(self, limit: int | None = None) -> int:
-        """Tokens allowed a side, </s> included: the model's positions, or fewer if asked."""
+        """Tokens allowed per side, with </s>: the model's positions, or `limit` if that is smaller."""
         return min(self.config.max_positions, limit or self.config.max_positions)
 
     def encode(self, text: str, side: str = "source", limit: int | None = None) -> list[int]:
@@ -122,23 +122,23 @@ class Pretrained:
         return [*numbered(self.tokenizer_of(side), text, side, self.token_limit(limit)), self.config.end_id]
 
     def pad(self, source: list[int], interventions: Interventions, limit: int | None = None) -> list[int]:
-        """The source's ids with as many <pad> behind them as were asked for. Raises InputError if they do not fit."""
+        """The source's ids, followed by the <pad> tokens of the switches. Raises InputError if they do not fit."""
         pads, allowed = interventions.pads, self.token_limit(limit)
         if len(source) + pads > allowed:
             raise InputError(
-                "the source text has {own:,} tokens and {pads} of padding; at most {limit} are allowed together, "
-                "shorten it or pad less",
-                side="source", tokens=len(source) + pads, limit=allowed, own=len(source), pads=pads,
+                "the source text has {length:,} tokens and {pads} pad tokens; at most {limit} are allowed together, "
+                "shorten the text or pad less",
+                side="source", tokens=len(source) + pads, limit=allowed, length=len(source), pads=pads,
             )  # fmt: skip
         return source + [self.config.pad_id] * pads
 
     def tap(self, interventions: Interventions) -> AnyTap:
-        """What edits the passes of one decoding, and keeps nothing. Raises InterventionError."""
+        """A tap that edits the passes of one decoding and records nothing. Raises InterventionError."""
         edits = edits_of(interventions, self.config)
         return EditingTap(edits, interventions.replays) if edits else OFF
 
     def output_limit(self, interventions: Interventions, limit: int | None = None) -> int:
-        """Tokens that decoding may write: `token_limit`, or as many as have a position where those are shifted."""
+        """Tokens that decoding may write: `token_limit`, or fewer if a switch shifts the positions."""
         return min(self.token_limit(limit), self.config.max_positions - interventions.shift("target"))
 
     def _decode(
@@ -162,21 +162,21 @@ class Pretrained:
         limit: int | None = None,
         interventions: Interventions = NONE,
     ) -> Translation:
-        """The model's own translation: greedy, or beam search with length penalty alpha (None: the checkpoint's, 0.6 as
-        in section 6.1 unless it says another); with switches if any are set.
+        """The model's translation: greedy, or by beam search with length penalty alpha (None: the checkpoint's, 0.6 as
+        in section 6.1 by default).
 
         Raises InputError, InterventionError.
         """
         source = self.encode(text, limit=limit)
         interventions.check_lengths(source=len(source) + interventions.pads)
-        found = self._decode(source, beams, alpha, limit, interventions)
-        probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
-        return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
+        best = self._decode(source, beams, alpha, limit, interventions)
+        probabilities = tuple(torch.tensor(best.log_probs, dtype=torch.float64).exp().tolist())
+        return Translation(self.tokenizer.decode(best.ids), tuple(self.tokenizer.pieces(best.ids)), probabilities)
 
     def hidden(self, source: torch.Tensor, fed: torch.Tensor, interventions: Interventions = NONE) -> torch.Tensor:
-        """Teacher forcing of a batch, nothing kept. source: ids [batch, source], padded; fed: ids [batch, target].
+        """Teacher forcing of a batch, without a trace. source: ids [batch, source], padded; fed: ids [batch, target].
 
-        Returns what `model.project` makes logits of, [batch, target, d_model]. Raises InterventionError.
+        Returns the decoder's output, [batch, target, d_model], for `model.project`. Raises InterventionError.
         """
         tap = self.tap(interventions) if interventions else FUSED
         source = F.pad(source, (0, interventions.pads), value=self.config.pad_id)
@@ -190,14 +190,13 @@ class Pretrained:
         batch_tokens: int = 3000,
         interventions: Interventions = NONE,
     ) -> list[str]:
-        """Translations of many texts, in batches of like length; a blank text gives a blank translation.
+        """Translations of many texts, in batches of similar length; a blank text gives a blank translation.
 
-        With switches only sources of one length share a batch: its padding could be seen.
-        Raises InputError, naming the text by its number, if one is longer than the model's positions;
-        InterventionError.
+        With switches, only sources of equal length share a batch, because a switch could make padding visible.
+        Raises InputError with the number of the text if a text is too long for the model; InterventionError.
         """
         tap = self.tap(interventions)
-        # numpy comes with the batching of the trainer; importing it here keeps `transformer.load` light
+        # This module imports numpy; the import here keeps `transformer.load` fast.
         from transformer.text.batching import bucket, pad
 
         numbered: dict[int, list[int]] = {}
@@ -222,10 +221,10 @@ class Pretrained:
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
             longest = self.output_limit(interventions)
             if beams == 1:
-                found = greedy(self.model, batch, longest, tap=tap)
+                hypotheses = greedy(self.model, batch, longest, tap=tap)
             else:
-                found = self._beam(batch, beams, alpha, longest, tap)
-            for row, hypothesis in zip(rows, found, strict=True):
+                hypotheses = self._beam(batch, beams, alpha, longest, tap)
+            for row, hypothesis in zip(rows, hypotheses, strict=True):
                 out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
         return out
 
@@ -238,10 +237,10 @@ class Pretrained:
         edits: Mapping[str, Edit] | None = None,
         interventions: Interventions = NONE,
     ) -> Trace:
-        """Everything the model computes for a sentence pair.
+        """Every tensor that the model computes for a sentence pair.
 
-        target: traced as given (teacher forcing); None or blank: the model's own greedy translation, written under
-        the interventions. limit: tokens allowed a side. edits: exchanged tensors by name, see `transformer.model.tap`.
+        target: the text to trace (teacher forcing); None or blank: the model's greedy translation with the
+        interventions. limit: tokens allowed per side. edits: name -> edit of a tensor, see `transformer.model.tap`.
         Raises InputError; InterventionError; TapError for edits that do not fit.
         """
         source_ids = self.encode(source, "source", limit)
@@ -308,34 +307,34 @@ class Pretrained:
         order: Sequence[int] | None = None,
         limit: int | None = None,
     ) -> Trace:
-        """The same tokens once more, with other switches: what a Trace shows before and after can be laid side by side.
+        """Trace the same tokens again with other switches, so that both traces can be compared cell by cell.
 
-        fed: position in target_in -> id fed there instead (what is predicted stays); how the leak is shown.
-        order: the source's tokens in another order, as indices of the old one; how equivariance is shown.
-        Raises InterventionError; InputError if the padding does not fit; ValueError for places that are none.
+        fed: position in target_in -> id to feed there instead (target_out stays); shows the leak.
+        order: the source's tokens in another order, as indices of the old order; shows equivariance.
+        Raises InterventionError; InputError if the padding does not fit; ValueError for invalid positions or ids.
         """
         pads = trace.interventions.pads
         real = len(trace.source_ids) - pads
         order = range(real) if order is None else order
         if sorted(order) != list(range(real)):
-            raise ValueError(f"the order {list(order)} is none of {real} tokens; name each index from 0 once")
-        source_ids = self.pad([trace.source_ids[place] for place in order], interventions, limit)
+            raise ValueError(f"{list(order)} is not an order of {real} tokens; name each index from 0 once")
+        source_ids = self.pad([trace.source_ids[index] for index in order], interventions, limit)
         target_in, tokens, labels = list(trace.target_in_ids), list(trace.target_in), list(trace.target_in_labels)
-        for place, number in (fed or {}).items():
-            if not 0 <= place < len(target_in) or not 0 <= number < self.config.output_size:
+        for position, token_id in (fed or {}).items():
+            if not 0 <= position < len(target_in) or not 0 <= token_id < self.config.output_size:
                 raise ValueError(
-                    f"id {number} at place {place}: there are {len(target_in)} places and {self.config.output_size} "
-                    "ids, both counted from 0"
+                    f"no id {token_id} at position {position}: there are {self.config.output_size} ids and "
+                    f"{len(target_in)} positions, from 0"
                 )
-            (piece,) = self.tokenizer.pieces([number])
-            target_in[place], tokens[place], labels[place] = number, piece, readable([piece])[0]
+            (piece,) = self.tokenizer.pieces([token_id])
+            target_in[position], tokens[position], labels[position] = token_id, piece, readable([piece])[0]
         interventions.check_lengths(source=len(source_ids), target=len(target_in))
         added = ["<pad>"] * interventions.pads
         return replace(
             trace,
             source_ids=tuple(source_ids),
-            source_tokens=(*(trace.source_tokens[place] for place in order), *added),
-            source_labels=(*(trace.source_labels[place] for place in order), *added),
+            source_tokens=(*(trace.source_tokens[index] for index in order), *added),
+            source_labels=(*(trace.source_labels[index] for index in order), *added),
             target_in_ids=tuple(target_in),
             target_in=tuple(tokens),
             target_in_labels=tuple(labels),
@@ -353,19 +352,19 @@ def _of_one_length(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> l
 
 
 def available() -> dict[str, Path]:
-    """Checkpoints that can be loaded by name, in order of the folders searched."""
-    found: dict[str, Path] = {}
+    """Name -> folder of every checkpoint that can be loaded by name, in the order of the searched folders."""
+    checkpoints: dict[str, Path] = {}
     for folder in checkpoint_folders():
-        with contextlib.suppress(OSError):  # a folder nobody may look into
+        with contextlib.suppress(OSError):  # a folder without permission
             for path in sorted(folder.iterdir()) if folder.is_dir() else ():
                 with contextlib.suppress(OSError):
                     if (path / "config.json").is_file():
-                        found.setdefault(path.name, path)
-    return found
+                        checkpoints.setdefault(path.name, path)
+    return checkpoints
 
 
 def _is_folder(path: Path) -> bool:
-    """Whether there is a folder; a name longer than the system has is none either."""
+    """Whether this is a folder; False for a name that is too long for the system."""
     try:
         return path.is_dir()
     except OSError:
@@ -373,42 +372,55 @@ def _is_folder(path: Path) -> bool:
 
 
 def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
-    """A bundled checkpoint by its name, or any checkpoint by the path of its folder, ours or a Marian model's.
+    """Load a bundled checkpoint by its name, or any checkpoint by the path of its folder, also of a Marian model.
 
-    device: where it computes, "cpu", "cuda" or "mps"; traces come back to the CPU.
+    device: "cpu", "cuda" or "mps"; traces are always on the CPU.
 
-    Raises CheckpointError with one sentence if there is none or it is damaged.
+    Raises CheckpointError if the checkpoint is missing or damaged.
     """
     known = available()
     path = known.get(str(name), Path(name))
     recurrent = PACKAGE / "rnn" / "checkpoints"
     if not _is_folder(path) and recurrent.is_dir() and str(name) in {other.name for other in recurrent.iterdir()}:
-        path = recurrent / name  # `load_checkpoint` says what it is
-    if not _is_folder(path):
-        names = ", ".join(known) or "none found"
+        path = recurrent / name  # `open_folder` explains what it is
+    if not _is_folder(path) and not known:
         raise CheckpointError(
-            "there is no checkpoint {name!r}; bundled are {names}, or give a folder's path",
+            "there is no checkpoint {name!r}; give the path of a checkpoint folder", name=str(name)[:200]
+        )
+    if not _is_folder(path):
+        raise CheckpointError(
+            "there is no checkpoint {name!r}; choose {names}, or give the path of a folder",
             name=str(name)[:200],
-            names=names,
+            names=", ".join(known),
         )
     try:
-        found = open_folder(path)
+        checkpoint = open_folder(path)
     except OSError as error:
         raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
-    return _in_use(found, device)
+    return _in_use(checkpoint, device)
 
 
 def open_files(files: Mapping[str, bytes], name: str, device: torch.device | str = "cpu") -> Pretrained:
-    """A checkpoint from the bytes of its files, checked as a folder is. name: what it is called, and its errors begin
-    with. Raises CheckpointError."""
-    beside = {file: data for file, data in files.items() if file != WEIGHTS}  # those are in the model now
+    """Load a checkpoint from the bytes of its files, with the same checks as for a folder. name: the checkpoint's name,
+    with which error messages begin. Raises CheckpointError."""
+    beside = {file: data for file, data in files.items() if file != WEIGHTS}  # the model holds the weights
     return _in_use(replace(open_checkpoint(files, name), name=name), device, Packed(name, beside))
 
 
-def _in_use(found: Checkpoint[Transformer], device: torch.device | str, packed: Packed | None = None) -> Pretrained:
-    model = found.model.to(device)
+def _in_use(
+    checkpoint: Checkpoint[Transformer], device: torch.device | str, packed: Packed | None = None
+) -> Pretrained:
+    model = checkpoint.model.to(device)
     prepare_for_decoding(model)
     return Pretrained(
-        found.name, found.path, model, found.tokenizer, found.languages, found.metrics, found.source_tokenizer,
-        found.rule, found.alpha, packed,
-    )  # fmt: skip
+        name=checkpoint.name,
+        path=checkpoint.path,
+        model=model,
+        tokenizer=checkpoint.tokenizer,
+        languages=checkpoint.languages,
+        metrics=checkpoint.metrics,
+        source_tokenizer=checkpoint.source_tokenizer,
+        rule=checkpoint.rule,
+        alpha=checkpoint.alpha,
+        packed=packed,
+    )

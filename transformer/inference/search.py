@@ -1,4 +1,4 @@
-"""Writing a translation: greedy and beam search over a model and nothing else."""
+"""Greedy search and beam search."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Hypothesis:
 
 
 def output_limit(model: Transformer, source_length: int, limit: int | None = None) -> int:
-    """How many tokens decoding may write: input + 50 (section 6.1), the model's positions, and `limit` if given."""
+    """Limit of the output tokens: the smallest of input + 50 (section 6.1), the model's positions, and `limit`."""
     bounds = [source_length + EXTRA_LENGTH, model.config.max_positions]
     return min(bounds if limit is None else [*bounds, limit])
 
 
 def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
-    """`output_limit` of every row by its own length, so that padding in a batch changes nothing."""
+    """`output_limit` of every row by its own length, so that padding in the batch has no effect."""
     lengths = (source != model.config.pad_id).sum(1).tolist()
     return [output_limit(model, length, limit) for length in lengths]
 
 
 def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat: int = 1) -> IncrementalDecoder:
-    """What decodes the sources step by step, each of them `repeat` times."""
+    """A decoder for the sources, each of them `repeat` times."""
     cached = cached and model.config.causal and not tap.replays
     if tap.off and cached:
         tap = FUSED
@@ -60,7 +60,7 @@ def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
 
 
 def _block(model: Transformer, log_probs: Tensor) -> Tensor:
-    """The same tensor, with <pad> and <s>, which are never targets, out of the running."""
+    """The same tensor, with -inf for <pad> and <s>, which are never targets."""
     log_probs[..., model.config.pad_id] = log_probs[..., model.config.start_id] = -torch.inf
     return log_probs
 
@@ -69,13 +69,12 @@ def _block(model: Transformer, log_probs: Tensor) -> Tensor:
 def greedy(
     model: Transformer, source: Tensor, limit: int | None = None, cached: bool = True, tap: AnyTap = OFF
 ) -> list[Hypothesis]:
-    """The likeliest token at every step.
+    """Greedy search: take the most probable token at every step.
 
-    source: ids [batch, source] ending in </s>, padded. limit: tokens to write at most (see `output_limit`).
-    cached: keep keys and values between steps; without, every step runs the whole prefix through the plain
-    arithmetic. Both give the same tokens. tap: what edits every pass (`EditingTap`), with keys and values kept unless
-    an edit lets the future in; rows of a batch that are padded see what an edit of the mask lets them see. Of a model
-    without the causal mask nothing is ever kept.
+    source: ids [batch, source] ending in </s>, padded. limit: most tokens to write (see `output_limit`).
+    cached: keep keys and values between steps; otherwise every step runs the whole prefix. Both give the same tokens.
+    A model without the causal mask, and an edit that opens it, never use the cache. tap: edits every pass
+    (`EditingTap`). An edit of the mask can let padded rows of a batch see their padding.
     """
     config = model.config
     limits = _limits(model, source, limit)
@@ -117,8 +116,8 @@ def beam(
 ) -> list[Hypothesis]:
     """Beam search (section 6.1: beam 4, alpha 0.6): the hypothesis with the best score / length_penalty.
 
-    source: ids [batch, source] ending in </s>, padded; tap: as in `greedy`; rule: how hypotheses are compared and when
-    a sentence is finished.
+    source: ids [batch, source] ending in </s>, padded; tap: as in `greedy`; rule: how to compare hypotheses and when a
+    sentence is finished.
     """
     config = model.config
     device = source.device
@@ -130,38 +129,38 @@ def beam(
     owners = list(range(count))
     fed = torch.full((count * beams, 1), config.start_id, device=device)
     totals = torch.full((count, beams), -torch.inf, device=device)
-    totals[:, 0] = 0.0  # all beams start equal, so only the first may branch
+    totals[:, 0] = 0.0  # all beams start with the same prefix, so only the first may branch
     history: list[list[tuple[int, ...]]] = [[()] * beams for _ in owners]
     probs: list[list[tuple[float, ...]]] = [[()] * beams for _ in owners]
-    finished: list[list[Hypothesis]] = [[] for _ in owners]  # of each sentence the best, at most `beams`, best first
+    finished: list[list[Hypothesis]] = [[] for _ in owners]  # for each sentence the best `beams`, best first
     exact = rule.ends == "overtaken"
 
     def value(hypothesis: Hypothesis) -> float:
         return hypothesis.score / rule.divisor(len(hypothesis.ids), alpha)
 
-    def offer(owner: int, hypothesis: Hypothesis) -> None:
-        found = finished[owner]
-        found.append(hypothesis)
-        found.sort(key=value, reverse=True)  # stable: of equals the first found stays first
-        del found[beams:]
+    def finish(owner: int, hypothesis: Hypothesis) -> None:
+        best = finished[owner]
+        best.append(hypothesis)
+        best.sort(key=value, reverse=True)  # stable: of equal values the earlier hypothesis stays first
+        del best[beams:]
 
     def enough(owner: int, step: int, best_open: float) -> bool:
-        """Whether nothing better is looked for; best_open: the highest sum of log-probabilities that is still open."""
-        found = finished[owner]
+        """Whether the search for this sentence ends. best_open: highest sum of log-probabilities of its open rows."""
+        best = finished[owner]
         if exact:
-            # Totals only fall and a positive penalty only grows: this bounds what any open hypothesis can still reach.
+            # Totals only fall and a positive penalty only grows, so this bounds every open hypothesis.
             length = limits[owner] if alpha > 0 else step + 1
-            return bool(found) and value(found[0]) >= best_open / rule.divisor(length, alpha)
-        if len(found) < beams or rule.ends == "full":
-            return len(found) == beams
-        return best_open / rule.divisor(step, alpha) <= value(found[-1])
+            return bool(best) and value(best[0]) >= best_open / rule.divisor(length, alpha)
+        if len(best) < beams or rule.ends == "full":
+            return len(best) == beams
+        return best_open / rule.divisor(step, alpha) <= value(best[-1])
 
     for step in range(1, max(limits) + 1):
         log_probs = _block(model, _log_probs(model, decoder(fed)))
         if rule.renormalise:
             log_probs = log_probs.log_softmax(-1)
         joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
-        # 2 x beams candidates always hold at least `beams` that do not end.
+        # Among 2 x beams candidates, at least `beams` do not end.
         values, flat = joint.topk(2 * beams, dim=-1)
         rows: list[int] = []
         tokens: list[int] = []
@@ -171,14 +170,14 @@ def beam(
             open_tokens: list[int] = []
             open_totals: list[float] = []
             full = step == limits[owner]
-            for rank, (total, place) in enumerate(zip(values[i].tolist(), flat[i].tolist(), strict=True)):
-                parent, token = divmod(place, vocab)
+            for rank, (total, candidate) in enumerate(zip(values[i].tolist(), flat[i].tolist(), strict=True)):
+                parent, token = divmod(candidate, vocab)
                 if total == -torch.inf:
                     continue
                 if token == config.end_id or (full and rule.cut):
                     if rank < beams:
                         last = total - totals[i, parent].item()
-                        offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
+                        finish(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
                 elif len(open_rows) < beams:
                     open_rows.append(parent)
                     open_tokens.append(token)
@@ -186,10 +185,10 @@ def beam(
             if full and open_rows and not finished[owner]:
                 parent, token = open_rows[0], open_tokens[0]
                 last = open_totals[0] - totals[i, parent].item()
-                offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
+                finish(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
             if full or not open_rows or enough(owner, step, max(open_totals)):
                 continue
-            while len(open_rows) < beams:  # fewer live hypotheses than beams: keep the shape, out of the running
+            while len(open_rows) < beams:  # fewer open hypotheses than beams: fill the shape with impossible ones
                 open_rows.append(open_rows[0])
                 open_tokens.append(open_tokens[0])
                 open_totals.append(-torch.inf)
@@ -208,4 +207,4 @@ def beam(
         decoder.select(chosen)
         fed = torch.tensor(tokens, device=device)[:, None]
         totals = torch.tensor(new_totals, device=device)
-    return [found[0] if found else Hypothesis((), ()) for found in finished]
+    return [best[0] if best else Hypothesis((), ()) for best in finished]

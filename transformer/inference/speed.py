@@ -1,7 +1,8 @@
-"""What makes a step of decoding fast, and changes no number but by rounding.
+"""Prepare a model for fast decoding steps, with the same results up to rounding.
 
-A step multiplies every matrix of the decoder with a single row. Reading the matrices from memory is what takes time,
-then calling: of 0.48 ms that the calls of a step took, 0.15 were searches for hooks and attributes by `nn.Module`.
+A step multiplies every matrix of the decoder by a single row. Most of its time goes into reading the matrices from
+memory, then into Python calls: of 0.48 ms for the calls of a step, `nn.Module` spent 0.15 looking up hooks and
+attributes.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ from transformer.model.transformer import Transformer
 
 
 class JointSelfAttention(MultiHeadAttention):
-    """Self-attention that makes Q, K and V in one product where attention is fused: the same up to rounding.
+    """Self-attention that computes Q, K and V in one product if attention is fused: the same up to rounding.
 
-    It does so only as long as its three projections are those that `join` saw, in the memory they had then.
+    It falls back to three products if a projection or the memory of its weights has changed since `join`.
     """
 
     def join(self, weight: Tensor) -> None:
-        """weight: W^Q, W^K and W^V as one matrix, whose memory the three share."""
+        """weight: one matrix of W^Q, W^K and W^V, which share its memory."""
         self.projections = self.query, self.key, self.value
-        self.places = tuple(one.weight.data_ptr() for one in self.projections)
-        self.widths = [one.out_features for one in self.projections]
+        self.addresses = tuple(projection.weight.data_ptr() for projection in self.projections)
+        self.widths = [projection.out_features for projection in self.projections]
         self.joint_weight = weight
-        self.joint_bias = torch.cat([one.bias.data for one in self.projections])
-        for one, bias in zip(self.projections, self.joint_bias.split(self.widths), strict=True):
-            one.bias.data = bias
+        self.joint_bias = torch.cat([projection.bias.data for projection in self.projections])
+        for projection, bias in zip(self.projections, self.joint_bias.split(self.widths), strict=True):
+            projection.bias.data = bias
 
     def project(
         self, x: Tensor, memory: Tensor, tap: AnyTap = OFF, cache: AttentionCache | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        query, key, value = now = self.query, self.key, self.value
+        query, key, value = projections = self.query, self.key, self.value
         if (
-            tap.fused and x is memory and now == self.projections
-            and (query.weight.data_ptr(), key.weight.data_ptr(), value.weight.data_ptr()) == self.places
+            tap.fused and x is memory and projections == self.projections
+            and (query.weight.data_ptr(), key.weight.data_ptr(), value.weight.data_ptr()) == self.addresses
         ):  # fmt: skip
             queries, keys, values = map(
                 self._split, F.linear(x, self.joint_weight, self.joint_bias).split(self.widths, -1)
@@ -53,28 +54,29 @@ class JointSelfAttention(MultiHeadAttention):
 
 
 def _lay_out(model: Transformer) -> None:
-    """Lay the decoder's matrices out for products with a single row: values and shapes stay.
+    """Arrange the decoder's matrices in memory for products with a single row; values and shapes stay the same.
 
-    They come to lie one behind the other in the order of their use; those that are at least as high as wide column by
-    column, and the three projections of self-attention as one matrix. Measured on one core of a server, matrices not in
-    its caches: 1,024 x 256 in 49 us against 113, 4,000 x 256 in 107 against 344, three of 256 x 256 in 41 against 105.
+    The matrices follow each other in the order of their use. Matrices at least as high as wide are stored column by
+    column, and the three projections of self-attention as one matrix. Measured on one core of a server, with matrices
+    outside its caches: 1,024 x 256 in 49 us instead of 113, 4,000 x 256 in 107 instead of 344, three of 256 x 256 in 41
+    instead of 105.
     """
-    groups: list[tuple[nn.Linear | nn.Embedding, ...]] = []  # matrices that lie together as one
+    groups: list[tuple[nn.Linear | nn.Embedding, ...]] = []  # modules whose matrices become one
     for layer in model.decoder:
         assert isinstance(layer, DecoderLayer)
-        own, cross, ff = layer.self_attention, layer.cross_attention, layer.feed_forward
-        groups.append((own.query, own.key, own.value))
-        groups += [(one,) for one in (own.output, cross.query, cross.output, ff.inner, ff.outer)]
+        attention, cross, ff = layer.self_attention, layer.cross_attention, layer.feed_forward
+        groups.append((attention.query, attention.key, attention.value))
+        groups += [(module,) for module in (attention.output, cross.query, cross.output, ff.inner, ff.outer)]
     if model.output_matrix is None:
         groups.append((model.embedding if model.target_embedding is None else model.target_embedding,))
-    memory = model.embedding.weight.new_empty(sum(one.weight.numel() for group in groups for one in group))
+    memory = model.embedding.weight.new_empty(sum(module.weight.numel() for group in groups for module in group))
     joint: dict[nn.Module, Tensor] = {}
     for group in groups:
-        matrix = torch.cat([one.weight.data for one in group])
+        matrix = torch.cat([module.weight.data for module in group])
         (high, wide), (part, memory) = matrix.shape, memory.split([matrix.numel(), len(memory) - matrix.numel()])
         matrix = (part.view(wide, high).t() if high >= wide else part.view(high, wide)).copy_(matrix)
-        for one, weight in zip(group, matrix.split([len(one.weight) for one in group]), strict=True):
-            one.weight.data = weight
+        for module, weight in zip(group, matrix.split([len(module.weight) for module in group]), strict=True):
+            module.weight.data = weight
         joint[group[0]] = matrix
     for layer in model.decoder:
         assert isinstance(layer, DecoderLayer)
@@ -86,7 +88,7 @@ def _lay_out(model: Transformer) -> None:
 
 @functools.cache
 def _direct(kind: type[nn.Module]) -> type[nn.Module]:
-    """The same class of modules, whose call is `forward`, as long as nobody registers a hook."""
+    """A subclass whose `__call__` is `forward`, until someone registers a hook."""
 
     def with_hooks(name: str) -> Callable[..., Any]:
         def register(self: nn.Module, *arguments: Any, **named: Any) -> Any:
@@ -100,9 +102,9 @@ def _direct(kind: type[nn.Module]) -> type[nn.Module]:
 
 
 def prepare_for_decoding(model: Transformer) -> None:
-    """Make steps of decoding fast, for a model in use: values, shapes and names stay, and modules that are exchanged
-    afterwards are called like any."""
+    """Make decoding steps of a model faster. Values, shapes and names stay the same, and modules that are replaced
+    later still work."""
     _lay_out(model)
     for module in model.decoder.modules():
         module.__class__ = _direct(type(module))  # type: ignore[arg-type]  # a class can be hashed
-        vars(module).update(module._modules, **module._parameters)  # found before `nn.Module` looks for them
+        vars(module).update(module._modules, **module._parameters)  # avoids the slow lookup of `nn.Module`

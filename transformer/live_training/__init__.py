@@ -1,4 +1,4 @@
-"""Training small models while people watch: what is trained, what is recorded, and the process that does it.
+"""Training of small models while a viewer watches: experiments, recorded frames, worker processes.
 
-Nothing is imported here: the app reads experiments and frames without the trainer.
+Imports nothing here, so that the app can read experiments and frames without the trainer.
 """

@@ -1,4 +1,4 @@
-"""What is trained on the training page: one frozen, validated value."""
+"""The settings of a training on the Training page: one frozen, validated object."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ RULES = {
     ),
     **dict.fromkeys(("smoothing", "dropout"), SHARE),
 }
-MOST_PARAMETERS = 7_500_000  # in float16 15 MB; a zip of 16 MB can be loaded again
-DRAWN = (2_000, 25_600)  # inputs drawn for training: the least, that every symbol comes up; the most, in 0.15 s
-UNSEEN = 128  # inputs kept for measuring, where the task has ten times as many
+MOST_PARAMETERS = 7_500_000  # 15 MB in float16; zips of up to 16 MB can be loaded again
+DRAWN = (2_000, 25_600)  # inputs to draw for training: the least, so that every symbol occurs; the most, in 0.15 s
+UNSEEN = 128  # inputs to keep for measuring, if the task has ten times as many
 FEWEST_UNSEEN = 10
 ROOM = 64  # positions of the models: longer inputs than the trained ones can be tried
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A task, a model and its training. Raises ExperimentError: what arrived, what is allowed, what to do.
+    """A task, a model and its training. Raises ExperimentError.
 
-    task: one of TASKS; "shift": every symbol `shift` further in the alphabet, cyclic; "own": `pairs`
-    alphabet: how many symbols, the first of a-z, A-Z; shortest, longest: symbols of an input
-    pairs: (input, right answer), cleaned as `read_pairs` does
-    layers: of encoder and decoder alike; d_k: width of a head's queries and keys, None: d_model / heads
-    warmup: steps; 0: the largest rate from the first step
-    batch: inputs a step; of inputs that are shorter than the longest more fit
+    task: one of TASKS; "shift": move every symbol by `shift` in the alphabet, cyclically; "own": use `pairs`
+    alphabet: number of symbols, from a-z, A-Z; shortest, longest: symbols of an input
+    pairs: (input, correct answer), cleaned by `read_pairs`
+    layers: of the encoder and of the decoder; d_k: width of a head's queries and keys, None: d_model / heads
+    warmup: steps; 0: start at the peak rate
+    batch: inputs per step, or more if they are shorter than the longest
     """
 
     task: str = "reverse"
@@ -93,19 +93,19 @@ class Experiment:
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.d_model % 2 or self.d_model % self.heads:
             raise ExperimentError(
-                "d_model is {d_model} with {heads} heads; choose an even d_model that the heads divide, "
-                "{lcm} for example",
+                "d_model is {d_model} with {heads} heads; choose an even d_model that is divisible by "
+                "the heads, for example {example}",
                 d_model=self.d_model,
                 heads=self.heads,
-                lcm=math.lcm(2, self.heads) * max(1, self.d_model // math.lcm(2, self.heads)),
+                example=math.lcm(2, self.heads) * max(1, self.d_model // math.lcm(2, self.heads)),
             )
         self._check_task()
         if (count := self.parameters) > MOST_PARAMETERS:
             raise ExperimentError(
-                "this model has {count:,} parameters; at most {most_parameters:,} are trained here, so "
-                "choose fewer layers or smaller d_model, d_ff or d_k",
+                "this model has {count:,} parameters, and the limit here is {most:,}; choose fewer "
+                "layers or a smaller d_model, d_ff or d_k",
                 count=count,
-                most_parameters=MOST_PARAMETERS,
+                most=MOST_PARAMETERS,
             )
 
     def _check_task(self) -> None:
@@ -114,32 +114,31 @@ class Experiment:
             return
         if self.pairs:
             raise ExperimentError(
-                "{count:,} pairs arrived with the task {task}; choose the task own",
+                "the task {task} makes its own pairs; for your {count:,} pairs choose the task own",
                 count=len(self.pairs),
                 task=self.task,
             )
         if self.shortest > self.longest:
             raise ExperimentError(
-                "inputs of {shortest} to {longest} symbols were asked for; choose a shortest length that "
-                "is not above the longest",
+                "the shortest length {shortest} is above the longest, {longest}; choose a smaller one",
                 shortest=self.shortest,
                 longest=self.longest,
             )
         if self.task == "shift" and (type(self.shift) is not int or not 1 <= self.shift < self.alphabet):
             raise ExperimentError(
-                "shift is {shift} with an alphabet of {alphabet}; choose a whole number from 1 to {alphabet2}",
+                "shift is {shift}; with {alphabet} symbols choose a whole number from 1 to {largest}",
                 shift=shown(self.shift),
                 alphabet=self.alphabet,
-                alphabet2=self.alphabet - 1,
+                largest=self.alphabet - 1,
             )
         if self.alphabet**self.longest < 10 * FEWEST_UNSEEN:
             raise ExperimentError(
-                "{alphabet} symbols make {alphabet2} different inputs of length {longest}; choose more "
-                "symbols or longer inputs: of {value} some can be kept unseen",
+                "{alphabet} symbols make only {inputs} different inputs of length {longest}, and "
+                "{needed} are needed to keep some unseen; choose more symbols or longer inputs",
                 alphabet=self.alphabet,
-                alphabet2=self.alphabet**self.longest,
+                inputs=self.alphabet**self.longest,
                 longest=self.longest,
-                value=10 * FEWEST_UNSEEN,
+                needed=10 * FEWEST_UNSEEN,
             )
 
     # -- as a table ---------------------------------------------------------------------------------------------------

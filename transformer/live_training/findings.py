@@ -204,7 +204,7 @@ def judged(key: str, forward: bool, reference: Numbers, here: Numbers) -> bool |
 def numbers(opening: Opening, frames: Sequence[Frame]) -> Numbers:
     """What the frames of a run say. Raises ValueError for none, or for weights that are not the opening's."""
     if not frames:
-        raise ValueError("no frame arrived; a run has one from its step 0 on")
+        raise ValueError("a run needs at least one frame, that of step 0")
     measured = [frame for frame in frames if frame.exact is not None]
     last = measured[-1] if measured else None
     reached = next((frame for frame in measured if (frame.exact or 0.0) >= REACHED), None)

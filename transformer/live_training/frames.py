@@ -1,6 +1,6 @@
-"""What is recorded of a training: what is known before its first step, and one frame for each recorded step.
+"""The recording of a training: an opening before its first step, and one frame for each recorded step.
 
-Both travel from the process that trains to the one that shows: a table for JSON, and a frame's weights as bytes.
+Both travel from the training process to the server: a table for JSON, and the weights of a frame as bytes.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ LARGEST = 8_000_000  # bytes of attention in all frames of a run
 
 
 def recorded_steps(steps: int, size: int) -> tuple[int, ...]:
-    """Steps that get a frame, 0 and `steps` among them, denser at the beginning. size: bytes of a frame's attention."""
+    """Steps that get a frame, including 0 and `steps`, denser at the start. size: bytes of a frame's attention."""
     count = max(2, min(MOST, LARGEST // size))
     return tuple(sorted({round(steps * (number / (count - 1)) ** 1.5) for number in range(count)}))
 
 
 @dataclass(frozen=True)
 class Opening:
-    """Known before the first step.
+    """Everything known before the first step.
 
-    source, target: the fixed example, an unseen input and its right answer
-    source_tokens, target_in, target_out: its tokens as people read them, </s> and <s> included
-    recorded: steps that have a frame, first 0, last the experiment's steps; parameters: trained numbers
-    unseen: on how many unseen inputs frames are measured
-    shown: (input, right answer) whose outputs every frame has; the first is the example
+    source, target: the fixed example, an unseen input and its correct answer
+    source_tokens, target_in, target_out: its tokens in readable form, with </s> and <s>
+    recorded: steps that have a frame, first 0, last the experiment's steps; parameters: their number
+    unseen: number of unseen inputs on which frames are measured
+    shown: (input, correct answer) pairs whose outputs every frame has; the first is the example
     """
 
     source: str
@@ -65,7 +65,7 @@ class Opening:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Opening:
-        """What `to_dict` made a table of, JSON's lists for tuples included; names it does not know are left out."""
+        """The reverse of `to_dict`, also with JSON's lists for tuples; ignores unknown names."""
         known = {field.name: values[field.name] for field in dataclasses.fields(cls)}
         pairs = tuple((source, target) for source, target in known["shown"])
         lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list | tuple)}
@@ -74,16 +74,16 @@ class Opening:
 
 @dataclass(frozen=True)
 class Frame:
-    """One recorded step: the weights as they are after it. None: not measured at this frame.
+    """One recorded step, with the weights after it. None: not measured in this frame.
 
-    step: 0 before the first; seconds: of training alone, measuring excluded, up to here; rate: the step's learning rate
-    loss: mean training loss since the frame before, in nats a token, without smoothing; None at step 0
+    step: 0 before the first; seconds: of training so far, without measuring; rate: the step's learning rate
+    loss: mean training loss since the last frame, in nats per token, without smoothing; None at step 0
     validation_loss: teacher-forced, on the unseen inputs
-    forced: share of unseen inputs of which every token is predicted right, teacher-forced
-    exact: share of unseen inputs whose free-running (greedy) output is right
-    outputs: free-running, one for each of `Opening.shown`
-    predicted: the likeliest token of every row of the example, teacher-forced, as people read tokens
-    weights: round(255 w), one byte each: encoder_self, decoder_self, cross one behind the other, each in C order
+    forced: share of unseen inputs whose tokens are all predicted correctly, teacher-forced
+    exact: share of unseen inputs whose free-running (greedy) output is correct
+    outputs: free-running, one for each pair of `Opening.shown`
+    predicted: the most probable token of every row of the example, teacher-forced, in readable form
+    weights: round(255 w), one byte each: encoder_self, decoder_self, cross one after the other, each in C order
     """
 
     step: int
@@ -98,14 +98,14 @@ class Frame:
     weights: bytes
 
     def attention(self, opening: Opening) -> dict[str, np.ndarray]:
-        """Kind of attention -> uint8 [layer, head, query, key]. Raises ValueError if the weights are not as long."""
+        """Kind of attention -> uint8 [layer, head, query, key]. Raises ValueError if the length does not fit."""
         if len(self.weights) != opening.frame_bytes:
-            raise ValueError(f"{len(self.weights):,} bytes of weights arrived; {opening.frame_bytes:,} are needed")
-        found, start = {}, 0
+            raise ValueError(f"{len(self.weights):,} bytes of weights do not fit; a frame has {opening.frame_bytes:,}")
+        by_kind, start = {}, 0
         for kind, shape in opening.shapes.items():
-            found[kind] = np.frombuffer(self.weights, np.uint8, math.prod(shape), start).reshape(shape)
+            by_kind[kind] = np.frombuffer(self.weights, np.uint8, math.prod(shape), start).reshape(shape)
             start += math.prod(shape)
-        return found
+        return by_kind
 
     def to_message(self) -> tuple[dict[str, Any], bytes]:
         """A table for JSON, and the weights."""
@@ -114,7 +114,7 @@ class Frame:
 
     @classmethod
     def from_message(cls, values: Mapping[str, Any], weights: bytes) -> Frame:
-        """What `to_message` made, JSON's lists for tuples included; names it does not know are left out."""
+        """The reverse of `to_message`, also with JSON's lists for tuples; ignores unknown names."""
         known = {field.name: values[field.name] for field in dataclasses.fields(cls) if field.name != "weights"}
         texts = {name: tuple(known[name]) for name in ("outputs", "predicted")}
         return cls(**{**known, **texts}, weights=weights)

@@ -1,4 +1,4 @@
-"""One training that somebody watches: what is known of it so far, and what a person can tell it."""
+"""One training that a viewer watches: its state so far, and the viewer's commands."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from typing import Any, Protocol
 
 from transformer.live_training.frames import Frame, Opening
 from transformer.live_training.messages import STEPS, Checked, Message, MessageError
-from transformer.live_training.worker_process import WorkerProcess, how
+from transformer.live_training.worker_process import WorkerProcess, how_it_ended
+from transformer.texts import Text
 
 ENDED = ("done", "failed")
-PAUSES = 100  # of a run: what a worker that does not read leaves in the pipe, 4 KB, fits into the smallest
+PAUSES = 100  # of a run: 4 KB of commands, which fit into the smallest pipe even if the worker does not read
 
 
 class Setting(Protocol):
-    """What is trained: an `Experiment`."""
+    """The settings of a training: an `Experiment`."""
 
     def to_dict(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds. gone: a viewer who left may come back; start: until a worker trains, torch imported and data made, on a
-    machine that is busy; silence: between two messages of one that trains; stop: for its last message, with the model;
-    pause: all pauses of a run, others wait for it; unused: a worker started ahead; look: between two looks."""
+    """Time limits in seconds. gone: until a viewer who left must be back; start: until a worker trains (on a busy
+    machine, importing torch and making data take long); silence: between two messages of a training worker; stop: until
+    its last message, with the model; pause: all pauses of a run together, because others wait; unused: for a worker
+    that was started ahead; look: between two checks."""
 
     gone: float = 10.0
     start: float = 120.0
@@ -41,12 +43,12 @@ class Patience:
 
 @dataclass(frozen=True)
 class Ending:
-    """stage: of ENDED; reason: "steps", "stopped", "time", "left", "died", or "" with the worker's own error; result: a
-    trained model as a zip."""
+    """How a run ended. stage: one of ENDED; reason: "steps", "stopped", "time", "left", "died", or "" with the worker's
+    error message; result: the trained model as a zip."""
 
     stage: str
     reason: str
-    error: str = ""
+    error: Text | str = ""
     result: bytes | None = None
 
 
@@ -54,11 +56,11 @@ LEFT, STOPPED, TIME = (Ending("done", reason) for reason in ("left", "stopped", 
 
 
 class LiveRun:
-    """A run of the workshop. Attributes are read by any thread at any time, and change until `ended`.
+    """A run of the workshop. Any thread may read its attributes; they change until `ended`.
 
-    stage: "waiting", "starting", "training", "paused", "done" or "failed"; place: in the line, 1: next, 0: not there
-    opening, frames: as the worker sent them, frames only ever added; step, seconds: of training, as far as it has come
-    limit: seconds of training after which it ends; reason, error, result: as in `Ending`, once it has ended
+    stage: "waiting", "starting", "training", "paused", "done" or "failed"; place: in the queue, 1: next, 0: not waiting
+    opening, frames: from the worker, frames are only added; step, seconds: of training so far
+    limit: seconds of training after which it ends; reason, error, result: as in `Ending`, after the end
     """
 
     def __init__(
@@ -70,10 +72,11 @@ class LiveRun:
         withdraw: Callable[[LiveRun], bool],
         patience: Patience,
     ) -> None:
-        """withdraw: takes the run off the line; False if it stands there no more."""
+        """withdraw: removes the run from the queue; False if it is not in the queue."""
         self.id = secrets.token_hex(6)
         self.experiment, self.limit, self.viewer = experiment, limit, viewer
-        self.stage, self.place, self.reason, self.error = "waiting", 0, "", ""
+        self.stage, self.place, self.reason = "waiting", 0, ""
+        self.error: Text | str = ""
         self.opening: Opening | None = None
         self.frames: list[Frame] = []
         self.step, self.seconds = 0, 0.0
@@ -84,12 +87,12 @@ class LiveRun:
         self._lock = threading.Lock()
         self._worker: WorkerProcess | None = None
         self._verdict: Ending | None = None  # why the worker was killed
-        self._stopping = 0.0  # when it was told to stop; 0: it was not
-        self._late = False  # told so because its time is over
+        self._stopping = 0.0  # when it was told to stop; 0: not yet
+        self._late = False  # told to stop because its time is over
         self._pauses, self._paused_for, self._paused_at = 0, 0.0, 0.0
-        self._seen = self._heard = self._since = time.monotonic()  # viewer, worker, begin of starting or training
+        self._seen = self._heard = self._since = time.monotonic()  # of the viewer, the worker, the stage
 
-    # -- for whoever watches ----------------------------------------------------------------------------------------
+    # -- for viewers ------------------------------------------------------------------------------------------------
 
     @property
     def ended(self) -> bool:
@@ -97,13 +100,13 @@ class LiveRun:
 
     @property
     def pause_left(self) -> float:
-        """Seconds for which it may still be paused; 0: no more."""
+        """Seconds of pause that remain."""
         if self.stage == "paused":
             return max(0.0, self._patience.pause - self._paused_for - (time.monotonic() - self._paused_at))
         return max(0.0, self._patience.pause - self._paused_for) if self._pauses < PAUSES else 0.0
 
     def pause(self) -> None:
-        """Hold the training, for `pause_left` seconds at most: then it goes on."""
+        """Pause the training, for at most `pause_left` seconds; then it continues."""
         left = self.pause_left
         with self._lock:
             if self.stage == "training" and left > 0 and not self._stopping and self._worker:
@@ -120,7 +123,7 @@ class LiveRun:
                 self.stage = "training"
 
     def stop(self) -> None:
-        """End it, with the model as it is; one that does not train yet ends without a model."""
+        """End the run with the model so far; a run that does not train yet ends without a model."""
         withdraw = self._withdraw
         if withdraw is not None and withdraw(self):
             self.finish(STOPPED)
@@ -138,13 +141,13 @@ class LiveRun:
     # -- for the workshop -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """It has a place among those that train."""
+        """The run leaves the queue and starts."""
         with self._lock:
             self._since = self._heard = time.monotonic()
             self.place, self.stage = 0, "starting"
 
     def condemn(self, ending: Ending) -> None:
-        """Kill its worker; it ends as said here, unless its last message is on its way."""
+        """Kill its worker. The run gets this ending, unless its last message is already on the way."""
         with self._lock:
             self._verdict = self._verdict or ending
             worker = self._worker
@@ -152,7 +155,7 @@ class LiveRun:
             worker.kill()
 
     def finish(self, ending: Ending) -> None:
-        """It has ended, and holds nothing any more but what it has to show."""
+        """The run has ended; keep only its results."""
         with self._lock:
             if not self.ended:
                 self.reason, self.error, self.result, self.place = ending.reason, ending.error, ending.result, 0
@@ -160,46 +163,49 @@ class LiveRun:
                 self.stage = ending.stage
 
     def follow(self, worker: WorkerProcess) -> Ending:
-        """Hand it to a worker, read what the worker says, and return how it ended, the worker gone."""
+        """Train with this worker, read its messages, end the worker and return how the run ended."""
         with self._lock:
             self._worker = worker
             condemned = self._verdict is not None
         if condemned:
             worker.kill()
-        problem, last = "", None
+        problem: Text | None = None
+        last = None
         try:
             last = self._listen(worker)
         except MessageError as error:
-            problem = f"sent what no worker sends, {error}, and was ended"
+            problem = Text("The training process sent an invalid message ({error}) and was ended.", error=error)
         except (EOFError, OSError):
-            problem = ""
+            pass
         finally:
-            code = worker.end(0.0 if last or problem else 0.5)  # one that dies closes its pipes before it is gone
+            code = worker.end(0.0 if last or problem else 0.5)  # a dying process closes its pipes before it is gone
         with self._lock:
             if last is not None:
                 late = self._late and last.reason == "stopped"
                 return Ending(last.stage, "time", "", last.result) if late else last
             if self._verdict is not None:
                 return self._verdict
-        return Ending("failed", "died", self._obituary(problem or f"ended {how(code)}"))
+        return self._died(problem or how_it_ended(code))
 
-    def _obituary(self, what: str) -> str:
-        where = f"at step {self.step:,}" if self.opening else "before the first step"
-        said = f"The process that trained {what}, {where}."
-        if "SIGKILL" in what:
-            said += " Something outside ended it, as the system does when memory runs out."
-        return f"{said} Train again, or train a smaller model."
+    def _died(self, problem: Text) -> Ending:
+        """The ending of a run whose process failed. problem: one sentence."""
+        if self.opening:
+            text = Text("{problem} Its last step was {step:,}. Train again, or train a smaller model.",
+                        problem=problem, step=self.step)  # fmt: skip
+        else:
+            text = Text("{problem} It had not made a step yet. Train again, or train a smaller model.", problem=problem)
+        return Ending("failed", "died", text)
 
     def _listen(self, worker: WorkerProcess) -> Ending | None:
-        """Take message after message; None: there are no more, and none was the last."""
+        """Read all messages. Returns None if they end without a last message."""
         checked = Checked(int(getattr(self.experiment, "steps", STEPS)))
-        told = False
+        ready = False
         while (message := worker.receive()) is not None:
             self._heard = time.monotonic()
             if message.kind == "ready":
-                if told:
-                    raise MessageError("ready for a second time")
-                told = True
+                if ready:
+                    raise MessageError('a second "ready"')
+                ready = True
                 worker.send({"experiment": self.experiment.to_dict(), "seconds": self.limit})
             elif message.kind == "done":
                 reason = checked.done(message)
@@ -226,10 +232,10 @@ class LiveRun:
             self.step, self.seconds = checked.pulse(message)
 
     def look(self) -> None:
-        """Called every `Patience.look` seconds: end what nobody waits for, or what waits for nothing."""
+        """Called every `Patience.look` seconds: end a run without a viewer, or without a working process."""
         now, patience, worker = time.monotonic(), self._patience, self._worker
         if worker is not None and not worker.alive():
-            worker.kill()  # what it may have started would hold its pipes open, and nobody hear that it is gone
+            worker.kill()  # its child processes could keep its pipes open and hide that it is gone
         if self._here():
             self._seen = now
         if now - self._seen > patience.gone:
@@ -239,13 +245,14 @@ class LiveRun:
             else:
                 self.condemn(LEFT)
         elif self.stage == "starting" and now - self._since > patience.start:
-            said = f"did not begin within {patience.start:g} seconds and was ended"
-            self.condemn(Ending("failed", "died", self._obituary(said)))
+            late = Text("The training process did not start within {seconds:g} seconds and was ended.",
+                        seconds=patience.start)  # fmt: skip
+            self.condemn(self._died(late))
         elif self.stage in ("training", "paused"):
             self._look_at_worker(now, patience)
 
     def _here(self) -> bool:
-        """Whether its viewer is; who cannot be asked is not."""
+        """Whether its viewer is still there; False if that cannot be found out."""
         alive = self._alive
         with contextlib.suppress(Exception):
             return alive is not None and bool(alive())
@@ -255,13 +262,13 @@ class LiveRun:
         if self.stage == "paused" and not self.pause_left:
             self.go_on()
         paused = self._paused_for + (now - self._paused_at if self.stage == "paused" else 0.0)
-        # Training alone counts, and measuring beside it takes a part of the time: twice the limit is for a worker that
-        # does not keep to it.
+        # The limit counts only training; measuring takes time too. A worker that exceeds twice the limit is overdue.
         overdue = self.seconds > self.limit + 5 or now - self._since - paused > 2 * self.limit + 30
         if self._stopping and now - self._stopping > patience.stop:
             self.condemn(TIME if self._late else STOPPED)
         elif now - self._heard > patience.silence:
-            said = f"said nothing for {patience.silence:g} seconds and was ended"
-            self.condemn(Ending("failed", "died", self._obituary(said)))
+            silent = Text("The training process sent nothing for {seconds:g} seconds and was ended.",
+                          seconds=patience.silence)  # fmt: skip
+            self.condemn(self._died(silent))
         elif overdue:
             self._tell_to_stop(late=True)

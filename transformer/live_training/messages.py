@@ -1,7 +1,7 @@
-"""What a worker process tells the server, read from its output: every length, kind, type and number is checked.
+"""Messages of a worker process to the server. Every length, kind, type and number is checked.
 
 A message is 4 bytes length of the header, 4 bytes length of the body (both little-endian), the header as JSON and the
-body. A worker that is damaged, or runs wild, can neither fill the server's memory nor stop the thread that reads.
+body. A faulty worker can neither fill the server's memory nor stop the reading thread.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from typing import Any, BinaryIO
 from transformer.live_training.frames import LARGEST, MOST
 
 LENGTHS = struct.Struct("<II")
-HEADER = 64_000  # bytes; an opening of 64 tokens a side takes 3,000
-RESULT = 50_000_000  # bytes of a trained model's zip: 12 million parameters, 4 bytes each where 2 are not enough
-WEIGHTS = 2 * LARGEST  # bytes of all frames of a run; one more than planned is recorded where a run is stopped
+HEADER = 64_000  # bytes; an opening with 64 tokens per side takes 3,000
+RESULT = 50_000_000  # bytes of a trained model's zip: 12 million parameters with 4 bytes each
+WEIGHTS = 2 * LARGEST  # bytes of all frames of a run; a stopped run records one more frame than planned
 FRAMES = 2 * MOST
 STEPS = 1_000_000
-TEXT = 2_000  # characters of one text, an error's sentence included
+TEXT = 2_000  # characters of one text, also of an error message
 TEXTS = 200  # tokens of a sentence, outputs of a frame
 KINDS = ("ready", "opening", "frame", "pulse", "done", "failed")
 REASONS = ("steps", "stopped", "time")
 
 
 class MessageError(ValueError):
-    """The bytes are no message of a worker; what is wrong with them."""
+    """Bytes that are not a valid message of a worker."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """kind: of KINDS; values: the rest of the header."""
+    """kind: one of KINDS; values: the rest of the header."""
 
     kind: str
     values: dict[str, Any]
@@ -42,7 +42,7 @@ class Message:
 
 
 def write(stream: BinaryIO, kind: str, values: Mapping[str, Any], body: bytes = b"") -> None:
-    """Send a message, at once. Raises OSError when nobody reads any more, ValueError for a number JSON has not."""
+    """Send a message at once. Raises OSError if the reader is gone, ValueError for a number that JSON does not have."""
     header = json.dumps({"kind": kind, **values}, allow_nan=False, separators=(",", ":")).encode()
     stream.write(LENGTHS.pack(len(header), len(body)) + header + body)
     stream.flush()
@@ -51,21 +51,21 @@ def write(stream: BinaryIO, kind: str, values: Mapping[str, Any], body: bytes = 
 def _exactly(stream: BinaryIO, count: int, what: str) -> bytes:
     data = stream.read(count)
     if len(data) < count:
-        raise EOFError(f"{len(data):,} of {count:,} bytes of {what}")
+        raise EOFError(f"{what} ended after {len(data):,} of {count:,} bytes")
     return data
 
 
 def _refuse(text: str) -> Any:
-    raise MessageError(f"the number {text[:20]} is none")
+    raise MessageError(f"{text[:20]} is not a number")
 
 
 def read(stream: BinaryIO) -> Message | None:
-    """The next message; None at the end. Raises MessageError, EOFError in the midst of a message, OSError."""
+    """The next message; None at the end. Raises MessageError, EOFError inside a message, OSError."""
     start = stream.read(LENGTHS.size)
     if not start:
         return None
     if len(start) < LENGTHS.size:
-        raise EOFError(f"{len(start)} of {LENGTHS.size} bytes of a message")
+        raise EOFError(f"a message ended after {len(start)} of {LENGTHS.size} bytes")
     header_size, body_size = LENGTHS.unpack(start)
     if header_size > HEADER:
         raise MessageError(f"a header of {header_size:,} bytes; at most {HEADER:,} are allowed")
@@ -75,13 +75,13 @@ def read(stream: BinaryIO) -> Message | None:
     except MessageError:
         raise
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError; so are 5,000 digits
-        raise MessageError(f"a header that is no JSON ({str(error)[:80]})") from None
+        raise MessageError(f"a header that is not JSON ({str(error)[:80]})") from None
     if not isinstance(values, dict) or values.get("kind") not in KINDS:
-        raise MessageError(f"a header that names none of the kinds {', '.join(KINDS)}")
+        raise MessageError(f"a header of an unknown kind; the kinds are {', '.join(KINDS)}")
     kind = str(values.pop("kind"))
     most = {"frame": WEIGHTS, "done": RESULT}.get(kind, 0)
     if body_size > most:
-        raise MessageError(f"{body_size:,} bytes behind the header of {kind!r}; at most {most:,} are allowed")
+        raise MessageError(f"{body_size:,} bytes after the header of {kind!r}; at most {most:,} are allowed")
     return Message(kind, values, _exactly(stream, body_size, "a body") if body_size else b"")
 
 
@@ -92,7 +92,7 @@ def whole(values: Mapping[str, Any], name: str, low: int, high: int) -> int:
     """Raises MessageError."""
     value = values.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise MessageError(f"{name} {str(value)[:40]!r}; a whole number from {low:,} to {high:,} is expected")
+        raise MessageError(f"{name} is {str(value)[:40]!r}; a whole number from {low:,} to {high:,} is expected")
     return value
 
 
@@ -103,24 +103,24 @@ def number(values: Mapping[str, Any], name: str, high: float = math.inf, optiona
         return None
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high
     if value is None or not fits or value > 1e300:  # 10**400 is an int that no float can hold
-        raise MessageError(f"{name} {str(value)[:40]!r}; a number from 0 to {high:g} is expected")
+        raise MessageError(f"{name} is {str(value)[:40]!r}; a number from 0 to {high:g} is expected")
     return float(value)
 
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or len(value) > TEXT:
         raise MessageError(f"{name}: a text of at most {TEXT:,} characters is expected")
-    if any("\ud800" <= character <= "\udfff" for character in value):  # JSON can spell it, no browser can be sent it
-        raise MessageError(f"{name}: half a character")
+    if any("\ud800" <= character <= "\udfff" for character in value):  # valid in JSON, but cannot be sent to a browser
+        raise MessageError(f"{name}: half of a surrogate pair")
     return value
 
 
 def texts(values: Mapping[str, Any], name: str, count: int | None = None) -> tuple[str, ...]:
-    """A list of texts, of exactly `count` where it is given. Raises MessageError."""
+    """A list of texts, exactly `count` if given. Raises MessageError."""
     value = values.get(name)
     if not isinstance(value, list) or len(value) > TEXTS or (count is not None and len(value) != count):
         raise MessageError(f"{name}: a list of {f'at most {TEXTS}' if count is None else count} texts is expected")
-    return tuple(_text(one, name) for one in value)
+    return tuple(_text(text, name) for text in value)
 
 
 # -- the messages of one run -------------------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ def texts(values: Mapping[str, Any], name: str, count: int | None = None) -> tup
 
 @dataclass
 class Checked:
-    """What a run may say next, after what it has said. Each method raises MessageError.
+    """Checks the messages of one run against the earlier ones. Each method raises MessageError.
 
-    steps: of its experiment, at most; the sizes of a frame follow from the opening.
+    steps: most steps of its experiment; the sizes of a frame follow from the opening.
     """
 
     steps: int = STEPS
@@ -149,7 +149,7 @@ class Checked:
             _text(values.get(name), name)
         tokens = {name: len(texts(values, name)) for name in ("source_tokens", "target_in", "target_out")}
         if not tokens["source_tokens"] or not tokens["target_in"] or tokens["target_in"] != tokens["target_out"]:
-            raise MessageError(f"an opening of {', '.join(f'{count} {name}' for name, count in tokens.items())}")
+            raise MessageError(f"an opening with {', '.join(f'{count} {name}' for name, count in tokens.items())}")
         layers, heads = (whole(values, name, 1, 64) for name in ("layers", "heads"))
         source, target = tokens["source_tokens"], tokens["target_in"]
         self.bytes_a_frame = layers * heads * (source * source + target * target + target * source)
@@ -161,7 +161,7 @@ class Checked:
             raise MessageError(f"recorded: a list of 1 to {FRAMES} steps is expected")
         steps = [whole({"recorded": step}, "recorded", 0, self.steps) for step in recorded]
         if any(later <= step for step, later in itertools.pairwise(steps)):
-            raise MessageError("recorded: steps that do not rise")
+            raise MessageError("recorded: the steps do not increase")
         whole(values, "parameters", 1, 10**10)
         whole(values, "unseen", 0, 10**6)
         shown = values.get("shown")
@@ -174,14 +174,12 @@ class Checked:
     def frame(self, message: Message) -> None:
         values = message.values
         if not self.opened:
-            raise MessageError("a frame before the opening")
+            raise MessageError("a frame without an opening")
         step = whole(values, "step", 0, self.steps)
         if step <= self.at:
-            raise MessageError(f"a frame of step {step:,} after one of step {self.at:,}")
+            raise MessageError(f"a frame of step {step:,} after a frame of step {self.at:,}")
         if len(message.body) != self.bytes_a_frame:
-            raise MessageError(
-                f"{len(message.body):,} bytes of weights; {self.bytes_a_frame:,} follow from the opening"
-            )
+            raise MessageError(f"{len(message.body):,} bytes of weights; the opening announced {self.bytes_a_frame:,}")
         self.frames += 1
         if self.frames > FRAMES or self.frames * self.bytes_a_frame > WEIGHTS:
             raise MessageError(f"{self.frames:,} frames; at most {FRAMES} and {WEIGHTS:,} bytes are allowed")
@@ -203,7 +201,7 @@ class Checked:
         """The reason."""
         reason = message.values.get("reason")
         if reason not in REASONS:
-            raise MessageError(f"reason {str(reason)[:40]!r}; one of {', '.join(REASONS)} is expected")
+            raise MessageError(f"reason is {str(reason)[:40]!r}; one of {', '.join(REASONS)} is expected")
         whole(message.values, "step", 0, self.steps)
         return str(reason)
 

@@ -1,4 +1,4 @@
-"""Pairs of a person's own: pasted lines, checked, and divided into those trained on and those kept unseen."""
+"""Pairs that a viewer pastes: read, checked, and divided into training pairs and unseen pairs."""
 
 from __future__ import annotations
 
@@ -10,98 +10,109 @@ from reprlib import repr as shown
 from typing import Any
 
 from transformer.text.tokenizer import clean
-from transformer.texts import UserError
+from transformer.texts import N_, Text, UserError
 from transformer.training.data import Pair
 
 FEWEST, MOST = 2, 2000
 LONGEST = 64  # characters a side
-SEPARATORS = {"\t": "tabs", "->": "arrows ->", ";": "semicolons", ",": "commas"}  # the first that a line has counts
-# What SentencePiece writes blanks and unknown characters as: it could not tell them from its own.
+SEPARATORS = {  # the first of these in a line divides it -> the error if the line has several
+    "\t": N_("line {number} has {count} tabs; use only one, between input and answer"),
+    "->": N_("line {number} has {count} arrows ->; use only one, or a tab between input and answer"),
+    ";": N_("line {number} has {count} semicolons; use only one, or a tab between input and answer"),
+    ",": N_("line {number} has {count} commas; use only one, or a tab between input and answer"),
+}
+# SentencePiece writes blanks and unknown characters with these two.
 RESERVED = "▁▅"
-SHARE = 10  # one of so many pairs is kept unseen
+SHARE = 10  # one pair in ten stays unseen
 MOST_UNSEEN = 200
 
 
 class ExperimentError(UserError):
-    """An experiment that cannot be made; one sentence: what arrived, what is allowed, what to do."""
+    """Invalid settings or pairs of an experiment. The message says what is wrong and what is allowed."""
 
 
 def readable(text: str) -> str:
-    """The text as it is trained on: as the tokenizer reads it, without the invisible mark that files begin with."""
+    """The text as the tokenizer reads it, without the invisible byte order mark of some files."""
     return clean(text.replace("\ufeff", ""))
 
 
 def read_pairs(text: str) -> tuple[Pair, ...]:
-    """Pairs of pasted lines, INPUT<tab>ANSWER, or with "->", ";" or "," between the two; blank lines are passed over.
+    """Pairs from pasted lines: INPUT<tab>ANSWER, or with "->", ";" or "," in place of the tab. Skips blank lines.
 
-    A pair that stands twice counts once. Raises ExperimentError, naming the line.
+    A repeated pair counts once. Raises ExperimentError, which names the line.
     """
     lines = [(number, line) for number, line in enumerate(re.split("\r\n|[\r\n]", text), 1) if line.strip()]
     if not lines:
-        raise ExperimentError("no pair arrived; paste 2 lines or more, each an input, a tab or a comma, and its answer")
+        raise ExperimentError(
+            "the field is empty; paste at least 2 lines, each with an input, a tab or a comma, and its answer"
+        )
     if len(lines) > MOST:
         raise ExperimentError(
-            "{count:,} lines arrived; paste at most {most:,}, one pair on each", count=len(lines), most=MOST
+            "these are {count:,} lines; paste at most {most:,}, with one pair on each line", count=len(lines), most=MOST
         )
-    found: dict[str, tuple[str, int]] = {}
+    answers: dict[str, tuple[str, int]] = {}  # input -> answer, line
     for number, line in lines:
         source, target = _sides(number, line)
-        if (before := found.get(source)) and before[0] != target:
+        if (before := answers.get(source)) and before[0] != target:
             raise ExperimentError(
-                "line {number} answers {source} with {target}, line {before} with {before2}; give every "
-                "input one answer",
+                "line {number} answers {source} with {target}, but line {first} with {answer}; give "
+                "every input one answer",
                 number=number,
                 source=shown(source),
                 target=shown(target),
-                before=before[1],
-                before2=shown(before[0]),
+                first=before[1],
+                answer=shown(before[0]),
             )
-        found.setdefault(source, (target, number))
-    return check_pairs([(source, target) for source, (target, _) in found.items()])
+        answers.setdefault(source, (target, number))
+    return check_pairs([(source, target) for source, (target, _) in answers.items()])
 
 
 def _sides(number: int, line: str) -> Pair:
-    separator = next((one for one in SEPARATORS if one in line), None)
+    separator = next((separator for separator in SEPARATORS if separator in line), None)
     if separator is None:
         raise ExperimentError(
-            "line {number}, {line}, has one side only; put a tab, ->, a semicolon or a comma between input and answer",
+            "line {number} has only one side, {line}; put a tab, ->, a semicolon or a comma between input and answer",
             number=number,
             line=shown(line.strip()),
         )
     sides = [readable(side) for side in line.split(separator)]
     if len(sides) > 2:
-        raise ExperimentError(
-            "line {number} has {count} {separators}; use one, or a tab between input and answer",
-            number=number,
-            count=len(sides) - 1,
-            separators=SEPARATORS[separator],
-        )
-    for name, side in zip(("input", "answer"), sides, strict=True):
+        raise ExperimentError(SEPARATORS[separator], number=number, count=len(sides) - 1)
+    for text, side in zip(_IN_LINE, sides, strict=True):
         if problem := _problem(side):
-            raise ExperimentError("the {name} of line {number} {problem}", name=name, number=number, problem=problem)
+            raise ExperimentError(text, number=number, problem=problem)
     return sides[0], sides[1]
 
 
-def _problem(side: str) -> str:
-    """What is wrong with one side, to be said behind "the input of line 3"; nothing if it may be so."""
+_IN_LINE = (N_("the input of line {number} {problem}"), N_("the answer of line {number} {problem}"))
+_IN_PAIR = (N_("the input of pair {number} {problem}"), N_("the answer of pair {number} {problem}"))
+
+
+def _problem(side: str) -> Text | None:
+    """The second half of the error message about one side; None if the side is valid."""
     if not side:
-        return "is empty; write 1 to 64 characters on each side"
+        return Text("is empty; write 1 to {limit} characters on each side", limit=LONGEST)
     if len(side) > LONGEST:
-        return f"has {len(side):,} characters; at most {LONGEST} are allowed, shorten it"
-    if bad := next((one for one in side if one in RESERVED or unicodedata.category(one) in ("Cn", "Co", "Cs")), None):
-        return f"holds the character U+{ord(bad):04X}, which cannot be learned here; write another"
-    return ""
+        return Text(
+            "has {length:,} characters; at most {limit} are allowed, shorten it", length=len(side), limit=LONGEST
+        )
+    for character in side:
+        if character in RESERVED or unicodedata.category(character) in ("Cn", "Co", "Cs"):
+            return Text(
+                "contains the character {code}, which cannot be learned here; use another one",
+                code=f"U+{ord(character):04X}",
+            )
+    return None
 
 
 def check_pairs(pairs: Any) -> tuple[Pair, ...]:
-    """The pairs as they are. Raises ExperimentError for what `read_pairs` would not have made."""
+    """The same pairs. Raises ExperimentError for pairs that `read_pairs` does not return."""
     if not isinstance(pairs, tuple | list):
         raise ExperimentError("pairs is {pairs}; give a list of pairs of texts", pairs=shown(pairs))
     if not FEWEST <= len(pairs) <= MOST:
         raise ExperimentError(
-            "{count:,} {value} arrived; give {fewest} to {most:,} different ones",
+            "the number of different pairs is {count:,}; give {fewest} to {most:,}",
             count=len(pairs),
-            value="pair" if len(pairs) == 1 else "pairs",
             fewest=FEWEST,
             most=MOST,
         )
@@ -111,41 +122,42 @@ def check_pairs(pairs: Any) -> tuple[Pair, ...]:
             raise ExperimentError(
                 "pair {number} is {pair}; give two texts, an input and its answer", number=number, pair=shown(pair)
             )
-        for name, side in zip(("input", "answer"), pair, strict=True):
-            if problem := _problem(side) or ("" if readable(side) == side else "has blanks to be removed"):
-                raise ExperimentError(
-                    "the {name} of pair {number} {problem}", name=name, number=number, problem=problem
-                )
+        for text, side in zip(_IN_PAIR, pair, strict=True):
+            problem = _problem(side)
+            if problem is None and readable(side) != side:
+                problem = Text("has blanks at its ends or in a row; remove them")
+            if problem is not None:
+                raise ExperimentError(text, number=number, problem=problem)
         if pair[0] in answers:
             raise ExperimentError(
-                "the input of pair {number}, {pair}, stands twice; give every input once",
+                "pair {number} repeats the input {input}; give every input only once",
                 number=number,
-                pair=shown(pair[0]),
+                input=shown(pair[0]),
             )
         answers[pair[0]] = pair[1]
     return tuple(pairs)
 
 
 def divide(pairs: Sequence[Pair], seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Pairs to train on, and pairs that are kept unseen: a tenth, at least one, drawn with the seed.
+    """Training pairs and unseen pairs. Unseen is a tenth, at least one pair, drawn with the seed.
 
-    As long as there are such, unseen are those all of whose characters others have too: a character that was never
-    trained is none to the model.
+    If possible, every character of an unseen pair also appears in a training pair: the model cannot know a character
+    that it never saw.
     """
     wanted = max(1, min(MOST_UNSEEN, len(pairs) // SHARE))
     order = list(range(len(pairs)))
     random.Random(f"unseen {seed}").shuffle(order)
     uses: dict[str, int] = {}
     letters = [set(source + target) for source, target in pairs]
-    for one in letters:
-        for letter in one:
+    for pair_letters in letters:
+        for letter in pair_letters:
             uses[letter] = uses.get(letter, 0) + 1
-    kept: list[int] = []
+    unseen: list[int] = []
     for index in order:
-        if len(kept) < wanted and all(uses[letter] > 1 for letter in letters[index]):
-            kept.append(index)
+        if len(unseen) < wanted and all(uses[letter] > 1 for letter in letters[index]):
+            unseen.append(index)
             for letter in letters[index]:
                 uses[letter] -= 1
-    kept = kept or order[:1]
-    unseen = set(kept)
-    return [pair for index, pair in enumerate(pairs) if index not in unseen], [pairs[index] for index in kept]
+    unseen = unseen or order[:1]
+    held_out = set(unseen)
+    return [pair for index, pair in enumerate(pairs) if index not in held_out], [pairs[index] for index in unseen]

@@ -1,4 +1,4 @@
-"""Experiments worth a class's time, good ones first, and what to lay beside each; numbers: docs/playground.md."""
+"""Experiments for a class, and the preset to compare each with. Results: docs/playground.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from transformer.live_training.experiment import Experiment
 
 BASE = Experiment()
-# One head with wide queries and keys: where section 3.2.1's factor is needed most.
+# One head with wide queries and keys, which needs section 3.2.1's factor most.
 WIDE = replace(BASE, heads=1, d_k=128)
 
 PRESETS: dict[str, Experiment] = {
@@ -30,7 +30,7 @@ REFERENCES = ("reverse", "copy", "sort", "shift", "wide")
 
 
 def partner(name: str) -> str | None:
-    """The preset to lay beside one, which has what it lacks; None for those that are such."""
+    """The preset to compare with; None for the reference presets."""
     if name in REFERENCES:
         return None
     return "wide" if name == "wide-unscaled" else "reverse"

@@ -1,4 +1,4 @@
-"""An experiment as a recipe of `python -m transformer train`: the one description that both trainings follow."""
+"""An experiment as a recipe of `python -m transformer train`, which the Training page and the command line both use."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from transformer.live_training.experiment import Experiment
 from transformer.training.data import Pair
 
-RECIPE, PAIRS, UNSEEN = "recipe.toml", "pairs.tsv", "validation.tsv"  # the last two: where it looks for own pairs
+RECIPE, PAIRS, UNSEEN = "recipe.toml", "pairs.tsv", "validation.tsv"  # the last two: files of the viewer's own pairs
 LANGUAGES = {
     "copy": ("symbols", "copied"),
     "reverse": ("symbols", "reversed"),
     "sort": ("symbols", "sorted"),
     "own": ("input", "answer"),
 }
-RAMP = 100  # where the rate begins to fall without a warm-up: as with the usual one
+RAMP = 100  # step at which the rate begins to fall without a warm-up, as with the default one
 VALIDATIONS = 10  # entries of training.csv
 
 
 def languages(experiment: Experiment) -> tuple[str, str]:
-    """What the app calls the two sides."""
+    """The names of the two sides in the app."""
     return LANGUAGES.get(experiment.task) or ("symbols", f"shifted by {experiment.shift}")
 
 
@@ -83,11 +83,11 @@ def recipe_table(experiment: Experiment) -> dict[str, dict[str, Any]]:
 
 
 def recipe_text(experiment: Experiment) -> str:
-    """The recipe as TOML: `python -m transformer train --recipe` trains it to the very same weights, on one thread. Own
-    pairs stand beside it, see `recipe_files`."""
+    """The recipe as TOML: on one thread, `python -m transformer train --recipe` gives the same weights, bit for bit.
+    Own pairs are in separate files, see `recipe_files`."""
     needs = f", in a folder with {PAIRS} and {UNSEEN}" if experiment.task == "own" else ""
     lines = [
-        f"# What the playground of Headscope trained. The same weights, to the last bit, on one thread{needs}:",
+        f"# Trained on the Training page of Headscope. The same weights, bit for bit, on one thread{needs}:",
         "#     OMP_NUM_THREADS=1 python -m transformer train --recipe recipe.toml --output run",
     ]
     for name, values in recipe_table(experiment).items():
@@ -101,8 +101,8 @@ def _lines(pairs: list[Pair]) -> bytes:
 
 def recipe_files(experiment: Experiment) -> dict[str, bytes]:
     """The recipe, and the files of own pairs that it names."""
-    found = {RECIPE: recipe_text(experiment).encode()}
+    files = {RECIPE: recipe_text(experiment).encode()}
     if experiment.task == "own":
         train, unseen = experiment.divided
-        found |= {PAIRS: _lines(train), UNSEEN: _lines(unseen)}
-    return found
+        files |= {PAIRS: _lines(train), UNSEEN: _lines(unseen)}
+    return files

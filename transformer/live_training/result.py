@@ -69,7 +69,7 @@ def metrics(session: Session) -> dict[str, Any]:
 def _last(session: Session) -> Frame:
     frame = session.last
     if frame is None or frame.exact is None:
-        raise ValueError("the session has not run; its last frame is measured on all unseen inputs")
+        raise ValueError("the session has not run yet; run it first")
     return frame
 
 

@@ -1,12 +1,13 @@
-"""The process that trains: `python -m transformer.live_training.worker`, started by the app, one a training.
+"""The training process: `python -m transformer.live_training.worker`. The app starts one per training.
 
-Standard input: one JSON object a line, first {"experiment": {...}, "seconds": 120.0}, later {"do": "pause" | "go" |
-"stop"}. Its end means that the parent is gone, and ends the process at once. Standard output: messages, see `messages`:
+Standard input: one JSON object per line, first {"experiment": {...}, "seconds": 120.0}, later {"do": "pause" | "go" |
+"stop"}. The end of the input means that the parent is gone, and ends the process at once. Standard output: messages
+(see `messages`):
 
-    ready                        torch is imported, the experiment is waited for
-    opening  ...Opening          what is known before the first step
+    ready                        torch is imported; waiting for the experiment
+    opening  ...Opening          everything known before the first step
     frame    ...Frame            body: its weights
-    pulse    step, seconds       several times a second: still alive, and where it is
+    pulse    step, seconds       several times a second: still alive, and the current step
     done     reason, step        reason: "steps", "stopped" or "time"; body: the trained model's folder as a zip
     failed   error               a sentence
 
@@ -27,11 +28,11 @@ from typing import Any, BinaryIO
 
 PULSE = 0.2  # seconds
 LONGEST = 2_000_000  # characters of a line; 2,000 pairs as JSON take 600,000
-LOOK = 0.1  # seconds between two looks, while paused, at whether it goes on
+LOOK = 0.1  # seconds between two checks of a pause
 
 
 class Orders:
-    """What the parent says, read by a thread of its own, which ends the process when the parent is gone."""
+    """The parent's commands, read by a separate thread, which ends the process when the parent is gone."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -47,7 +48,7 @@ class Orders:
                     self._take(line)
                     self._changed.notify_all()
         finally:
-            os._exit(0)  # nobody is there any more; a computation in the main thread would not be interrupted
+            os._exit(0)  # the parent is gone, and nothing else would interrupt a computation in the main thread
 
     def _take(self, line: bytes) -> None:
         try:
@@ -62,13 +63,13 @@ class Orders:
         self.paused = order == "pause" or (self.paused and order not in ("go", "stop"))
 
     def first(self) -> Any:
-        """What is to be trained, once it has come."""
+        """Wait for the first line, the experiment."""
         with self._changed:
             self._changed.wait_for(lambda: self._first is not None)
             return self._first
 
     def hold(self) -> float:
-        """Wait while paused. Returns for how many seconds."""
+        """Wait while paused. Returns the seconds of the pause."""
         if not self.paused:
             return 0.0
         began = time.monotonic()
@@ -78,7 +79,7 @@ class Orders:
 
 
 class Messages:
-    """What the parent hears, from several threads."""
+    """Messages to the parent, from several threads."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._lock = stream, threading.Lock()
@@ -90,11 +91,11 @@ class Messages:
             try:
                 write(self._stream, kind, values, body)
             except OSError:
-                os._exit(0)  # nobody reads any more
+                os._exit(0)  # the parent is gone
 
 
 def sentence(error: Exception) -> str:
-    """What went wrong, for the person who pressed Train."""
+    """The error message for the viewer who pressed Train."""
     from transformer.live_training.pairs import ExperimentError
     from transformer.model.config import ConfigError
     from transformer.text.tokenizer import TokenizerError
@@ -105,12 +106,12 @@ def sentence(error: Exception) -> str:
         return str(error)
     traceback.print_exception(error)
     if isinstance(error, MemoryError) or "memory" in str(error):
-        return "this training needs more memory than it may take here; choose a smaller model, batch or length"
-    return f"the training failed ({type(error).__name__}); what it said stands in the server's log"
+        return "this training needs more memory than is allowed here; choose a smaller model, batch or length"
+    return f"the training failed ({type(error).__name__}); the server's log has the details"
 
 
 def train(first: Any, orders: Orders, messages: Messages) -> None:
-    """One experiment, from its first message to the zip."""
+    """Train one experiment, from its first message to the zip."""
     from transformer.checkpoints.archive import zipped
     from transformer.live_training.experiment import Experiment
     from transformer.live_training.pairs import ExperimentError
@@ -118,15 +119,15 @@ def train(first: Any, orders: Orders, messages: Messages) -> None:
     from transformer.live_training.session import Session
 
     if not isinstance(first, dict) or not isinstance(first.get("seconds"), int | float):
-        raise ExperimentError("no experiment arrived; send a table with experiment and seconds first")
+        raise ExperimentError("there is no experiment; send a table with experiment and seconds first")
     experiment = Experiment.from_dict(first.get("experiment", {}))
     session = Session(experiment)
     trainer = session.trainer
     messages.send("opening", session.opening.to_dict())
-    over = threading.Event()
+    finished = threading.Event()
 
     def pulse() -> None:
-        while not over.wait(PULSE):
+        while not finished.wait(PULSE):
             messages.send("pulse", {"step": trainer.step, "seconds": trainer.seconds})
 
     beating = threading.Thread(target=pulse, daemon=True, name="pulse")
@@ -140,7 +141,7 @@ def train(first: Any, orders: Orders, messages: Messages) -> None:
         )
         body = zipped(result_files(session, reason), name_of(experiment))
     finally:
-        over.set()
+        finished.set()
         beating.join()
     messages.send("done", {"reason": reason, "step": trainer.step}, body)
 
@@ -148,16 +149,16 @@ def train(first: Any, orders: Orders, messages: Messages) -> None:
 def main() -> None:
     """Serve one training, then end."""
     with contextlib.suppress(AttributeError, OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, 19)  # whoever explores comes first
+        os.setpriority(os.PRIO_PROCESS, 0, 19)  # exploring has priority over training
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is for the log
+    os.dup2(2, 1)  # output of libraries goes to the log
     orders, messages = Orders(sys.stdin.buffer), Messages(out)
     os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported
     import torch
 
     import transformer.checkpoints.archive
     import transformer.live_training.result
-    import transformer.live_training.session  # noqa: F401  now, not while somebody waits for the first step
+    import transformer.live_training.session  # noqa: F401  imported before a viewer waits for the first step
 
     torch.set_num_threads(1)
     messages.send("ready", {})
@@ -167,7 +168,7 @@ def main() -> None:
     except Exception as error:
         messages.send("failed", {"error": sentence(error)})
     out.close()
-    os._exit(0)  # at once: nothing is left to be done, and the thread that listens would wait for the parent
+    os._exit(0)  # at once, because the listening thread would still wait for the parent
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""One worker process, seen from the server: its pipes, its end, and what is known of how it ended.
+"""The server's side of a worker process: its pipes, its end and its exit code.
 
-The child is started with pipes and bounds, and speaks through `messages` alone: nothing is pickled, forked or shared.
+The process starts with pipes and limits and only sends `messages`: nothing is pickled, forked or shared.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from pathlib import Path
 from typing import Any
 
 from transformer.live_training.messages import Message, read
+from transformer.texts import Text
 
 COMMAND = (sys.executable, "-P", "-m", "transformer.live_training.worker")
-# Bytes of its own that a worker may have, where the system can bound it (Linux). What the page begins with takes
-# 0.2 GB, six layers of width 128 over 128 inputs of 32 symbols 0.8 (deploy/README.md).
+# Largest memory of a worker in bytes, where the system can limit it (Linux). The default experiment takes 0.2 GB, six
+# layers of width 128 with 128 inputs of 32 symbols 0.8 GB (deploy/README.md).
 MEMORY = 1_500_000_000
-LOOK = 0.005  # seconds between two looks at whether a process that was killed is gone
+LOOK = 0.005  # seconds between two checks whether a killed process is gone
 POSIX = os.name == "posix"
 
 
 def _environment() -> dict[str, str]:
-    """One thread, said before torch is imported; our package found where this process found it, not where it stands."""
+    """The worker's environment: one thread, set before torch is imported, and the path of this package."""
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     return {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": path}
 
 
 def _apart() -> dict[str, Any]:
-    """A process group of its own: Ctrl+C in the server's terminal is not for it. Not a session of its own: Linux shares
-    the cores out among sessions first (autogroup), and there nice 19 would count for nothing against the server."""
+    """A separate process group, so that Ctrl+C in the server's terminal does not reach the worker. Not a separate
+    session: Linux first divides the cores among sessions (autogroup), so nice 19 would have no effect there."""
     if POSIX:
         return {"process_group": 0}
     names = ("CREATE_NEW_PROCESS_GROUP", "IDLE_PRIORITY_CLASS", "CREATE_NO_WINDOW")
@@ -45,27 +46,27 @@ def _apart() -> dict[str, Any]:
 
 
 def _bound(pid: int, seconds: float) -> None:
-    """What the system itself sees to, as far as it can: last in the queue for a core, first to go when memory runs out,
-    and an end even for a worker that hears nothing any more. seconds: of a core."""
+    """Limits that the system enforces, where it can: lowest priority for a core, first to be killed when memory runs
+    out, and an end even if the worker no longer reacts. seconds: of core time."""
     with contextlib.suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, pid, 19)  # before torch is imported: that takes a second of a core too
+        os.setpriority(os.PRIO_PROCESS, pid, 19)  # before torch is imported, which takes a second of core time
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
     with contextlib.suppress(ImportError, AttributeError):
         resource: Any = importlib.import_module("resource")  # Windows has none, macOS no prlimit
         for name, limits in (
-            (resource.RLIMIT_CORE, (0, 0)),  # nothing of what people typed is left on a disk
+            (resource.RLIMIT_CORE, (0, 0)),  # a core dump would write typed text to the disk
             (resource.RLIMIT_DATA, (MEMORY, MEMORY)),
             (resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5)),
         ):
-            with contextlib.suppress(OSError, ValueError):  # the server's own limit is lower, and so the worker's
+            with contextlib.suppress(OSError, ValueError):  # the server's own limit is lower and applies to the worker
                 resource.prlimit(pid, name, limits)
 
 
 class WorkerProcess:
-    """A worker that was started; `end` it in every case.
+    """A started worker; always call `end`.
 
-    seconds: of a core that it may take in all, where the system can bound it. Raises OSError if it cannot be started.
+    seconds: limit of its core time, where the system can enforce it. Raises OSError if it cannot be started.
     """
 
     def __init__(self, command: Sequence[str], seconds: float) -> None:
@@ -78,7 +79,7 @@ class WorkerProcess:
         _bound(self.pid, seconds)
 
     def send(self, values: Mapping[str, Any]) -> bool:
-        """One line to the worker; False if it is gone. Waits where the pipe is full."""
+        """Send one line to the worker; False if it is gone. Waits while the pipe is full."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(values).encode() + b"\n")
@@ -93,8 +94,8 @@ class WorkerProcess:
         return read(self._process.stdout)  # type: ignore[arg-type]
 
     def alive(self) -> bool:
-        """Whether the process runs. It is looked at without taking its number back from the system: until `end`, nobody
-        else can be meant by it."""
+        """Whether the process runs. The check does not release its process id, so that no other process can get the id
+        before `end`."""
         if not hasattr(os, "waitid"):  # Windows, macOS
             return self._process.poll() is None
         try:
@@ -103,7 +104,7 @@ class WorkerProcess:
             return False
 
     def kill(self) -> None:
-        """At once, with what it may have started, which would hold its pipes open; does not wait."""
+        """Kill it at once, with its child processes, which would keep its pipes open. Does not wait."""
         with self._lock, contextlib.suppress(OSError):
             if not self._ended:
                 if POSIX:
@@ -112,8 +113,8 @@ class WorkerProcess:
                     self._process.kill()
 
     def end(self, patience: float = 0.0) -> int:
-        """Kill it, after so many seconds in which it may end by itself, wait until it is gone, and close the pipes:
-        nothing of it is left. The code it ended with, as `subprocess` counts it: negative for a signal."""
+        """Kill it after `patience` seconds, in which it may end by itself; wait until it is gone and close the pipes.
+        Returns its exit code as in `subprocess`: negative for a signal."""
         until = time.monotonic() + patience
         while self.alive() and time.monotonic() < until:
             time.sleep(LOOK)
@@ -124,17 +125,20 @@ class WorkerProcess:
             self._ended = True
             code = self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):  # what was not written yet is for nobody
+            with contextlib.suppress(OSError):  # unsent data is lost, as intended
                 assert pipe is not None
                 pipe.close()
         return code
 
 
-def how(code: int) -> str:
-    """The code a process ended with, as a part of a sentence."""
+def how_it_ended(code: int) -> Text:
+    """A sentence about the exit code of a process; negative codes are signals."""
     if code >= 0:
-        return f"with exit code {code}"
+        return Text("The training process ended with exit code {code}.", code=code)
     try:
-        return f"by the signal {signal.Signals(-code).name}"
+        name = signal.Signals(-code).name
     except ValueError:
-        return f"by signal {-code}"
+        name = str(-code)
+    if name == "SIGKILL":
+        return Text("The system or another program ended the training process (SIGKILL), perhaps for lack of memory.")
+    return Text("The training process ended with the signal {name}.", name=name)

@@ -1,4 +1,4 @@
-"""Where models are trained while people watch: worker processes, a bounded number at once, and a line before them."""
+"""The workshop: a limited number of training processes, and a queue for further runs."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from collections.abc import Callable, Hashable, Sequence
 
 from transformer.live_training.live_run import LEFT, Ending, LiveRun, Patience, Setting
 from transformer.live_training.worker_process import COMMAND, LOOK, WorkerProcess
-from transformer.texts import UserError
+from transformer.texts import Text, UserError
 
 TRAININGS = "HEADSCOPE_TRAININGS"
 SECONDS = "HEADSCOPE_TRAINING_SECONDS"
 TIME_LIMIT = 120.0  # seconds of training
-LINE = 100  # runs that wait
-EACH = 4  # runs of one viewer that have not ended
+LINE = 100  # most waiting runs
+EACH = 4  # most unfinished runs of one viewer
 END = 5.0  # seconds
-AGAIN = 10.0  # seconds after a worker that was started ahead died, until another is
+AGAIN = 10.0  # seconds between the death of a worker that was started ahead and the next one
 
 
 class WorkshopError(UserError):
-    """Nothing more can be begun here now; one sentence."""
+    """No further run can start now."""
 
 
 class Workshop:
-    """Trains in processes of their own: `most` at once, the others in a line, first come, first served.
+    """Trains in separate processes: `most` at the same time, the others wait in a queue.
 
-    seconds: of training, after which a run ends. Nothing is kept of runs that have ended; whoever began them does.
-    Besides `most` workers there is one more at most, which has imported torch and waits for the next run.
+    seconds: of training, after which a run ends. The workshop does not keep ended runs; their viewers do. At most one
+    more worker exists, which has imported torch and waits for the next run.
     """
 
     def __init__(
@@ -48,39 +48,40 @@ class Workshop:
         self._keeper: threading.Thread | None = None
         self._wake = threading.Event()
         self._spare: WorkerProcess | None = None
-        self._wanted = -math.inf  # until when somebody may want a worker
-        self._none_before = -math.inf
+        self._wanted = -math.inf  # until when a viewer may need a worker
+        self._no_spare_before = -math.inf
         self._closed = False
         atexit.register(self.close)
 
     @property
     def waiting(self) -> int:
-        """How many stand in the line."""
+        """Number of waiting runs."""
         return len(self._line)
 
     @property
     def running(self) -> int:
-        """How many have a place: start, train or pause."""
+        """Number of runs that start, train or pause."""
         return len(self._running)
 
     def begin(self, experiment: Setting, alive: Callable[[], bool], viewer: Hashable = None) -> LiveRun:
-        """Train it, as soon as there is a place. alive: whether its viewer is still there, asked from another thread
-        several times a second; viewer: whose runs are counted together, None: nobody's. Raises WorkshopError."""
+        """Train an experiment now or when its turn comes. alive: whether its viewer is still there, called from another
+        thread several times a second; viewer: owner of the run, for the limit EACH; None: no limit. Raises
+        WorkshopError."""
         if self.most < 1:
             raise WorkshopError(
-                "this server trains no models; who runs it can allow some at once, with headscope --trainings N"
+                "training is switched off on this server; its operator can allow it with headscope --trainings N"
             )
         with self._lock:
             if self._closed:
-                raise WorkshopError("the server is about to end; nothing more is begun")
-            own = sum(run.viewer == viewer for run in [*self._running, *self._line])
-            if viewer is not None and own >= EACH:
+                raise WorkshopError("the server is shutting down; no new run can start")
+            count = sum(run.viewer == viewer for run in [*self._running, *self._line])
+            if viewer is not None and count >= EACH:
                 raise WorkshopError(
-                    "{own} of your runs train or wait, as many as anyone may have; stop one of them", own=own
+                    "you already have {count} runs, the limit for one viewer; stop one of them", count=count
                 )
             if len(self._line) >= LINE:
                 raise WorkshopError(
-                    "{count} runs wait already, as many as may; train in a few minutes", count=len(self._line)
+                    "the queue is full, {count} runs are waiting; try again in a few minutes", count=len(self._line)
                 )
             run = LiveRun(experiment, self.seconds, alive, viewer, self._withdraw, self._patience)
             try:
@@ -91,11 +92,11 @@ class Workshop:
                     self._line.append(run)
                     run.place = len(self._line)
             except RuntimeError as error:  # no thread could be started
-                raise WorkshopError("the machine is full ({error}); train in a few minutes", error=error) from error
+                raise WorkshopError("the machine is busy ({error}); try again in a few minutes", error=error) from error
         return run
 
     def prepare(self) -> None:
-        """Somebody may begin soon: a worker is started ahead, and ends after a minute in which nobody called this."""
+        """A viewer may train soon: start a worker ahead. It ends a minute after the last call."""
         with self._lock:
             if self.most > 0 and not self._closed:
                 self._wanted = time.monotonic() + self._patience.unused
@@ -105,8 +106,8 @@ class Workshop:
                     self._wake.set()
 
     def close(self) -> None:
-        """End all runs and workers, and wait until they are gone, END seconds at most for each: a process that the
-        system itself holds must not hold the server. Nothing can be begun afterwards."""
+        """End all runs and workers and wait for them, at most END seconds for each, so that a process that does not end
+        cannot stop the server from ending. No run can start afterwards."""
         atexit.unregister(self.close)
         with self._lock:
             self._closed = True
@@ -122,10 +123,10 @@ class Workshop:
             if thread is not threading.current_thread():
                 thread.join(END)
 
-    # -- the line and the places, the lock held -----------------------------------------------------------------------
+    # -- the queue and the slots; callers hold the lock ---------------------------------------------------------------
 
     def _open_slot(self, run: LiveRun) -> None:
-        """A thread for a place that is free: it serves this run, and then the next of the line until there is none."""
+        """Start a thread that trains this run and then the runs of the queue until it is empty."""
         slot = threading.Thread(target=self._serve_all, args=([run],), daemon=True, name="headscope-training")
         run.start()
         self._running.append(run)
@@ -137,12 +138,12 @@ class Workshop:
             self._slots.remove(slot)
             raise
 
-    def _number(self) -> None:
+    def _number_queue(self) -> None:
         for place, run in enumerate(self._line, 1):
             run.place = place
 
     def _keep(self) -> None:
-        """A thread that looks after all runs and the worker started ahead, as long as there are any."""
+        """Start the thread that checks all runs and the spare worker, if it does not run yet."""
         if self._keeper is None:
             keeper = threading.Thread(target=self._look_after, daemon=True, name="headscope-workshop")
             keeper.start()  # waits for the lock
@@ -151,16 +152,16 @@ class Workshop:
     # -- threads ------------------------------------------------------------------------------------------------------
 
     def _withdraw(self, run: LiveRun) -> bool:
-        """Take it off the line; False if it stands there no more."""
+        """Remove the run from the queue; False if it is not in the queue."""
         with self._lock:
             if run not in self._line:
                 return False
             self._line.remove(run)
-            self._number()
+            self._number_queue()
             return True
 
     def _serve_all(self, given: list[LiveRun]) -> None:
-        run: LiveRun | None = given.pop()  # in a list: the thread's arguments would hold the first run to the end
+        run: LiveRun | None = given.pop()  # in a list, because the thread keeps its arguments in memory to the end
         while run is not None:
             ending: Ending | None = self._serve(run)
             with self._lock:
@@ -170,28 +171,30 @@ class Workshop:
                     following = self._line.popleft()
                     following.start()
                     self._running.append(following)
-                    self._number()
+                    self._number_queue()
                 else:
                     self._slots.remove(threading.current_thread())
             assert ending is not None
             run.finish(ending)
-            run, ending = following, None  # the result is not this thread's to keep while it serves the next
+            run, ending = following, None  # do not keep the result in memory during the next run
 
     def _serve(self, run: LiveRun) -> Ending:
         try:
             return run.follow(self._take_worker())
         except OSError as error:
-            said = error.strerror or str(error)
-            return Ending("failed", "died", f"A process to train in could not be started ({said}); try again later.")
-        except Exception as error:  # a defect of ours costs this run, and not the place of those who wait
+            reason = error.strerror or str(error)
+            text = Text("The training process could not be started ({reason}). Try again later.", reason=reason)
+            return Ending("failed", "died", text)
+        except Exception as error:  # a bug of ours ends this run, but not the waiting ones
             logging.getLogger(__name__).exception("a training ended by an error of the workshop")
-            return Ending("failed", "died", f"The training was lost by a defect of this app ({type(error).__name__}).")
+            text = Text("The training was lost because of a bug in this app ({kind}).", kind=type(error).__name__)
+            return Ending("failed", "died", text)
 
     def _new_worker(self) -> WorkerProcess:
         return WorkerProcess(self._command, 3 * self.seconds + 120)
 
     def _take_worker(self) -> WorkerProcess:
-        """The one started ahead, or a new one. Raises OSError."""
+        """The spare worker, or a new one. Raises OSError."""
         with self._lock:
             spare, self._spare = self._spare, None
         if spare is not None and not spare.alive():
@@ -223,21 +226,21 @@ class Workshop:
             dead = spare is not None and not spare.alive()
             if spare is not None and (dead or not wanted):
                 self._spare = None
-        if spare is None and wanted and now >= self._none_before:
+        if spare is None and wanted and now >= self._no_spare_before:
             try:
-                made = self._new_worker()
+                worker = self._new_worker()
             except OSError:
-                self._none_before = now + AGAIN
+                self._no_spare_before = now + AGAIN
                 return
             with self._lock:
-                self._spare = made
+                self._spare = worker
         elif spare is not None and (dead or not wanted):
             spare.end()
             if dead:
-                self._none_before = now + AGAIN
+                self._no_spare_before = now + AGAIN
 
 
-# -- the one of this process -------------------------------------------------------------------------------------------
+# -- the workshop of this process --------------------------------------------------------------------------------------
 
 _shared: list[Workshop] = []
 _lock = threading.Lock()
@@ -248,7 +251,7 @@ def _is_number(text: str) -> bool:
 
 
 def trainings() -> int:
-    """How many may train at once: HEADSCOPE_TRAININGS, or as many as there are cores; 0: none."""
+    """How many runs can train at the same time: HEADSCOPE_TRAININGS, or the number of cores; 0: none."""
     text = os.environ.get(TRAININGS, "")
     return int(text) if _is_number(text) and len(text) < 5 else os.cpu_count() or 2
 
@@ -260,8 +263,8 @@ def training_seconds() -> float:
 
 
 def shared() -> Workshop:
-    """The workshop of this process, for all viewers. Not a cache of Streamlit: any visitor may empty those, and the
-    number of processes would be bounded no more."""
+    """The workshop of this process, for all viewers. It is not in a Streamlit cache, because any visitor can empty
+    those caches, and then the number of processes would have no limit."""
     with _lock:
         if not _shared:
             _shared.append(Workshop(trainings(), training_seconds()))

@@ -22,24 +22,24 @@ def attend(
     dropout: float = 0.0,
     tap: AnyTap = OFF,
 ) -> Tensor:
-    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V, equation 1, for every head at once.
+    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V, equation 1, for all heads at once.
 
     queries: [batch, head, query, d_k]
     keys:    [batch, head, key, d_k]
     values:  [batch, head, key, d_head]
-    mask:    bool, broadcastable to [batch, head, query, key]; True = may attend; None = all may
-    scale:   what Q K^T is multiplied by; None = 1 / sqrt(d_k), the paper's
-    dropout: probability with which a weight is dropped (training only)
+    mask:    bool, broadcastable to [batch, head, query, key]; True = may attend; None = no mask
+    scale:   factor of Q K^T; None = 1 / sqrt(d_k), as in the paper
+    dropout: probability of dropping a weight (training only)
 
-    Returns the heads' outputs, [batch, head, query, d_head]. Hidden cells get score -inf, hence weight exactly 0.
-    A query that may attend to nothing has no softmax; its weights are NaN, not a silent average.
+    Returns the heads' outputs, [batch, head, query, d_head]. Masked cells get score -inf, so their weight is exactly 0.
+    If a mask hides all keys from a query, its weights are NaN, not a silent average.
     """
-    if tap.fused:  # PyTorch's kernel: the same up to rounding, and the weights are never built
+    if tap.fused:  # PyTorch's kernel: the same up to rounding, but it never computes the weights
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=scale)
     scores = queries @ keys.transpose(-2, -1)  # [batch, head, query, key]
     scores = scores / math.sqrt(queries.shape[-1]) if scale is None else scores * scale
     if mask is not None:
-        mask = tap("mask", mask.expand_as(scores))  # a mask a head, so that an edit can open single ones
+        mask = tap("mask", mask.expand_as(scores))  # one mask per head, so that an edit can change a single head
         scores = torch.where(mask, scores, -math.inf)
     scores = tap("scores", scores)
     weights = tap("weights", scores.softmax(dim=-1))
@@ -51,12 +51,12 @@ def attend(
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
-    Section 3.2.2. The h projections W_i^Q stand side by side in one matrix W^Q of d_model x (h d_k), likewise W^K and
-    W^V. d_k and scaling: see `ModelConfig`. Departure from the paper's formula: every projection has a bias, as in
+    Section 3.2.2. One matrix W^Q of d_model x (h d_k) holds the h projections W_i^Q side by side; W^K and W^V do the
+    same. d_k and scaling: see `ModelConfig`. Difference from the paper: every projection has a bias, as in
     torch.nn.MultiheadAttention.
     """
 
-    attend = staticmethod(attend)  # a trainer may put another that computes the same into its model
+    attend = staticmethod(attend)  # a trainer may replace it by a faster function with the same results
 
     def __init__(
         self, d_model: int, heads: int, dropout: float = 0.0, d_k: int | None = None, scaling: bool = True
@@ -77,7 +77,7 @@ class MultiHeadAttention(nn.Module):
     def project(
         self, x: Tensor, memory: Tensor, tap: AnyTap = OFF, cache: AttentionCache | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Q = x W^Q, K = memory W^K, V = memory W^V of every head, those of earlier steps included."""
+        """Q = x W^Q, K = memory W^K, V = memory W^V of every head; with a cache, K and V of earlier steps too."""
         queries = tap("queries", self._split(self.query(x)))  # [batch, head, query, d_k]
         if cache is not None and cache.complete:
             return queries, cache.keys, cache.values

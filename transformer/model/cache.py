@@ -1,7 +1,7 @@
-"""Keys and values kept between the steps of decoding, so that a step computes those of its newest tokens only.
+"""The key-value cache of incremental decoding: each step computes keys and values only for its newest tokens.
 
-With the causal mask (section 3.2.3) a token never changes the keys and values of the tokens before it, and the
-encoder's output is the same at every step.
+With the causal mask (section 3.2.3), a token never changes the keys and values of earlier tokens, and the encoder's
+output is the same at every step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 class AttentionCache:
     """Keys and values of one attention sub-layer, [batch, head, key, d_k] and [batch, head, key, d_head].
 
-    grows: every step adds to them, as in self-attention; those of cross-attention are complete after the first.
+    grows: True for self-attention, where every step adds to them; those of cross-attention are complete after one step.
     """
 
     keys: Tensor
@@ -27,7 +27,7 @@ class AttentionCache:
         return not (self.grows or self.empty)
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of the newest tokens. Returns all."""
+        """Add the keys and values of the newest tokens. Returns all keys and values."""
         if self.empty:
             self.keys, self.values, self.empty = keys.contiguous(), values.contiguous(), False
         else:
@@ -40,14 +40,14 @@ class AttentionCache:
 
 
 class LayerCache:
-    """The two of one decoder layer."""
+    """The two attention caches of one decoder layer."""
 
     def __init__(self) -> None:
         self.self_attention, self.cross_attention = AttentionCache(grows=True), AttentionCache(grows=False)
 
 
 class KeyValueCache:
-    """Those of all layers of one decoder, for one batch. length: tokens fed in so far."""
+    """The caches of all layers of a decoder, for one batch. length: tokens fed in so far."""
 
     def __init__(self, layers: int) -> None:
         self.layers = [LayerCache() for _ in range(layers)]

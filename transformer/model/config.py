@@ -1,4 +1,4 @@
-"""What a model is made of: one frozen, validated value, saved beside the weights."""
+"""The configuration of a model: one frozen, validated object, saved beside the weights."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NORMS = ("post", "pre", "none")
 POSITIONS = ("sinusoidal", "learned", "none")
 LAYOUTS = ("interleaved", "halves")
 
-# Bounds for every whole number in a configuration. They are far above any model this project can show and keep a
-# hostile config.json from asking for more memory than a machine has.
+# Bounds of every whole number in a configuration. They are far above any model this project can show, and they stop a
+# hostile config.json from requesting more memory than a machine has.
 LIMITS = {
     "vocab_size": (5, 1_000_000),
     "d_model": (2, 8192),
@@ -42,43 +42,43 @@ RULES = {
 
 
 class ConfigError(UserError):
-    """A configuration that describes no model; the message says what arrived and what is allowed."""
+    """An invalid configuration. The message names the field, its value and what is allowed."""
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Sizes and choices of one encoder-decoder Transformer (Vaswani et al. 2017, section 3 and Table 3).
+    """Sizes and options of an encoder-decoder Transformer (Vaswani et al. 2017, section 3 and Table 3).
 
-    vocab_size:      pieces known to the tokenizer, shared by source and target
-    target_vocab_size: pieces of the target where it has a vocabulary and a table of its own; None: shared, section 3.4
+    vocab_size:      pieces of the tokenizer, shared by source and target
+    target_vocab_size: pieces of a separate target vocabulary with its own table; None: shared, section 3.4
     d_model:         width of the residual stream
     d_ff:            inner width of the feed-forward sub-layer
-    heads:           h; every head is d_head = d_model / h wide
+    heads:           h; each head has width d_head = d_model / h
     encoder_layers,
     decoder_layers:  N
     dropout:         P_drop of section 5.4, on each sub-layer's output and on the sums of embeddings and encodings
-    attention_dropout: on the attention weights, an option the paper does not describe (its code has it)
+    attention_dropout: on the attention weights; the paper does not describe it, but its code has it
     activation:      "relu" (equation 2), "gelu" (Hendrycks and Gimpel 2016) or "swish", z sigmoid(z) (Ramachandran et
-                     al. 2017), which is SiLU by another name
+                     al. 2017), also known as SiLU
     norm:            "post", LayerNorm(x + Sublayer(x)) as in section 3.1; "pre", x + Sublayer(LayerNorm(x)), and one
                      more LayerNorm at the end of each stack (Xiong et al. 2020); or "none", x + Sublayer(x)
-    residual:        the connection around each sub-layer (section 3.1), "x +" above; False: what leaves a sub-layer is
-                     Sublayer(x) alone, LayerNorm(Sublayer(x)) or Sublayer(LayerNorm(x)), as if there were none
-    causal:          the decoder's self-attention hides the future (section 3.2.3); False: every position sees all that
-                     the decoder is fed, in training and in use, as if that mask had been left out
+    residual:        the residual connection around each sub-layer (section 3.1), "x +" above; False: a sub-layer
+                     returns only Sublayer(x), LayerNorm(Sublayer(x)) or Sublayer(LayerNorm(x))
+    causal:          the decoder's self-attention hides the future (section 3.2.3); False: every position sees the whole
+                     decoder input, in training and in use
     positions:       "sinusoidal" (section 3.5), "learned" (Table 3, row E), or "none"
-    layout:          of sinusoidal positions: "interleaved", sine and cosine by turns as in section 3.5; or "halves",
-                     all sines before all cosines, as in Marian: the same numbers in another order
+    layout:          order of sinusoidal positions: "interleaved", sines and cosines alternate as in section 3.5; or
+                     "halves", all sines before all cosines, as in Marian (the same numbers in another order)
     max_positions:   longest sequence, in tokens
-    d_k:             width of a head's queries and keys; None: d_head, as in the paper but for rows B of Table 3
-    scaling:         scores are divided by sqrt(d_k) (equation 1); False: not, as if section 3.2.1 had not been written
-    embedding_scale: embeddings are multiplied by sqrt(d_model) (section 3.4); False: not
-    tied_output:     the target's embedding table makes the logits too (section 3.4); False: a matrix of its own does
-    output_bias:     a learned number is added to every logit; the paper has none
+    d_k:             width of a head's queries and keys; None: d_head, as in the paper except rows B of Table 3
+    scaling:         divide the scores by sqrt(d_k) (equation 1)
+    embedding_scale: multiply the embeddings by sqrt(d_model) (section 3.4)
+    tied_output:     the target's embedding table also makes the logits (section 3.4); False: a separate output matrix
+    output_bias:     add a learned number to every logit; the paper has none
     pad_id, unk_id, start_id, end_id: ids of the special tokens <pad>, <unk>, <s>, </s>; start_id may be pad_id, as in
-                     Marian, whose decoder is fed <pad> first
+                     Marian, whose decoder reads <pad> first
 
-    Raises ConfigError, naming the field, what arrived and what is allowed.
+    Raises ConfigError.
     """
 
     vocab_size: int
@@ -112,46 +112,47 @@ class ModelConfig:
         check_fields(self, RULES, ConfigError)
         if self.d_model % self.heads:
             raise ConfigError(
-                "d_model {d_model} cannot be split into {heads} heads of equal width; choose heads that divide d_model",
+                "d_model is {d_model} with {heads} heads; choose a d_model that is divisible by the number of heads",
                 d_model=self.d_model,
                 heads=self.heads,
             )
         if self.d_model % 2:
             raise ConfigError(
-                "d_model is {d_model}; sines and cosines come in pairs, so it must be even", d_model=self.d_model
+                "d_model is {d_model}; sinusoidal positions pair sines with cosines, so choose an even number",
+                d_model=self.d_model,
             )
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
-        smaller = min(self.vocab_size, self.output_size)
-        if any(type(i) is not int or not 0 <= i < smaller for i in specials):
+        smallest = min(self.vocab_size, self.output_size)
+        if any(type(i) is not int or not 0 <= i < smallest for i in specials):
             raise ConfigError(
-                "special ids {specials} must be whole numbers below vocab_size {smaller}",
+                "the special ids are {specials}; each must be a whole number below vocab_size, {smallest}",
                 specials=shown(specials),
-                smaller=smaller,
+                smallest=smallest,
             )
-        others = (self.pad_id, self.unk_id, self.end_id)
-        if len(set(others)) != 3 or self.start_id in (self.unk_id, self.end_id):
+        distinct = {self.pad_id, self.unk_id, self.end_id}
+        if len(distinct) != 3 or self.start_id in (self.unk_id, self.end_id):
             raise ConfigError(
-                "special ids {specials} must differ from each other, but for <s>, which may be <pad>", specials=specials
+                "the special ids are {specials}; they must differ, only <s> may be <pad>", specials=specials
             )
 
     @property
     def d_head(self) -> int:
-        """Width of one head, d_v of section 3.2.2, and d_k unless the configuration names another."""
+        """Width of one head: d_v of section 3.2.2, and d_k unless the configuration sets it."""
         return self.d_model // self.heads
 
     @property
     def output_size(self) -> int:
-        """Pieces that the decoder reads and writes."""
+        """Number of pieces that the decoder reads and writes."""
         return self.target_vocab_size or self.vocab_size
 
     @property
     def embedding_factor(self) -> float:
-        """What embeddings are multiplied by: sqrt(d_model) of section 3.4, or 1."""
+        """Factor of the embeddings: sqrt(d_model) of section 3.4, or 1."""
         return math.sqrt(self.d_model) if self.embedding_scale else 1.0
 
     @property
     def scale(self) -> float:
-        """What Q K^T is multiplied by: 1 / sqrt(d_k) of equation 1, or 1 without scaling."""
+        """Factor of Q K^T: 1 / sqrt(d_k) of equation 1, or 1 without scaling."""
         return (self.d_k or self.d_head) ** -0.5 if self.scaling else 1.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,10 +160,10 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
-        """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
+        """The configuration in a dictionary. Raises ConfigError for unknown or missing fields."""
         values = from_table(cls, values, ConfigError, Text("a model configuration"))
         if "vocab_size" not in values:
-            raise ConfigError("the configuration does not say vocab_size, the number of pieces")
+            raise ConfigError("the configuration has no vocab_size; give the number of pieces")
         return cls(**values)
 
 
@@ -179,7 +180,5 @@ PRESETS: dict[str, dict[str, Any]] = {
 def preset(name: str, vocab_size: int, **changes: Any) -> ModelConfig:
     """The named preset for a vocabulary, with any field changed. Raises ConfigError for an unknown name."""
     if name not in PRESETS:
-        raise ConfigError(
-            "there is no preset {name}; there are {presets}", name=shown(name), presets=", ".join(PRESETS)
-        )
+        raise ConfigError("unknown preset {name}; choose {presets}", name=shown(name), presets=", ".join(PRESETS))
     return ModelConfig.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})

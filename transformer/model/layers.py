@@ -21,8 +21,8 @@ def layer_norm(config: ModelConfig) -> nn.LayerNorm:
 class SubLayer(nn.Module):
     """The residual connection around a sub-layer, and its LayerNorm: LayerNorm(x + Sublayer(x)), section 3.1.
 
-    With norm="pre": x + Sublayer(LayerNorm(x)) (Xiong et al. 2020); with "none": x + Sublayer(x). With residual=False
-    each without its "x +". Dropout on the sub-layer's output before it is added (section 5.4).
+    norm="pre": x + Sublayer(LayerNorm(x)) (Xiong et al. 2020); norm="none": x + Sublayer(x); residual=False: each
+    without its "x +". Dropout applies to the sub-layer's output before the sum (section 5.4).
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -64,7 +64,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention, masked by what is handed in, attention to the encoder's output ("cross"), then feed-forward."""
+    """Masked self-attention, cross-attention to the encoder's output, then feed-forward."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class DecoderLayer(nn.Module):
         """x: [batch, target, d_model]; memory: [batch, source, d_model], the encoder's output.
 
         self_mask: broadcastable to [batch, head, target, target]; cross_mask: to [batch, head, target, source]; cache:
-        of earlier steps, x then being what follows them.
+        keys and values of earlier steps; x then holds only the tokens after them.
         """
         at_self, at_cross, at_ff = tap.at("self"), tap.at("cross"), tap.at("ff")
         self_cache, cross_cache = (None, None) if cache is None else (cache.self_attention, cache.cross_attention)

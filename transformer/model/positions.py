@@ -1,4 +1,4 @@
-"""Positions (section 3.5): attention alone does not know the order of its tokens, so their places are added."""
+"""Positions (section 3.5): attention alone does not know the order of its tokens, so each token's position is added."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sinusoidal(length: int, d_model: int, layout: str = "interleaved") -> Tensor
 
 
 class Positions(nn.Module):
-    """A table of one vector a position, [max_positions, d_model]."""
+    """A table with one vector per position, [max_positions, d_model]."""
 
     table: Tensor
 
@@ -35,7 +35,7 @@ class Positions(nn.Module):
 
 
 class SinusoidalPositions(Positions):
-    """A fixed table of `sinusoidal` encodings; it holds no parameters and is not saved with the weights."""
+    """A fixed table of `sinusoidal` encodings. It has no parameters and is not saved with the weights."""
 
     def __init__(self, max_positions: int, d_model: int, layout: str = "interleaved") -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class SinusoidalPositions(Positions):
 
 
 class NoPositions(Positions):
-    """Nothing is added: the encoder cannot know the order of its tokens, the decoder only how many came before."""
+    """Adds zeros. The encoder cannot know the order of its tokens; the decoder only knows how many came before."""
 
     def __init__(self, max_positions: int, d_model: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class NoPositions(Positions):
 
 
 class LearnedPositions(Positions):
-    """One learned vector a position (Table 3, row E)."""
+    """One learned vector per position (Table 3, row E)."""
 
     def __init__(self, max_positions: int, d_model: int) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class LearnedPositions(Positions):
 
 
 def positions_of(config: ModelConfig) -> Positions:
-    """What a configuration asks for."""
+    """The positions of a configuration."""
     if config.positions == "sinusoidal":
         return SinusoidalPositions(config.max_positions, config.d_model, config.layout)
     kind = LearnedPositions if config.positions == "learned" else NoPositions

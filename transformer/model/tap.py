@@ -1,29 +1,29 @@
-"""Watching one pass through the model: every tensor is named once, where it is born.
+"""Record and edit the tensors of one pass. Each tensor gets its name where it is computed.
 
-`Model.forward` and everything below it take a `tap` and hand it each tensor. `OFF` gives the tensor back and keeps
-nothing; a `Tap` records it and may exchange it for another. A tap belongs to one pass, so viewers who share a model
-never meet in it (hooks on shared modules do meet). What is recorded, with `batch` in front of every shape:
+`Transformer.forward` and everything below it take a `tap` and pass each tensor through it. `OFF` returns the tensor
+unchanged; a `Tap` records it and may replace it. A tap belongs to one pass, so viewers who share a model never see each
+other's tensors (with hooks on shared modules they would). The recorded tensors; every shape starts with `batch`:
 
     name                                    shape                          what it is
     --------------------------------------  -----------------------------  -------------------------------------------
     source.embedding                        [source, d_model]              embeddings times sqrt(d_model), section 3.4
-    source.position_ids                     [source]  (no batch), whole    which position each token is at, from 0
-    source.positions                        [source, d_model]  (no batch)  what is added to them, section 3.5
+    source.position_ids                     [source]  (no batch), whole    position of each token, from 0
+    source.positions                        [source, d_model]  (no batch)  the positions added to them, section 3.5
     target.embedding, target.positions      [target, d_model]              the same for the decoder's input
     target.position_ids                     [target]  (no batch), whole
 
     encoder.L.self.* / decoder.L.self.* / decoder.L.cross.*                attention sub-layers, L = 0, 1, ...
-      .enters                               [query, d_model]               x, what enters the sub-layer
+      .enters                               [query, d_model]               x, the input of the sub-layer
       .queries                              [head, query, d_k]             Q = x W^Q, split into heads
       .keys                                 [head, key, d_k]               K, from x, or from memory for `cross`
-      .values                               [head, key, d_head]            V, likewise; d_k is d_head as a rule
+      .values                               [head, key, d_head]            V, likewise; usually d_k = d_head
       .mask                                 [head, query, key], bool       True = may attend
-      .scores                               [head, query, key]             Q K^T times scale, hidden cells -inf
+      .scores                               [head, query, key]             Q K^T times scale, masked cells -inf
       .weights                              [head, query, key]             softmax of scores over keys; no dropout
       .head_outputs                         [head, query, d_head]          weights times V, before W^O
-      .update                               [query, d_model]               what the sub-layer returns, Sublayer(x)
-      .sum                                  [query, d_model]               x + Sublayer(x), or with residual=False the
-                                                                           update, after a training's dropout
+      .update                               [query, d_model]               the sub-layer's result, Sublayer(x)
+      .sum                                  [query, d_model]               x + Sublayer(x), after dropout in training;
+                                                                           with residual=False the update alone
       .leaves                               [query, d_model]               LayerNorm(sum); with norm="pre" or "none" the
                                                                            sum itself
 
@@ -31,7 +31,7 @@ never meet in it (hooks on shared modules do meet). What is recorded, with `batc
       .enters, .update, .sum, .leaves       [token, d_model]               as above
       .pre_activation, .activation          [token, d_ff]                  before and after the non-linearity
 
-    encoder.output, decoder.output          [source | target, d_model]     what leaves the stack
+    encoder.output, decoder.output          [source | target, d_model]     the output of the stack
     logits                                  [target, vocab]                output @ embedding^T, before softmax
 """
 
@@ -47,31 +47,31 @@ Edit = Callable[[Tensor], Tensor]
 
 KINDS = ("encoder_self", "decoder_self", "cross")  # the three kinds of attention (section 3.2.3)
 STACKS = ("encoder", "decoder")
-SIDES = ("source", "target")  # whose tokens run through them
+SIDES = ("source", "target")  # the text that each stack reads
 
 
 def scope(kind: str, layer: int) -> str:
-    """What stands before the names of an attention sub-layer: ("cross", 0) -> "decoder.0.cross."."""
+    """The prefix of an attention sub-layer's names: ("cross", 0) -> "decoder.0.cross."."""
     stack = "encoder" if kind == "encoder_self" else "decoder"
     return f"{stack}.{layer}.{'cross' if kind == 'cross' else 'self'}."
 
 
 def check_stack(stack: str) -> str:
-    """The name of a stack. Raises ValueError for one that is none of STACKS."""
+    """The same name. Raises ValueError if it is not in STACKS."""
     if stack not in STACKS:
-        raise ValueError(f"{stack!r} is no stack; there are {' and '.join(STACKS)}")
+        raise ValueError(f"unknown stack {stack!r}; choose {' or '.join(STACKS)}")
     return stack
 
 
 class TapError(UserError):
-    """A name recorded twice, an edit that changes a shape, or an edit whose name never came up."""
+    """A name that is recorded twice, an edit that changes the shape, or an edit of a tensor that does not exist."""
 
 
 class Off:
-    """Keeps nothing and edits nothing.
+    """Records nothing and edits nothing.
 
-    fused: let attention use PyTorch's fused kernel, which never builds the weights. Same result up to rounding, for
-    decoding and scoring; without it the arithmetic is that of a recorded pass to the last bit.
+    fused: attention may use PyTorch's fused kernel, which never computes the weights. For decoding and scoring: the
+    result is the same up to rounding. Without it, a pass gives the same bits as a recorded pass.
     """
 
     replays = False
@@ -95,13 +95,13 @@ FUSED = Off(fused=True)
 
 
 class Tap:
-    """Records every tensor of one pass, after the edits a person asked for.
+    """Records every tensor of one pass, after its edits.
 
     edits: name (as in the table of this module) -> function of the tensor; it must keep shape and dtype.
-    records: name -> tensor, in order of birth.
-    replays: whether what a step of decoding computed does not stay true, as where an edit lets the future in.
+    records: name -> tensor, in the order of computation.
+    replays: whether later decoding steps change the results of earlier ones, as when an edit opens the causal mask.
 
-    Raises TapError as described there; call `finish` after the pass to hear of edits that met no tensor.
+    Raises TapError; call `finish` after the pass to check that every edit found its tensor.
     """
 
     fused = False
@@ -113,7 +113,7 @@ class Tap:
         self._prefix = ""
 
     def at(self, scope: str) -> Tap:
-        """The same tap, with `scope.` in front of every name."""
+        """The same tap, with the prefix `scope.` for every name."""
         inner = object.__new__(Tap)
         inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
         return inner
@@ -121,17 +121,17 @@ class Tap:
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
         name = self._prefix + name
         if name in self.records:
-            raise TapError("{name} was recorded twice; a tap serves one pass, make a new one for the next", name=name)
+            raise TapError("{name} was recorded twice; use a new tap for each pass", name=name)
         if self.edits and name in self.edits:
             edited = self.edits[name](tensor)
             if edited.shape != tensor.shape or edited.dtype != tensor.dtype:
                 raise TapError(
-                    "the edit of {name} returned {shape} {dtype}; it must keep {shape2} {dtype2}",
+                    "the edit of {name} returned {shape} {dtype}; it must keep {old_shape} {old_dtype}",
                     name=name,
                     shape=list(edited.shape),
                     dtype=edited.dtype,
-                    shape2=list(tensor.shape),
-                    dtype2=tensor.dtype,
+                    old_shape=list(tensor.shape),
+                    old_dtype=tensor.dtype,
                 )
             tensor = edited
         self.records[name] = tensor
@@ -142,19 +142,19 @@ class Tap:
         return False
 
     def finish(self) -> dict[str, Tensor]:
-        """What was recorded. Raises TapError if an edit's name never came up."""
-        missed = sorted(set(self.edits) - set(self.records))
-        if missed:
+        """The recorded tensors. Raises TapError if an edit found no tensor of its name."""
+        missing = sorted(set(self.edits) - set(self.records))
+        if missing:
             raise TapError(
-                "no tensor named {missed} came up in this pass; it has {records}",
-                missed=missed[0],
-                records=", ".join(self.records),
+                "this pass has no tensor {missing}; it has {names}",
+                missing=missing[0],
+                names=", ".join(self.records),
             )
         return self.records
 
 
 class EditingTap(Tap):
-    """Edits and keeps nothing: for the many passes of decoding under switches."""
+    """Edits but records nothing: for the many passes of decoding with switches."""
 
     def __init__(self, edits: Mapping[str, Edit], replays: bool = True) -> None:
         super().__init__(edits)

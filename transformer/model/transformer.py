@@ -16,16 +16,16 @@ from transformer.texts import UserError
 
 
 class TooLongError(UserError):
-    """More tokens than the model has positions; the message gives both numbers."""
+    """A text with more tokens than the model has positions."""
 
 
 class Transformer(nn.Module):
-    """Encoder and decoder stacks over one shared embedding table.
+    """Encoder and decoder stacks with one shared embedding table.
 
-    Section 3.4: the table serves the encoder's input, the decoder's input and the output projection; as input it is
-    multiplied by sqrt(d_model). With norm="pre" each stack ends in one more LayerNorm. A configuration may ask for a
-    table of the target's own (`target_embedding`), an output matrix of its own (`output_matrix`) and a number added to
-    every logit (`output_bias`); what is not asked for is None.
+    Section 3.4: the encoder's input, the decoder's input and the output projection use the same table; at the input it
+    is multiplied by sqrt(d_model). With norm="pre" each stack ends with one more LayerNorm. A configuration may add a
+    separate table for the target (`target_embedding`), a separate output matrix (`output_matrix`) and a bias of the
+    logits (`output_bias`); otherwise these are None.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -46,8 +46,8 @@ class Transformer(nn.Module):
         self._initialise()
 
     def _initialise(self) -> None:
-        """Glorot-uniform matrices, zero biases; embeddings of variance 1/d_model, so that input rows have length
-        sqrt(d_model) after section 3.4's factor and logits start near variance 1."""
+        """Glorot-uniform matrices, zero biases. Embeddings have variance 1/d_model, so that input rows have length
+        sqrt(d_model) after section 3.4's factor and the first logits have a variance near 1."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -57,26 +57,26 @@ class Transformer(nn.Module):
                 nn.init.normal_(table, std=self.config.d_model**-0.5)
 
     def table(self, side: str) -> Tensor:
-        """The embeddings of the "source" or the "target": [vocab, d_model], one table unless the model has two."""
-        own = self.target_embedding if side == "target" else None
-        return (self.embedding if own is None else own).weight
+        """The embeddings of the "source" or the "target", [vocab, d_model]: one table unless the model has two."""
+        separate = self.target_embedding if side == "target" else None
+        return (self.embedding if separate is None else separate).weight
 
     @property
     def output_table(self) -> Tensor:
-        """The matrix whose rows make the logits: the target's embeddings (section 3.4), or its own. [vocab, d_model]"""
+        """The matrix that makes the logits, [vocab, d_model]: the target's embeddings (section 3.4), or its own."""
         return self.table("target") if self.output_matrix is None else self.output_matrix
 
     def embed(self, ids: Tensor, start: int = 0, tap: AnyTap = OFF, side: str = "source") -> Tensor:
         """Embeddings times sqrt(d_model), plus positions; dropout on the sum (section 5.4).
 
-        ids: [batch, token]; start: position of the first token; side: whose they are. Returns [batch, token, d_model].
-        Raises TooLongError.
+        ids: [batch, token]; start: position of the first token; side: "source" or "target".
+        Returns [batch, token, d_model]. Raises TooLongError.
         """
         length = ids.shape[1]
         if start + length > self.config.max_positions:
             raise TooLongError(
-                "{start} tokens arrived; this model has {max_positions} positions",
-                start=start + length,
+                "the text has {length} tokens, and this model has {max_positions} positions",
+                length=start + length,
                 max_positions=self.config.max_positions,
             )
         vectors = tap("embedding", F.embedding(ids, self.table(side)) * self.config.embedding_factor)
@@ -94,11 +94,11 @@ class Transformer(nn.Module):
         return at("output", self.encoder_norm(x))
 
     def _self_mask(self, target: Tensor, past: int, fused: bool) -> Tensor | None:
-        """What the decoder's self-attention may see: no future and no padding. past: tokens fed before the target.
+        """The mask of the decoder's self-attention; it hides the future and padding. past: tokens before the target.
 
-        Returns a mask as in `attend`: [batch | 1, 1, target, past + target].
+        Returns a mask as in `attend`, [batch | 1, 1, target, past + target].
         """
-        if fused and target.shape[1] == 1:  # sees all that came before
+        if fused and target.shape[1] == 1:  # the newest token sees all earlier ones
             return None
         causal = causal_mask(target.shape[1], target.device, past) if self.config.causal else None
         if past:
@@ -116,16 +116,16 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """One pass of the decoder.
 
-        target: ids fed in, [batch, target], starting with <s>; memory: from `encode`; source: the ids memory came
-        from, for its padding mask, None if nothing is padded; cache: what earlier steps computed, target then being
-        the ids that follow theirs, without padding.
-        Returns [batch, target, d_model]; row q, fed token q, predicts token q + 1. With causal=False it sees token
-        q + 1, where that is fed: what it predicts while decoding, where it is not, is another matter; and nothing can
-        be cached, since a new token changes all that came before (ValueError).
+        target: ids fed in, [batch, target], starting with <s>; memory: from `encode`; source: the memory's ids, for its
+        padding mask, None without padding; cache: keys and values of earlier steps; target then holds only the ids
+        after them, without padding.
+        Returns [batch, target, d_model]; row q reads token q and predicts token q + 1. With causal=False, row q also
+        sees token q + 1 if that is in the target; during decoding it is not there yet. Such a model cannot use a cache,
+        because a new token changes all earlier rows (ValueError).
         """
         if cache is not None and not self.config.causal:
             raise ValueError(
-                "this model has no causal mask: a new token changes all earlier ones, so nothing is cached"
+                "this model has no causal mask, so a new token changes all earlier ones; decode without a cache"
             )
         past = 0 if cache is None else cache.advance(target.shape[1])
         cross_mask = None if source is None else needed(padding_mask(source, self.config.pad_id), tap.fused)
@@ -150,7 +150,7 @@ class Transformer(nn.Module):
         return self.project(self.decode(target, memory, source, tap), tap)
 
     def parameter_count(self) -> int:
-        """Trainable numbers, the shared embedding counted once."""
+        """Number of trainable parameters; the shared embedding counts once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     @property

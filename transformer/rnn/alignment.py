@@ -34,7 +34,7 @@ def alignment(weights: Tensor) -> Alignment:
     """weights: [target, source]; rows sum to 1, the last column is </s>. Raises ValueError if there is no letter."""
     places = right_places(weights.shape[1], weights.shape[0])
     if not places:
-        raise ValueError(f"weights of shape {list(weights.shape)} have no letter to look at")
+        raise ValueError(f"weights of shape {list(weights.shape)} contain no letter")
     right = [float(weights[row, column]) for row, column in places]
     hits = sum(int(weights[row].argmax()) == column for row, column in places)
     return Alignment(sum(right) / len(right), hits, len(right))

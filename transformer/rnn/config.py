@@ -52,12 +52,12 @@ class RecurrentConfig:
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
         if any(type(i) is not int or not 0 <= i < self.vocab_size for i in specials):
             raise ConfigError(
-                "special ids {specials} must be whole numbers below vocab_size {vocab_size}",
+                "the special ids are {specials}; each must be a whole number below vocab_size, {vocab_size}",
                 specials=shown(specials),
                 vocab_size=self.vocab_size,
             )
         if len(set(specials)) != len(specials):
-            raise ConfigError("special ids {specials} must differ from each other", specials=specials)
+            raise ConfigError("the special ids are {specials}; they must differ from each other", specials=specials)
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -67,5 +67,5 @@ class RecurrentConfig:
         """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
         values = from_table(cls, values, ConfigError, Text("a recurrent model"))
         if "vocab_size" not in values:
-            raise ConfigError("the configuration does not say vocab_size, the number of pieces")
+            raise ConfigError("the configuration has no vocab_size; give the number of pieces")
         return cls(**values)

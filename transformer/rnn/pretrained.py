@@ -102,7 +102,7 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Recurrent:
     path = bundled.get(str(name), Path(name))
     if not path.is_dir():
         raise CheckpointError(
-            "there is no recurrent checkpoint {name!r}; bundled are {bundled}, or give a folder's path",
+            "there is no recurrent checkpoint {name!r}; choose {bundled}, or give the path of a folder",
             name=str(name),
             bundled=", ".join(bundled),
         )

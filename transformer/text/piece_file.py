@@ -66,9 +66,9 @@ def _check_charsmap(data: bytes) -> None:
     data[4 + tree :].decode()
     if (longest := max(map(len, data[4 + tree :].split(b"\0")))) > LONGEST_RULE:
         raise PieceFileError(
-            "the tokenizer writes {longest:,} bytes for one character; at most {longest_rule} are allowed",
-            longest=longest,
-            longest_rule=LONGEST_RULE,
+            "the tokenizer writes {length:,} bytes for one character; the limit is {limit}",
+            length=longest,
+            limit=LONGEST_RULE,
         )
 
 
@@ -79,27 +79,27 @@ def check_pieces(data: bytes) -> None:
     try:
         model = _model_class().FromString(data)
         if len(model.pieces) > MOST_PIECES:
-            raise PieceFileError("the tokenizer has more than {most_pieces:,} pieces", most_pieces=MOST_PIECES)
+            raise PieceFileError("the tokenizer has more than {most:,} pieces", most=MOST_PIECES)
         for entry in model.pieces:
             if not (piece := entry.piece.decode()):
                 raise PieceFileError(DAMAGED)
             if len(piece) > LONGEST_PIECE:
                 raise PieceFileError(
-                    "a piece of the tokenizer has {count:,} characters; at most {longest_piece:,} are allowed",
-                    count=len(piece),
-                    longest_piece=LONGEST_PIECE,
+                    "a piece of the tokenizer has {length:,} characters; the limit is {limit:,}",
+                    length=len(piece),
+                    limit=LONGEST_PIECE,
                 )
             if not math.isfinite(entry.score):
                 raise PieceFileError("a score of the tokenizer is not a finite number")
         if len(model.trainer.unk_surface.decode()) > LONGEST_RULE:
             raise PieceFileError(
-                "the tokenizer writes more than {longest_rule} characters for an unknown piece",
-                longest_rule=LONGEST_RULE,
+                "the tokenizer writes more than {limit} characters for an unknown piece",
+                limit=LONGEST_RULE,
             )
         if len(model.self_test) > LARGEST_SELF_TEST:
             raise PieceFileError(
-                "the tokenizer tests itself with more than {largest_self_test:,} bytes",
-                largest_self_test=LARGEST_SELF_TEST,
+                "the tokenizer's test data is larger than {limit:,} bytes",
+                limit=LARGEST_SELF_TEST,
             )
         for normalizer in (model.normalizer, model.denormalizer):
             _check_charsmap(normalizer.charsmap)

@@ -85,7 +85,7 @@ def read_processor(path: Path, largest: int) -> sentencepiece.SentencePieceProce
     try:
         processor.LoadFromSerializedProto(model)
     except (RuntimeError, TypeError, ValueError) as error:
-        raise TokenizerError("{name} is no SentencePiece model", name=path.name) from error
+        raise TokenizerError("{name} is not a SentencePiece model", name=path.name) from error
     return processor
 
 
@@ -109,7 +109,7 @@ class Tokenizer:
         found = tuple(self._processor.IdToPiece(i) for i in range(min(4, len(self))))
         if found != SPECIALS:
             raise TokenizerError(
-                "ids 0 to 3 of the tokenizer are {found}; they must be {specials}", found=found, specials=SPECIALS
+                "the tokenizer has {first} as ids 0 to 3; they must be {specials}", first=found, specials=SPECIALS
             )
         processor = self._processor
         ordinary = [i for i in range(4, len(self)) if not (processor.IsControl(i) or processor.IsUnused(i))]
@@ -137,9 +137,9 @@ class Tokenizer:
         """
         if kind not in TOKENIZER_KINDS:
             raise TokenizerError(
-                "there is no tokenizer {kind!r}; there are {tokenizer_kinds}",
+                "unknown tokenizer {kind!r}; choose {kinds}",
                 kind=kind,
-                tokenizer_kinds=", ".join(TOKENIZER_KINDS),
+                kinds=", ".join(TOKENIZER_KINDS),
             )
         characters = kind in ("char", "symbol")
         rule = {"char": "nmt_nfkc_cf", "symbol": "identity"}.get(kind, "nmt_nfkc")
@@ -174,21 +174,22 @@ class Tokenizer:
         except (RuntimeError, ValueError) as error:
             # "Vocabulary size is smaller than required_chars. 8 vs 17", "... too high (9000) ... a value <= 31"
             least, most = re.search(r"required_chars\. \d+ vs (\d+)", str(error)), re.search(r"<= (\d+)", str(error))
-            advice = (
-                Text("its characters alone are {count}, ask for more pieces", count=least[1]) if least
-                else Text("it has {count} at most, ask for fewer", count=most[1]) if most
-                else Text("it is too small or too uniform, ask for fewer")
-            )  # fmt: skip
+            if least:
+                reason = Text("it has {count} different characters, choose more pieces", count=least[1])
+            elif most:
+                reason = Text("it has at most {count} pieces, choose fewer", count=most[1])
+            else:
+                reason = Text("it is too short or too uniform, choose fewer pieces")
             raise TokenizerError(
-                "a vocabulary of {vocab_size} pieces could not be learned from this text; {advice} (--vocab-size)",
+                "this text does not suit a vocabulary of {vocab_size} pieces: {reason} (--vocab-size)",
                 vocab_size=vocab_size,
-                advice=advice,
+                reason=reason,
             ) from error
         tokenizer = cls(written.getvalue())
         if characters and any(UNKNOWN in tokenizer.encode(character) for character in seen):
             raise TokenizerError(
-                "this text has {count} different characters, more than a vocabulary of {vocab_size} "
-                "holds; ask for more (--vocab-size)",
+                "this text has {count} different characters, too many for a vocabulary of {vocab_size}; "
+                "choose a larger one (--vocab-size)",
                 count=len(seen),
                 vocab_size=vocab_size,
             )
@@ -266,5 +267,5 @@ class Tokenizer:
         return self._processor.DecodeIds([int(i) for i in ids])
 
     def surfaces(self, text: str) -> list[str]:
-        """What each piece of `encode(text)` covers, with the piece mark; for <unk> the characters that were typed."""
+        """The text of each piece of `encode(text)`, with the piece mark; for <unk> the typed characters."""
         return list(self._processor.Encode(clean(text), return_type="offset_mapping")["pieces"])

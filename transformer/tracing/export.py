@@ -1,4 +1,4 @@
-"""A Trace on disk: arrays in .npz with an index that says what they are."""
+"""Export of a Trace: arrays in an .npz file, with an index that describes them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ AXES = {
 
 def arrays(trace: Trace) -> dict[str, np.ndarray]:
     """Every tensor of the trace by its name, e.g. "cross.weights"."""
-    found: dict[str, np.ndarray] = {}
+    by_name: dict[str, np.ndarray] = {}
     for field in fields(trace):
         value = getattr(trace, field.name)
         if isinstance(value, Tensor):
-            found[field.name] = value.numpy()
+            by_name[field.name] = value.numpy()
         elif isinstance(value, AttentionTrace | FeedForwardTrace):
             parts = {part.name: getattr(value, part.name) for part in fields(value)}
-            found.update({f"{field.name}.{name}": np.asarray(part) for name, part in parts.items()})
-    return found
+            by_name.update({f"{field.name}.{name}": np.asarray(part) for name, part in parts.items()})
+    return by_name
 
 
 def index(trace: Trace) -> dict[str, Any]:
-    """What a reader of the arrays needs to know: tokens, and axes, shape and type of every array."""
+    """The description of the arrays: tokens, and axes, shape and type of every array."""
     return {
         "made_by": "Headscope",
         "checkpoint": trace.checkpoint,
@@ -62,10 +62,10 @@ def index(trace: Trace) -> dict[str, Any]:
 
 
 def npz(trace: Trace) -> bytes:
-    """The whole trace as a compressed .npz.
+    """The whole trace as a compressed .npz file.
 
-    `index.json` in it is the JSON of `index` in UTF-8 (read it with `bytes(file["index.json"]).decode()`); every other
-    entry is an array under its name.
+    Its entry `index.json` is the JSON of `index` in UTF-8 (read it with `bytes(file["index.json"]).decode()`); every
+    other entry is an array under its name.
     """
     text = json.dumps(index(trace), ensure_ascii=False, indent=1).encode("utf-8", "replace")
     written = io.BytesIO()

@@ -1,4 +1,4 @@
-"""A Trace: everything one pass computed, frozen, with the tokens it was computed for."""
+"""A Trace: every tensor of one pass, frozen, with the tokens of the pass."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ __all__ = ["KINDS", "AttentionTrace", "FeedForwardTrace", "Trace", "trace_pass"]
 
 @dataclass(frozen=True)
 class AttentionTrace:
-    """One kind of attention in every layer. Query and key count tokens: source for `encoder_self`; target for
-    `decoder_self`; target (query) and source (key) for `cross`.
+    """One kind of attention in every layer. Queries and keys are tokens: of the source for `encoder_self`, of the
+    target for `decoder_self`; for `cross` the queries are target tokens and the keys source tokens.
 
-    field            shape                          what it is (the same names stand in `transformer.model.tap`)
+    field            shape                          what it is (with the names of `transformer.model.tap`)
     ---------------  -----------------------------  ---------------------------------------------------------
-    enters           [layer, query, d_model]        x, what enters the sub-layer
-    queries          [layer, head, query, d_k]      Q (d_k is d_head, unless the configuration names another)
+    enters           [layer, query, d_model]        x, the input of the sub-layer
+    queries          [layer, head, query, d_k]      Q (d_k is d_head, unless the configuration sets it)
     keys             [layer, head, key, d_k]        K
     values           [layer, head, key, d_head]     V
     mask             [layer, head, query, key]      True = may attend
-    scores           [layer, head, query, key]      Q K^T times scale, hidden cells -inf
+    scores           [layer, head, query, key]      Q K^T times scale, masked cells -inf
     weights          [layer, head, query, key]      softmax of the scores over keys
     head_outputs     [layer, head, query, d_head]   weights times V
-    update           [layer, query, d_model]        what the sub-layer returns, Sublayer(x)
+    update           [layer, query, d_model]        the sub-layer's result, Sublayer(x)
     sum              [layer, query, d_model]        x + Sublayer(x); with residual=False the update itself
     leaves           [layer, query, d_model]        LayerNorm(sum); with norm="pre" or "none" the sum itself
     scale            [layer, head]                  1 / sqrt(d_k), equation 1; 1 in a model without scaling
-    rule             [layer, head], whole           what made the weights, by number in `replace.RULES`: 0 is softmax
+    rule             [layer, head], whole           how the weights were made, an index of `replace.RULES`; 0 is softmax
     zero             [layer, head], bool            True = knocked out: head_outputs are 0
 
-    Heads differ in mask, scale, rule and zero only under interventions.
+    Without interventions, all heads have the same mask, scale, rule and zero.
     """
 
     enters: Tensor
@@ -90,28 +90,28 @@ class FeedForwardTrace:
 class Trace:
     """One teacher-forced pass over one sentence pair: batch of one, dropout off, float32.
 
-    Row q of a decoder tensor is the step that is fed target_in[q] and predicts target_out[q].
+    Row q of a decoder tensor is the step that reads target_in[q] and predicts target_out[q].
 
     field                                 shape                     what it is
     ------------------------------------  ------------------------  ----------------------------------------------
     source_tokens                         source x str              pieces read by the encoder, ending in </s>
     target_in, target_out                 target x str              pieces fed in (<s> first) and predicted (</s> last)
-    source_labels, target_in_labels, ..   str each                  the same as a person reads them
-    source_ids, target_in_ids, ..         int each                  the same as numbers of the vocabulary
-    source_text, target_text              str                       what was typed, or what the model wrote
+    source_labels, target_in_labels, ..   str each                  the same in readable form
+    source_ids, target_in_ids, ..         int each                  the same as token ids
+    source_text, target_text              str                       the typed text, or the model's translation
     own                                   bool                      the target is the model's own translation
     complete                              bool                      False: the translation was cut off at the limit
-    encoder_self, decoder_self, cross     AttentionTrace            three kinds of attention
+    encoder_self, decoder_self, cross     AttentionTrace            the three kinds of attention
     encoder_ff, decoder_ff                FeedForwardTrace          feed-forward
     source_embedding, target_embedding    [source|target, d_model]  embeddings times sqrt(d_model)
-    source_positions, target_positions    [source|target, d_model]  what is added to them
-    source_position_ids                   [source]                  which position each token is at, from 0
+    source_positions, target_positions    [source|target, d_model]  the positions added to them
+    source_position_ids                   [source]                  position of each token, from 0
     target_position_ids                   [target]                  the same for the decoder
-    encoder_output, decoder_output        [source|target, d_model]  what leaves the stacks
+    encoder_output, decoder_output        [source|target, d_model]  the outputs of the stacks
     logits                                [target, vocab]           before the last softmax
     probabilities                         [target]                  softmax(logits) of the target_out tokens
-    interventions                         Interventions             what was switched in this pass
-    causal                                bool                      the model was made with the mask of section 3.2.3
+    interventions                         Interventions             the switches of this pass
+    causal                                bool                      the model has the causal mask of section 3.2.3
     """
 
     checkpoint: str
@@ -148,15 +148,15 @@ class Trace:
     causal: bool = True
 
     def attention(self, kind: str) -> AttentionTrace:
-        """The attention of a kind by its name. Raises ValueError for a name that is none of KINDS."""
+        """The attention of one of KINDS. Raises ValueError for another name."""
         if kind not in KINDS:
-            raise ValueError(f"{kind!r} is no kind of attention; there are {', '.join(KINDS)}")
+            raise ValueError(f"unknown attention kind {kind!r}; choose {', '.join(KINDS)}")
         return getattr(self, kind)
 
     @cached_property
     def id(self) -> str:
-        """Names a trace by what went in, as it is read, and the weights that came out, so that numbers that reach a
-        browser later find their picture. Two texts may be one to the model: all it does not know is <unk>."""
+        """A hash of the inputs, the labels and the weights. The browser uses it to match numbers that come later to
+        their picture. Labels count too, because different unknown words have the same id, <unk>."""
         digest = hashlib.sha256()
         ids = (self.source_ids, self.target_in_ids, self.target_out_ids)
         labels = (self.source_labels, self.target_in_labels, self.target_out_labels)
@@ -177,11 +177,11 @@ def _attention(
 ) -> AttentionTrace:
     layers = layers_of(config, kind)
     stack, _, sub = scope(kind, 0).rstrip(".").split(".")
-    switches, places = interventions.switches, [SubLayer(kind, layer, config) for layer in range(layers)]
+    switches, sub_layers = interventions.switches, [SubLayer(kind, layer, config) for layer in range(layers)]
     return AttentionTrace(
-        scale=torch.tensor([interventions.scales(place) for place in places], dtype=torch.float64),
-        rule=torch.tensor([Replace.rules(switches, place) for place in places]),
-        zero=torch.tensor([KnockOut.zeros(switches, place) for place in places]),
+        scale=torch.tensor([interventions.scales(sub_layer) for sub_layer in sub_layers], dtype=torch.float64),
+        rule=torch.tensor([Replace.rules(switches, sub_layer) for sub_layer in sub_layers]),
+        zero=torch.tensor([KnockOut.zeros(switches, sub_layer) for sub_layer in sub_layers]),
         **_stack(records, stack, layers, sub, AttentionTrace),
     )
 
@@ -194,11 +194,10 @@ def trace_pass(
     edits: Mapping[str, Edit] | None = None,
     interventions: Interventions = NONE,
 ) -> dict[str, object]:
-    """Run one tapped pass and sort what it recorded into the tensor fields of a Trace.
+    """Run one pass with a tap and return the tensor fields of a Trace.
 
-    source: ids [1, source]; target_in: ids [1, target]; edits: made before those of the interventions, which go by what
-    they find. Under inference mode the tensors refuse in-place changes from outside, which keeps a cached Trace what it
-    was.
+    source: ids [1, source]; target_in: ids [1, target]; edits: applied before those of the interventions. Inference
+    mode forbids in-place changes of the tensors from outside, so a cached Trace cannot change.
     """
     tap = Tap(joined(edits or {}, edits_of(interventions, model.config)))
     model(source, target_in, tap)

@@ -1,4 +1,4 @@
-"""Adam (section 5.3) with the arithmetic of torch's own, without what its class brings along."""
+"""Adam (section 5.3) with torch's arithmetic, but without the imports of torch's class."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ STATE = ("step", "exp_avg", "exp_avg_sq")
 class Adam:
     """Adam (Kingma and Ba 2015) with section 5.3's beta_1 = 0.9, beta_2 = 0.98, epsilon = 1e-9.
 
-    Equal to `torch.optim.Adam(..., fused=True)` to the last bit. That class imports PyTorch's compiler when it is made:
-    measured 1.0 s of a run whose steps take 20 ms.
+    Gives the same bits as `torch.optim.Adam(..., fused=True)`. But that class imports PyTorch's compiler, which took
+    1.0 s in a run whose steps take 20 ms.
 
-    state: parameter -> how many steps it made, and the running means of its gradient and of the gradient's square.
+    state: parameter -> number of its steps, and the running means of its gradient and of the squared gradient.
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
@@ -35,12 +35,12 @@ class Adam:
     @torch.no_grad()
     def step(self, rate: float) -> None:
         """One update of every parameter that has a gradient, with this learning rate."""
-        moved = [parameter for parameter in self.parameters if parameter.grad is not None]
-        kept = [self._state(parameter) for parameter in moved]
-        gradients = [parameter.grad for parameter in moved if parameter.grad is not None]
-        steps, means, squares = ([one[name] for one in kept] for name in STATE)
+        updated = [parameter for parameter in self.parameters if parameter.grad is not None]
+        states = [self._state(parameter) for parameter in updated]
+        gradients = [parameter.grad for parameter in updated if parameter.grad is not None]
+        steps, means, squares = ([state[name] for state in states] for name in STATE)
         adam(
-            list(moved), gradients, means, squares, [], steps, fused=True, amsgrad=False, beta1=0.9, beta2=0.98,
+            list(updated), gradients, means, squares, [], steps, fused=True, amsgrad=False, beta1=0.9, beta2=0.98,
             lr=rate, weight_decay=0.0, eps=1e-9, maximize=False,
         )  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""What people type that parallel text hardly shows: other case, no full stop, quotation marks, numbers, new names.
+"""Augmentation for typed text, which differs from parallel text: other case, no full stop, quotation marks, new names.
 
-Every variation keeps source and target translations of each other. They are drawn anew in every epoch.
+In every variation, source and target stay translations of each other. Variations are drawn again in every epoch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from transformer.checks import check_fields, number
 from transformer.texts import Text
 from transformer.training.data import DataError, Pair
 
-# Number words that need no agreement in German ("ein" does), and what they are worth.
+# Number words that need no agreement in German (unlike "ein"), and their values.
 NUMBER_WORDS = {
     "two": ("zwei", 2), "three": ("drei", 3), "four": ("vier", 4), "five": ("fünf", 5), "six": ("sechs", 6),
     "seven": ("sieben", 7), "eight": ("acht", 8), "nine": ("neun", 9), "ten": ("zehn", 10), "eleven": ("elf", 11),
@@ -25,7 +25,7 @@ NUMBER_WORDS = {
 GERMAN_NUMBER = {source: target for source, (target, _) in NUMBER_WORDS.items()}
 NUMBER = re.compile(r"(?<![\w.,:])\d+(?!\w)")
 FINAL = re.compile(r"\s*[.!?…]+$")
-# First names that English and German share, for the two that fill our text.
+# First names that English and German share, to replace the two frequent names of our text.
 NAMES: dict[tuple[str, str], str] = {
     ("Tom", "Tom"): (
         "Adam Albert Alex Andreas Anton Arthur Ben Bernd Boris Bruno Carlos Christian Daniel David Dennis Dirk Eric "
@@ -53,16 +53,16 @@ SHARES = number(lambda value: 0 <= value <= 1, Text("a number from 0 to 1, a sha
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Shares, from 0 to 1, of the sentence pairs that are varied in an epoch; 0: never.
+    """Shares, from 0 to 1, of the sentence pairs to vary in an epoch; 0: never.
 
-    lower, upper: the source in small letters, or in capitals; half of these lose their final punctuation too
-    bare: the source without its final punctuation; the target keeps its own
-    curly: apostrophes of the source as telephones type them (’)
+    lower, upper: source in small letters or in capitals; half of these also lose their final punctuation
+    bare: source without its final punctuation; the target keeps it
+    curly: source with curly apostrophes (’), as telephones type them
     quoted: both sides in quotation marks
-    joined: another pair added behind it, on both sides
-    repeated: of the pairs of up to three words a side: said two to four times
-    copied: in its place a few numbers, unknown names or strings of letters that stay as they are
-    digits, names: of those pairs that have a number, or the same first name, on both sides: another one put in
+    joined: another pair added on both sides
+    repeated: pairs of up to three words per side, repeated two to four times
+    copied: the pair replaced by a few numbers, unknown names or strings of letters, equal on both sides
+    digits, names: pairs with a number, or the same first name, on both sides, get another number or name
 
     quoted, digits and names are for English to German: its quotation marks, number words and names.
     """
@@ -82,15 +82,15 @@ class Augmentation:
         check_fields(self, {field.name: SHARES for field in dataclasses.fields(self)}, DataError)
         if self.lower + self.upper > 1:
             raise DataError(
-                "augmentation lower and upper are {lower:g} together; at most 1 is allowed",
-                lower=self.lower + self.upper,
+                "the augmentation shares lower and upper add up to {sum:g}; choose at most 1 together",
+                sum=self.lower + self.upper,
             )
 
     def __bool__(self) -> bool:
         return any(dataclasses.astuple(self))
 
     def apply(self, pairs: Sequence[Pair], seed: int) -> list[Pair]:
-        """One epoch's pairs, as many as arrived and in their order; the same for the same seed."""
+        """The pairs of one epoch, in the same number and order; the same for the same seed."""
         rng = random.Random(seed)
         done = []
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""Parallel text, as files hold it."""
+"""Files of parallel text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Pair = tuple[str, str]
 
 
 class DataError(UserError):
-    """Text that is no parallel text; the message names file and line."""
+    """Invalid data or an invalid recipe. The message names the file and the line."""
 
 
 def _lines(path: Path) -> list[str]:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:  # the last two: a .gz that is cut off or damaged
+    except (OSError, EOFError, zlib.error) as error:  # the last two: a damaged .gz
         raise DataError(
             "{path} cannot be read: {reason}", path=path, reason=getattr(error, "strerror", None) or error
         ) from error
@@ -29,16 +29,16 @@ def _lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise DataError(
-            "{path}, line {line}: byte {data:#x} is not UTF-8; save it as UTF-8",
+            "{path}, line {line}: byte {byte:#x} is not UTF-8; save the file as UTF-8",
             path=path,
             line=line,
-            data=data[error.start],
+            byte=data[error.start],
         ) from error
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     if not lines:
-        raise DataError("{path} is empty; one sentence pair a line is needed", path=path)
+        raise DataError("{path} is empty; it needs one sentence pair per line", path=path)
     return [line.removesuffix("\r") for line in lines]
 
 
@@ -52,18 +52,20 @@ def read_pairs(path: Path, target: Path | None = None) -> list[Pair]:
         sources, targets = _lines(path), _lines(Path(target))
         if len(sources) != len(targets):
             raise DataError(
-                "{path} has {count} lines and {target} has {count2}; they must match",
+                "{path} has {count} lines, but {target} has {target_count}; they must have equally many",
                 path=path,
                 count=len(sources),
                 target=target,
-                count2=len(targets),
+                target_count=len(targets),
             )
         return list(zip(sources, targets, strict=True))
     pairs = []
     for number, line in enumerate(_lines(path), 1):
         fields = line.split("\t")
         if len(fields) < 2:
-            raise DataError("{path}, line {number}: no tab; each line is SOURCE<tab>TARGET", path=path, number=number)
+            raise DataError(
+                "{path}, line {number} has no tab; write each line as SOURCE<tab>TARGET", path=path, number=number
+            )
         pairs.append((fields[0], fields[1]))
     return pairs
 

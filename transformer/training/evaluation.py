@@ -1,4 +1,4 @@
-"""How good a checkpoint is: sacreBLEU, chrF and perplexity on sentence pairs, as trained or with switches set."""
+"""Scores of a checkpoint on sentence pairs: sacreBLEU, chrF and perplexity, with or without switches."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Evaluation:
     """Scores of one checkpoint on one test set.
 
     sentences: distinct sources; references: pairs. BLEU and chrF (0 to 100) use all references of a source.
-    exact: share of sources whose translation is, letter by letter, one of the references.
-    tokenized_bleu: of text as it was prepared, cut at blanks, what published tables of prepared text give; None
-    without a preparation. bleu and chrf are then those of restored text, lower-cased on both sides.
-    perplexity: exp of the mean negative log-likelihood per target token, </s> included, over target_tokens tokens of
-    all references. untranslated: sources that are blank or too long, scored as empty; unmeasured: pairs left out of
-    the perplexity for the same reason. seconds: of translating.
+    exact: share of sources whose translation equals a reference, letter by letter.
+    tokenized_bleu: of the prepared text, divided at blanks, as in published tables; None without a preparation. With
+    one, bleu and chrf score the restored text, lower-cased on both sides.
+    perplexity: exp of the mean negative log-likelihood per target token, with </s>, over target_tokens tokens of all
+    references. untranslated: sources that are blank or too long, scored as empty; unmeasured: pairs left out of the
+    perplexity for the same reason. seconds: of translating.
     """
 
     sentences: int
@@ -54,7 +54,7 @@ class Evaluation:
 
 
 def fits(model: Pretrained, text: str, side: str, interventions: Interventions = NONE) -> bool:
-    """Whether the model can take the text: neither blank nor too long, a source with the padding asked for."""
+    """Whether the text is neither blank nor too long for the model; a source together with its padding."""
     try:
         ids = model.encode(text, side)
         if side == "source":
@@ -79,10 +79,10 @@ def surprise(
     batch_tokens: int = 2000,
     interventions: Interventions = NONE,
 ) -> tuple[float, int, int]:
-    """Negative log-likelihood of the targets in nats, summed; the number of target tokens, </s> included; and the
-    number of pairs that fit the model.
+    """The summed negative log-likelihood of the targets in nats, the number of target tokens with </s>, and the number
+    of pairs that fit the model.
 
-    With switches only pairs of the same two lengths share a batch: with a mask off, its padding could be seen.
+    With switches, only pairs of equal lengths share a batch, because a switch could make padding visible.
     Raises InterventionError.
     """
     fitting = [
@@ -118,13 +118,13 @@ def evaluate(
 ) -> Evaluation:
     """Translate every distinct source and score it against all its references.
 
-    preparation: what the model's training text went through; sources are prepared alike. interventions: switches set
-    while translating and measuring. Raises DataError, InterventionError.
+    preparation: of the model's training text; sources are prepared in the same way. interventions: switches during
+    translation and measurement. Raises DataError, InterventionError.
     """
-    from sacrebleu.metrics import BLEU, CHRF  # 0.1 s, for those who measure
+    from sacrebleu.metrics import BLEU, CHRF  # imported here because it takes 0.1 s
 
     if not pairs:
-        raise DataError("there is nothing to evaluate: no sentence pair arrived")
+        raise DataError("there is nothing to evaluate; give at least one sentence pair")
     penalty = model.alpha if alpha is None else alpha
     sources, typed = group_references(pairs)
     references = typed
@@ -139,9 +139,9 @@ def evaluate(
     total, tokens, measured = surprise(model, pairs, interventions=interventions)
     if not tokens:
         raise DataError(
-            "none of the {count} sentence pairs has text on both sides that fits the model", count=len(pairs)
+            "none of the {count} sentence pairs has text on both sides and fits the model", count=len(pairs)
         )
-    exact = sum(ours in group for ours, group in zip(hypotheses, references, strict=True)) / len(sources)
+    exact = sum(text in group for text, group in zip(hypotheses, references, strict=True)) / len(sources)
     bleu, chrf = BLEU(lowercase=bool(preparation)), CHRF(lowercase=bool(preparation))
     tokenized: dict[str, Any] = {}
     if preparation:
@@ -171,12 +171,12 @@ def evaluate(
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """sacreBLEU with all references of each sentence."""
-    import sacrebleu  # 0.1 s, for those who measure
+    import sacrebleu  # imported here because it takes 0.1 s
 
     return sacrebleu.corpus_bleu(list(hypotheses), columns(references)).score
 
 
 def columns(references: Sequence[Sequence[str]]) -> list[list[str]]:
-    """References by number, as sacreBLEU takes them; sentences with fewer than the most repeat their first."""
+    """References by number, as sacreBLEU needs them; sentences with fewer references repeat their first one."""
     most = max(map(len, references))
     return [[row[i] if i < len(row) else row[0] for row in references] for i in range(most)]

@@ -11,8 +11,8 @@ ROWS = 256  # of logits at a time: 256 x 8,000 float32 are 8 MB and stay in the 
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """Projection to the vocabulary, softmax and loss in one, a few rows at a time, with the gradient worked out on the
-    way: the [token, vocab] matrix is never kept."""
+    """Projection to the vocabulary, softmax, loss and gradient in one function, a few rows at a time, so that the
+    [token, vocab] matrix is never in memory."""
 
     @staticmethod
     def forward(

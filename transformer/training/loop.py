@@ -1,4 +1,4 @@
-"""The training loop (section 5): batches in, a checkpoint and a log out; it can stop at any step and go on."""
+"""The training loop (section 5): batches in, a checkpoint and a log out. It can stop at any step and resume."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class _Losses(nn.Module):
 
 
 class Trainer:
-    """One run in one folder, on one device, by one process or, started by torchrun, by several workers.
+    """One training run in a folder, on one device, by one process or by several workers of torchrun.
 
-    folder holds state.json and state.safetensors (the last saved state), states/ (weights to average), snapshots/,
-    training.csv, and at the end the checkpoint. Opening a folder that has a state goes on from it; on a CPU the result
-    is, to the last bit, that of a run that never stopped. None: nothing is written, and the same weights are in memory.
+    The folder holds state.json and state.safetensors (the last saved state), states/ (weights to average), snapshots/,
+    training.csv and finally the checkpoint. A folder with a saved state resumes; on a CPU the result is the same, bit
+    for bit, as without the stop. folder None: writes nothing and keeps the same weights in memory.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class Trainer:
         self.pairs = list(train)
         self.validation = list(validation)
         if not self.validation:
-            raise TrainingError("there are no validation pairs; at least one is needed to watch the training")
-        self.step = self.epoch = self.place = 0
+            raise TrainingError("there are no validation pairs; give at least one")
+        self.step = self.epoch = self.batch = 0  # batch: number of the next batch in the epoch
         self.seconds = 0.0
         self.loss_sum = self.token_sum = 0.0  # since the last entry of the log
-        self.latest = (0.0, 0)  # loss a token and tokens of the last step
+        self.latest = (0.0, 0)  # loss per token and tokens of the last step
         torch.manual_seed(settings.seed)
         self.model = Transformer(config)
         if settings.gain != 1:
@@ -97,13 +97,13 @@ class Trainer:
         self.model.to(self.device)
         prepare_for_training(self.model)
         if not workers.first:
-            torch.manual_seed(settings.seed + workers.number)  # the same weights, other dropout
+            torch.manual_seed(settings.seed + workers.number)  # the same weights, but other dropout
         self.losses = workers.share(_Losses(self.model, settings))
         peak = settings.peak_rate or paper_peak(config.d_model, settings.warmup)
-        after = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
-        self.rate = lambda step: learning_rate(step, peak, *after)
+        schedule = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
+        self.rate = lambda step: learning_rate(step, peak, *schedule)
         self.optimizer = Adam(self.model.parameters())
-        self._fixed: list[tuple[list[int], list[int]]] = []  # ids of all pairs, where no epoch changes them
+        self._fixed: list[tuple[list[int], list[int]]] = []  # ids of all pairs, if no epoch changes them
         if workers.first:
             self.store.prepare()
         if (state := self.store.state()) is not None:
@@ -116,7 +116,7 @@ class Trainer:
     # -- batches --------------------------------------------------------------------------------------------------
 
     def _numbered(self) -> list[tuple[list[int], list[int]]]:
-        """This epoch's ids of every pair, source and target, that fits the model's positions."""
+        """This epoch's source and target ids of every pair that fits the model's positions."""
         seed = self.settings.seed * 1_000 + self.epoch
         if self.settings.sampling or self.settings.augmentation:
             texts = [text for pair in self.settings.augmentation.apply(self.pairs, seed) for text in pair]
@@ -129,41 +129,41 @@ class Trainer:
             encode = self.tokenizer.encode
             self._fixed = self._fixed or [(encode(source), encode(target)) for source, target in self.pairs]
             numbered = self._fixed
-        room = self.config.max_positions - 1
-        kept = [(s, t) for s, t in numbered if 0 < len(s) <= room and 0 < len(t) <= room]
-        if not kept:
+        longest = self.config.max_positions - 1
+        fitting = [(s, t) for s, t in numbered if 0 < len(s) <= longest and 0 < len(t) <= longest]
+        if not fitting:
             raise TrainingError("no sentence pair has text on both sides and fits the model's positions")
-        return kept
+        return fitting
 
     def _batches(self) -> Iterator[Batch]:
-        """Batches without end, from the saved place on."""
+        """Endless batches, from the saved position on."""
         while True:
             numbered = self._numbered()
             rng = np.random.default_rng((self.settings.seed, self.epoch))
             order = bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], self.settings.batch_tokens, rng)
-            while self.place < len(order):
-                rows = [numbered[i] for i in order[self.place]]
-                self.place += 1
+            while self.batch < len(order):
+                rows = [numbered[i] for i in order[self.batch]]
+                self.batch += 1
                 yield make_batch([s for s, _ in rows], [t for _, t in rows], self.config)
-            self.epoch, self.place = self.epoch + 1, 0
+            self.epoch, self.batch = self.epoch + 1, 0
 
     # -- one step -------------------------------------------------------------------------------------------------
 
     def _update(self, batch: Batch) -> tuple[float, int]:
-        """One step of Adam. Returns the plain loss per token and the number of tokens, of all workers together."""
-        if not self.model.training:  # saying so to 60 modules takes 0.3 ms
+        """One step of Adam. Returns the plain loss per token and the number of tokens, over all workers."""
+        if not self.model.training:  # `train()` on 60 modules takes 0.3 ms
             self.model.train()
         self.step += 1
         tokens = int((batch.target_out != self.config.pad_id).sum())
         loss, surprise = self.losses(*self._placed(self.workers.part(batch)))
-        # Workers' gradients are averaged; the loss of a step is the mean over all tokens of the whole batch.
+        # Gradients are averaged over workers, but the loss of a step is the mean over all tokens of the batch.
         (loss * (self.workers.count / tokens)).backward()
         norm = torch.nn.utils.clip_grad_norm_(self.optimizer.parameters, self.settings.clip or math.inf)
         mean = self.workers.total(surprise.detach()).item() / tokens
-        if not math.isfinite(mean) or not torch.isfinite(norm):  # said before it reaches the weights
+        if not math.isfinite(mean) or not torch.isfinite(norm):  # stop before the weights change
             raise TrainingError(
-                "at step {step} the loss is {mean} and the gradient's norm {norm}; begin another run "
-                "with a lower peak_rate or a longer warm-up",
+                "at step {step} the loss is {mean} and the gradient norm {norm}; start a new run with a "
+                "lower peak_rate or a longer warm-up",
                 step=self.step,
                 mean=mean,
                 norm=norm.item(),
@@ -178,8 +178,8 @@ class Trainer:
     # -- validation -----------------------------------------------------------------------------------------------
 
     def validate(self) -> tuple[float, float | None]:
-        """Mean loss per target token over the validation pairs, and BLEU of greedy output on their first sources, None
-        if the settings ask for none."""
+        """Mean loss per target token over the validation pairs, and BLEU of greedy output on the first sources, or None
+        if the settings switch BLEU off."""
         model = self.pretrained()
         total, count, _ = surprise(model, self.validation, self.settings.batch_tokens)
         sources, references = group_references(self.validation)
@@ -188,20 +188,20 @@ class Trainer:
         return total / max(count, 1), bleu
 
     def translate(self, texts: Sequence[str]) -> list[str]:
-        """Greedy translations with the weights as they are now; of a text that does not fit the model, nothing."""
+        """Greedy translations with the current weights; an empty text for one that does not fit the model."""
         model = self.pretrained()
         fitting = [text if fits(model, text, "source") else "" for text in texts]
         return model.translate_all(fitting, batch_tokens=self.settings.batch_tokens)
 
     def pretrained(self) -> Pretrained:
-        """The model as it is now, ready to translate; the next step trains it on."""
+        """The current model, ready to translate; the next step trains it further."""
         path = self.store.path
         return Pretrained(path.name, path, self.model.eval(), self.tokenizer, self.languages, {})
 
     # -- state ----------------------------------------------------------------------------------------------------
 
     def _save(self) -> None:
-        """Everything needed to go on."""
+        """Save everything needed to resume."""
         random = {f"random.{number}": state for number, state in enumerate(self.workers.gather(self._random()))}
         if not self.workers.first:
             return
@@ -211,7 +211,7 @@ class Trainer:
             for key, value in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"adam.{key}.{name}"] = value
         about = {
-            "step": self.step, "epoch": self.epoch, "place": self.place, "seconds": self.seconds,
+            "step": self.step, "epoch": self.epoch, "place": self.batch, "seconds": self.seconds,
             "loss_sum": self.loss_sum, "token_sum": self.token_sum,
             "settings": dataclasses.asdict(self.settings), "model": self.config.to_dict(),
             "workers": self.workers.count, "device": self.device.type,
@@ -223,23 +223,23 @@ class Trainer:
         try:
             if ModelConfig.from_dict(about["model"]) != self.config:
                 raise TrainingError(
-                    "{folder} holds a run of a model of other sizes; choose another folder", folder=folder
+                    "the run in {folder} has a model of other sizes; choose another folder", folder=folder
                 )
             if about["step"] > self.settings.steps:
                 raise TrainingError(
-                    "{folder} holds a run of {about:,} steps, and {steps:,} were asked for; ask for more, or "
-                    "choose another folder",
+                    "the run in {folder} already has {done:,} steps, and only {steps:,} were requested; ask "
+                    "for more, or choose another folder",
                     folder=folder,
-                    about=about["step"],
+                    done=about["step"],
                     steps=self.settings.steps,
                 )
             if about.get("workers", 1) != self.workers.count or about.get("device", "cpu") != self.device.type:
                 raise TrainingError(
-                    "{folder} holds a run of {get} workers on {get2}, this is one of {count} on {type}; "
-                    "resume it as it was started",
+                    "the run in {folder} uses {workers} workers on {device}, but this start has {count} on "
+                    "{type}; resume it as it was started",
                     folder=folder,
-                    get=about.get("workers", 1),
-                    get2=about.get("device", "cpu"),
+                    workers=about.get("workers", 1),
+                    device=about.get("device", "cpu"),
                     count=self.workers.count,
                     type=self.device.type,
                 )
@@ -247,7 +247,7 @@ class Trainer:
                 parameter.data.copy_(tensors[f"model.{name}"])
                 self.optimizer.state[parameter] = {key: tensors[f"adam.{key}.{name}"].to(self.device) for key in STATE}
             self._set_random(tensors[f"random.{self.workers.number}"])
-            self.step, self.epoch, self.place = about["step"], about["epoch"], about["place"]
+            self.step, self.epoch, self.batch = about["step"], about["epoch"], about["place"]
             self.seconds, self.loss_sum, self.token_sum = about["seconds"], about["loss_sum"], about["token_sum"]
         except TrainingError:
             raise
@@ -255,7 +255,7 @@ class Trainer:
             raise damaged(folder) from error
 
     def _random(self) -> Tensor:
-        """The state of the generator dropout draws from."""
+        """The state of the random generator of dropout."""
         return self._generator().get_rng_state()
 
     def _set_random(self, state: Tensor) -> None:
@@ -275,13 +275,12 @@ class Trainer:
         until: int | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Train up to `until` (default: settings.steps), or until `stop` says so, and save.
+        """Train up to step `until` (default: settings.steps), or until `stop` returns True, and save.
 
-        report: called after every step, in the first worker. stop: asked after every step; one worker is enough to
-        stop all.
+        report: called after every step in the first worker. stop: called after every step; one worker can stop all.
         """
         last = self.settings.steps if until is None else min(until, self.settings.steps)
-        keep = set(snapshot_steps(self.settings.steps, self.settings.snapshots))
+        snapshots = set(snapshot_steps(self.settings.steps, self.settings.snapshots))
         batches = self._batches()
         while self.step < last:
             began = time.perf_counter()
@@ -300,7 +299,7 @@ class Trainer:
                 self.loss_sum = self.token_sum = 0.0
             regular = self.step % self.settings.save_every == 0 or done
             if self.workers.first:
-                if self.step in keep:
+                if self.step in snapshots:
                     self.store.snapshot(self.step, self._weights())
                 if regular:
                     self.store.keep(self.step, self._weights(), self.settings.average)

@@ -1,8 +1,8 @@
-"""Data-parallel training with torchrun: every worker takes a part of each batch, gradients are summed.
+"""Data-parallel training with torchrun: every worker takes a part of each batch, and their gradients are summed.
 
     torchrun --nproc-per-node=2 -m transformer train ...
 
-torchrun starts one process a worker and tells each its number in environment variables.
+torchrun starts one process per worker and gives each its number in environment variables.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Workers:
-    """number: of this process, from 0; count: of all; device: where it computes.
+    """number: of this process, from 0; count: of all workers; device: of this process.
 
-    One process alone is worker 0 of 1 and exchanges nothing.
+    A single process is worker 0 of 1 and exchanges nothing.
     """
 
     number: int = 0
@@ -32,14 +32,13 @@ class Workers:
 
     @property
     def first(self) -> bool:
-        """Whether this is the worker that writes files and speaks."""
+        """Whether this worker writes files and prints."""
         return self.number == 0
 
     def part(self, batch: Batch) -> Batch:
-        """This worker's rows of a batch: every count-th, so that all get sentences of like length.
+        """This worker's rows of a batch: every count-th, so that all workers get sentences of similar length.
 
-        A worker for which none is left gets the first row with nothing to predict, since all must take part in the
-        exchange of gradients.
+        A worker without rows gets the first row with nothing to predict, because all must exchange gradients.
         """
         if self.count == 1:
             return batch
@@ -49,22 +48,22 @@ class Workers:
         return Batch(batch.source[:1], batch.target_in[:1], torch.zeros_like(batch.target_out[:1]))
 
     def total(self, values: Tensor) -> Tensor:
-        """Sums over all workers."""
+        """The sum of the values over all workers."""
         if self.count > 1:
             dist.all_reduce(values)
         return values
 
     def gather(self, values: Tensor) -> list[Tensor]:
-        """The values of every worker, in order, on the CPU. They travel over `device`: nccl knows GPUs only."""
+        """The values of every worker, in order, on the CPU. They travel through `device`, because nccl needs GPUs."""
         if self.count == 1:
             return [values]
         placed = values.to(self.device)
-        found = [torch.empty_like(placed) for _ in range(self.count)]
-        dist.all_gather(found, placed)
-        return [one.cpu() for one in found]
+        gathered = [torch.empty_like(placed) for _ in range(self.count)]
+        dist.all_gather(gathered, placed)
+        return [tensor.cpu() for tensor in gathered]
 
     def wait(self) -> None:
-        """Until all workers are here."""
+        """Wait until all workers are here."""
         if self.count > 1:
             dist.barrier()
 
@@ -77,7 +76,7 @@ ALONE = Workers()
 
 
 def join(device: torch.device) -> Workers:
-    """The workers this process belongs to: those torchrun started, or itself alone."""
+    """The workers of this process: those that torchrun started, or this process alone."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count < 2:
         return ALONE
@@ -87,6 +86,6 @@ def join(device: torch.device) -> Workers:
 
 
 def leave() -> None:
-    """Give back what `join` took."""
+    """End what `join` started."""
     if dist.is_available() and dist.is_initialized():
         dist.destroy_process_group()

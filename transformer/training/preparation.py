@@ -1,13 +1,14 @@
-"""What can be done to text before a tokenizer sees it, by name, and undone after; for published comparisons.
+"""Preparations of text before the tokenizer, which can be undone afterwards; for comparison with published results.
 
-The models that ship read text as it is typed. Published tables often score lower-cased text cut into words by the
-Moses scripts; "moses-lowercase" does that, with sacremoses.
+The bundled models read text as typed. Published tables often score lower-cased text, tokenised by the Moses scripts;
+"moses-lowercase" does that with sacremoses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from transformer.texts import any_of
 from transformer.training.data import DataError, Pair
 
 PREPARATIONS = ("none", "moses-lowercase")
@@ -34,9 +35,9 @@ class Preparation:
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         if name not in PREPARATIONS:
             raise DataError(
-                "there is no preparation {name!r}; there are {preparations}",
+                "unknown preparation {name!r}; choose {preparations}",
                 name=name,
-                preparations=" and ".join(PREPARATIONS),
+                preparations=any_of(PREPARATIONS),
             )
         self.name = name
         if name == "none":

@@ -1,4 +1,4 @@
-"""How heads formed: attention on a few sentences at log-spaced states of a training run, eight bits a weight."""
+"""How heads formed: attention on a few sentences in log-spaced snapshots of a training run, eight bits per weight."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from transformer.training.evaluation import evaluate
 from transformer.training.settings import TrainingError
 
 LARGEST, LARGEST_UNPACKED = 20_000_000, 64_000_000  # bytes; the recording of en-de takes 1 MB, unpacked 3
-MOST, LONGEST = 100, 2_000  # sentences, and characters of one, as of a checkpoint's examples
-DAMAGE = (  # what a file that is none, or says untrue things of itself, may raise while it is read
+MOST, LONGEST = 100, 2_000  # sentences, and characters of a sentence, as in a checkpoint's examples
+DAMAGE = (  # errors that reading a damaged file may raise
     ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, OverflowError, RecursionError,
     NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
@@ -36,10 +36,10 @@ DAMAGE = (  # what a file that is none, or says untrue things of itself, may rai
 
 @dataclass(frozen=True)
 class Recording:
-    """steps: of the states, rising; sentences: source and target, traced as given at every step.
+    """steps: of the snapshots, increasing; sentences: source and target, traced as given in every snapshot.
 
-    weights[kind][number of the sentence]: uint8 [step, layer, head, query, key], weight times 255, rounded.
-    translations[step][sentence]: what the state wrote by itself. scores[step]: loss (nats a target token) and greedy
+    weights[kind][sentence]: uint8 [step, layer, head, query, key], weight times 255, rounded.
+    translations[step][sentence]: the snapshot's own translation. scores[step]: loss (nats per target token) and greedy
     BLEU on the validation text.
     """
 
@@ -50,7 +50,7 @@ class Recording:
     scores: tuple[dict[str, float], ...]
 
     def to_bytes(self) -> bytes:
-        """As a compressed .npz: `index.json`, and one array a kind and sentence, "cross.0"."""
+        """As a compressed .npz: `index.json`, and one array per kind and sentence, such as "cross.0"."""
         about = {
             "steps": self.steps, "sentences": self.sentences, "translations": self.translations, "scores": self.scores,
             "axes": ["step", "layer", "head", "query", "key"], "unit": "weight times 255",
@@ -63,41 +63,42 @@ class Recording:
         return written.getvalue()
 
     def _checked(self) -> Recording:
-        """Itself. Raises ValueError where a file says of itself what cannot be."""
+        """The same recording. Raises ValueError if it contradicts itself."""
         steps, count = self.steps, len(self.sentences)
         whole = all(type(step) is int and 0 <= step < 10**9 for step in steps)
         if not steps or not whole or any(a >= b for a, b in itertools.pairwise(steps)):
-            raise ValueError("its steps are no rising whole numbers")
+            raise ValueError("its steps are not increasing whole numbers")
         if not 0 < count <= MOST:
-            raise ValueError(f"it holds {count} sentences; 1 to {MOST} are read")
+            raise ValueError(f"it has {count} sentences; 1 to {MOST} are allowed")
         for texts in (*self.sentences, *self.translations):
             if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
-                raise ValueError(f"a sentence in it is no text of up to {LONGEST:,} characters")
+                raise ValueError(f"a sentence in it is not a text of at most {LONGEST:,} characters")
             if any(text != text.encode("utf-8", "replace").decode() for text in texts):
-                raise ValueError("a sentence in it holds half a character")  # as JSON may
+                raise ValueError("a sentence in it contains half of a surrogate pair")  # as JSON may
         if len(self.scores) != len(steps) or [len(texts) for texts in self.translations] != [count] * len(steps):
-            raise ValueError("it has not one score and one translation of every sentence for each state")
-        for one in self.scores:
-            if not all(isinstance(one[name], int | float) and math.isfinite(one[name]) for name in ("loss", "bleu")):
-                raise ValueError("a loss or BLEU in it is no number")
+            raise ValueError("some states lack a score or a translation")
+        for score in self.scores:
+            values = [score[name] for name in ("loss", "bleu")]
+            if not all(isinstance(value, int | float) and math.isfinite(value) for value in values):
+                raise ValueError("a loss or BLEU in it is not a number")
         for kind, arrays in self.weights.items():
             for array in arrays:
                 if array.dtype != np.uint8 or array.ndim != 5 or array.shape[0] != len(steps) or not array.size:
-                    raise ValueError(f"an array of {kind} has not a byte for every state, layer, head, query and key")
+                    raise ValueError(f"an array of {kind} does not have one byte per state, layer, head, query and key")
         return self
 
     @classmethod
     def from_file(cls, path: Path) -> Recording:
-        """Raises OSError if the file cannot be read, ValueError if it is no recording or contradicts itself."""
+        """Read a file. Raises OSError if it cannot be read, ValueError if it is not a valid recording."""
         return cls.from_bytes(read_own(path, LARGEST), str(path))
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> Recording:
-        """The same of what such a file holds. name: what to call it."""
+        """The same from the bytes of a file. name: its name in messages."""
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 if (size := sum(entry.file_size for entry in packed.infolist())) > LARGEST_UNPACKED:
-                    raise ValueError(f"unpacked it takes {size:,} bytes; at most {LARGEST_UNPACKED:,} are read")
+                    raise ValueError(f"unpacked it takes {size:,} bytes; the limit is {LARGEST_UNPACKED:,}")
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 about: dict[str, Any] = json.loads(bytes(file["index.json"]).decode())
                 sentences = tuple((source, target) for source, target in about["sentences"])
@@ -105,8 +106,8 @@ class Recording:
             translations = tuple(tuple(texts) for texts in about["translations"])
             return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))._checked()
         except DAMAGE as error:
-            said = (str(error).splitlines() or ["it is damaged"])[0]  # NumPy says many lines, of any length
-            raise ValueError(f"{name} is no recording: {said[:200]}") from error
+            reason = (str(error).splitlines() or ["it is damaged"])[0]  # NumPy's messages may be long
+            raise ValueError(f"{name} is not a recording: {reason[:200]}") from error
 
 
 def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
@@ -120,7 +121,7 @@ def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
             model.load_state_dict({name: tensor.float() for name, tensor in load_file(file).items()})
         except (OSError, SafetensorError, RuntimeError) as error:
             raise TrainingError(
-                "{file} holds no state of {name}; record the run it was trained in", file=file, name=like.name
+                "{file} has no snapshot of {name}; give the run that trained it", file=file, name=like.name
             ) from error
         model.requires_grad_(False).eval()
         yield (
@@ -132,13 +133,13 @@ def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
 def record(run: Path, final: Pretrained, sentences: Sequence[Pair], validation: Sequence[Pair]) -> Recording:
     """Trace the sentences in every snapshot of a run.
 
-    final: the checkpoint the run became; it fills in targets that are blank, the same ones for every state.
+    final: the final checkpoint of the run; it translates sentences without a target, once for all snapshots.
     """
     filled = tuple((source, target if target.strip() else final.translate(source).text) for source, target in sentences)
     for source, target in filled:
         if not target.strip():
             raise TrainingError(
-                "{name} translates {source!r} as nothing; give that example a target to record it",
+                "{name} translates {source!r} as an empty text; give this example a target",
                 name=final.name,
                 source=source,
             )
@@ -150,9 +151,9 @@ def record(run: Path, final: Pretrained, sentences: Sequence[Pair], validation: 
             for kind in KINDS:
                 eight = (trace.attention(kind).weights * 255).round().to(torch.uint8)
                 weights[kind][number].append(eight.numpy())
-        found = evaluate(model, validation)
+        evaluation = evaluate(model, validation)
         steps.append(step)
         texts.append(tuple(model.translate_all([source for source, _ in filled])))
-        scores.append({"loss": float(np.log(found.perplexity)), "bleu": found.bleu})
-    stacked = {kind: tuple(np.stack(one) for one in found) for kind, found in weights.items()}
+        scores.append({"loss": float(np.log(evaluation.perplexity)), "bleu": evaluation.bleu})
+    stacked = {kind: tuple(np.stack(states) for states in by_sentence) for kind, by_sentence in weights.items()}
     return Recording(tuple(steps), filled, stacked, tuple(texts), tuple(scores))

@@ -1,4 +1,4 @@
-"""How a run is trained, and what it reports on the way."""
+"""Settings of a training run, and its progress reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.training.augmentation import NO_AUGMENTATION, Augmentation
 
 
 class TrainingError(UserError):
-    """Settings or a saved state that training cannot go on with."""
+    """Invalid settings or an invalid saved state."""
 
 
 RULES = {
@@ -34,20 +34,20 @@ RULES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train; the defaults are the paper's where it says one.
+    """How to train; the defaults are the paper's where it gives one.
 
-    steps: updates in all; batch_tokens: padded tokens a side in a batch
-    peak_rate: largest learning rate; None: equation 3's, d_model^-0.5 warmup^-0.5; warmup, cooldown: steps
-    ramp: the rate rises over the warm-up; False: it is at its largest from the first step
+    steps: number of updates; batch_tokens: padded tokens per side in a batch
+    peak_rate: peak learning rate; None: equation 3's, d_model^-0.5 warmup^-0.5; warmup, cooldown: steps
+    ramp: raise the rate during the warm-up; False: start at the peak
     gain: factor on the initial value, output and feed-forward matrices, see `shrink_branches`
     smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
     sampling: alpha of subword regularisation, 0: always the best segmentation
-    augmentation: shares of the sentence pairs that are varied, anew in every epoch
+    augmentation: shares of the sentence pairs to vary, drawn again in every epoch
     precision: "float32" or "bfloat16" for the matrix products outside attention
-    average: how many of the last saved states make the final weights (section 6.1)
-    validation_sentences: sources translated for the validation BLEU, 0: none
-    fused: attention by PyTorch's fused kernel, which never builds the weights: faster, the same up to rounding
-    save_every: steps between saved states; snapshots: how many log-spaced states of the weights to keep
+    average: number of last saved states to average into the final weights (section 6.1)
+    validation_sentences: sources to translate for the validation BLEU, 0: none
+    fused: use PyTorch's fused attention kernel, which never computes the weights: faster, the same up to rounding
+    save_every: steps between saved states; snapshots: number of log-spaced snapshots of the weights to keep
     """
 
     steps: int = 10_000
@@ -75,7 +75,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Settings:
-        """The settings `dataclasses.asdict` made a table of; what is missing keeps its default."""
+        """The settings in a table from `dataclasses.asdict`; missing values keep their defaults."""
         try:
             return cls(**{**values, "augmentation": Augmentation(**values.get("augmentation", {}))})
         except TypeError as error:
@@ -84,7 +84,7 @@ class Settings:
 
 @dataclass
 class Progress:
-    """One line of training.csv, and what a progress bar shows. Loss and perplexity are per target token, in nats."""
+    """One line of training.csv and of the progress bar. Loss and perplexity are per target token, in nats."""
 
     step: int
     epoch: int

@@ -1,6 +1,6 @@
-"""What makes training faster and changes no result but by rounding and by other random draws.
+"""Prepare a model for faster training. Results differ only by rounding and by other random numbers.
 
-The model has the plain forms: `nn.Dropout`, and `attend` in whatever precision its inputs are.
+The model itself uses the plain forms: `nn.Dropout`, and `attend` in the precision of its inputs.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ LEVELS = 1 << 16
 def cheap_dropout(x: Tensor, probability: float) -> Tensor:
     """Set each element to 0 with this probability, and divide the others by 1 - probability.
 
-    x: any shape, on a CPU, where drawing random bits costs more than the product they mask: four 16-bit draws come out
-    of one 64-bit random number, so the probability is rounded to a multiple of 2^-16 and elements are scaled for the
-    rounded value. Measured on one CPU for [3000, 256]: 1.0 against 3.6 ms in bfloat16, 3.0 against 5.6 ms in float32.
+    x: any shape, on a CPU, where drawing random bits takes longer than the product that they mask. One 64-bit random
+    number gives four 16-bit draws, so the probability is rounded to a multiple of 2^-16, and elements are scaled for
+    the rounded value. Measured on one CPU for [3000, 256]: 1.0 instead of 3.6 ms in bfloat16, 3.0 instead of 5.6 ms in
+    float32.
     """
     if not probability:
         return x
@@ -32,7 +33,7 @@ def cheap_dropout(x: Tensor, probability: float) -> Tensor:
 
 
 class CheapDropout(nn.Dropout):
-    """`nn.Dropout` with 16 random bits an element on CPUs."""
+    """`nn.Dropout` with 16 random bits per element on CPUs."""
 
     def forward(self, x: Tensor) -> Tensor:
         return cheap_dropout(x, self.p) if self.training and x.device.type == "cpu" else super().forward(x)
@@ -48,14 +49,14 @@ def attend_in_float32(
     dropout: float = 0.0,
     tap: AnyTap = OFF,
 ) -> Tensor:
-    """`attend`, its two matrix products in float32 under autocast too: at these sizes a 16-bit backward pass is slower
-    on CPUs."""
+    """`attend` with both matrix products in float32, also under autocast: at these sizes, a 16-bit backward pass is
+    slower on CPUs."""
     with torch.autocast(queries.device.type, enabled=False):
         return attend(queries.float(), keys.float(), values.float(), mask, scale=scale, dropout=dropout, tap=tap)
 
 
 def prepare_for_training(model: Transformer) -> None:
-    """Put the fast forms into a model that is trained."""
+    """Replace dropout and attention of a model by their fast forms."""
     for module in list(model.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout:

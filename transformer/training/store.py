@@ -1,4 +1,4 @@
-"""Where a run keeps what it needs to go on and to end: in a folder, or, where no file may be written, in memory."""
+"""Storage of a run's state, weights and log: in a folder, or in memory if no file may be written."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from transformer.files import write_whole
+from transformer.texts import N_
 from transformer.training.settings import FIELDS, Progress, TrainingError
 
 Weights = Mapping[str, Tensor]
@@ -33,22 +34,23 @@ def log_bytes(rows: list[Row]) -> bytes:
 
 
 def joined(rows: list[Row], entry: Progress) -> list[Row]:
-    """The rows with one more; those of a part that is being trained again are dropped."""
+    """The rows with one more, without rows of steps that are trained again."""
     return [*(row for row in rows if int(row["step"]) < entry.step), dataclasses.asdict(entry)]
 
 
 def damaged(path: Path) -> TrainingError:
     """The error for a saved state that cannot be read."""
     return TrainingError(
-        f"the state in {path} is damaged, training cannot go on from it; remove the folder to start anew"
+        N_("the saved state in {path} is damaged, so training cannot resume; remove the folder to start again"),
+        path=path,
     )
 
 
 class Memory:
-    """Keeps the weights to average and the log, and writes nothing. There is no state to go on from: a trainer that
-    was stopped goes on itself."""
+    """Keeps the weights to average and the log in memory, and writes nothing. It needs no saved state, because a
+    stopped trainer can simply continue."""
 
-    path = Path("run")  # what the model it trains is called
+    path = Path("run")  # the name of the model
 
     def __init__(self) -> None:
         self._kept: dict[int, Weights] = {}
@@ -67,7 +69,7 @@ class Memory:
         pass
 
     def keep(self, step: int, weights: Weights, last: int) -> None:
-        """Keep a state of the weights, and of those kept before the `last` ones with it."""
+        """Keep these weights, and with them at most `last` states."""
         self._kept[step] = weights
         for old in sorted(self._kept)[:-last]:
             del self._kept[old]
@@ -82,7 +84,7 @@ class Memory:
         self._rows = joined(self._rows, entry)
 
     def log_bytes(self) -> bytes:
-        """training.csv; nothing before its first row."""
+        """training.csv; empty before its first row."""
         return log_bytes(self._rows) if self._rows else b""
 
 
@@ -97,7 +99,7 @@ class Folder:
         (self.path / "states").mkdir(parents=True, exist_ok=True)
 
     def state(self) -> State | None:
-        """What `save` wrote last; None if it never did. Raises TrainingError for a damaged one."""
+        """The last saved state, or None. Raises TrainingError if it is damaged."""
         if not (self.path / "state.json").exists():
             return None
         try:
@@ -107,17 +109,17 @@ class Folder:
             raise damaged(self.path) from error
 
     def save(self, about: dict[str, Any], tensors: Weights) -> None:
-        """Everything needed to go on, whole or not at all; state.json is written last and names its tensors."""
+        """Save everything needed to resume, completely or not at all; state.json, written last, names its tensors."""
         name = f"state-{about['step']}.safetensors"
         write_whole(self.path / name, save(dict(tensors)))
         write_whole(self.path / "state.json", json.dumps({"tensors": name, **about}, indent=1).encode())
-        # Older states, and what a process that was killed was writing.
+        # Remove older states and partial files of a killed process.
         for old in (*self.path.glob("state-*.safetensors"), *self.path.glob(".state-*.partial")):
             if old.name != name:
                 old.unlink()
 
     def clear(self) -> None:
-        """Remove what a run left here that ended before it had saved a state."""
+        """Remove the files of a run that ended before its first saved state."""
         for pattern in ("training.csv", "states/*.safetensors", "snapshots/*.safetensors"):
             for old in self.path.glob(pattern):
                 old.unlink()

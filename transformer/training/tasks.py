@@ -1,4 +1,4 @@
-"""Toy tasks whose right answer a program knows: copy, reverse and shift letters, sort digits; or other symbols."""
+"""Toy tasks with known correct answers: copy, reverse and shift letters, sort digits; also with other symbols."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LARGEST_ALPHABET = 1000
 
 
 def _letters(length: int, rng: random.Random) -> str:
-    """Letters, now and then with single blanks between them, as words are typed."""
+    """Letters, sometimes with single blanks between them, like typed words."""
     text = rng.choices(string.ascii_lowercase, k=length)
     if rng.random() < 0.3:
-        for place in range(2, length - 1):
-            if rng.random() < 0.2 and text[place - 1] != " ":
-                text[place] = " "
+        for index in range(2, length - 1):
+            if rng.random() < 0.2 and text[index - 1] != " ":
+                text[index] = " "
     return "".join(text)
 
 
@@ -32,9 +32,8 @@ def _digits(length: int, rng: random.Random) -> str:
 
 @dataclass(frozen=True)
 class Task:
-    """languages: what the app calls the two sides; symbols: how many different ones an input is written with; draw:
-    one input of a length; answer: its right output; alphabet: the symbols, if every input of a length is to be drawn
-    as often as any other."""
+    """languages: names of the two sides in the app; symbols: number of different symbols; draw: makes a random input of
+    a length; answer: gives its correct output; alphabet: the symbols, if all inputs of a length are equally likely."""
 
     languages: tuple[str, str]
     symbols: int
@@ -44,7 +43,7 @@ class Task:
 
 
 def _shifted(alphabet: str, by: int) -> Callable[[str], str]:
-    """Every symbol `by` further in the alphabet, cyclic; others as they are."""
+    """Moves every symbol by `by` in the alphabet, cyclically; leaves other characters."""
     table = str.maketrans(alphabet, alphabet[by:] + alphabet[:by])
     return lambda text: text.translate(table)
 
@@ -59,13 +58,13 @@ TASKS = {
 
 
 def find_task(name: str, alphabet: str | None = None, shift: int | None = None) -> Task:
-    """The task of a name; with an alphabet of its own, over which inputs are drawn uniformly and which sorts in its
-    order; `shift` is for the task of that name. Raises DataError."""
+    """The task with this name. alphabet: other symbols, drawn uniformly; "sort" uses their order. shift: only for the
+    task "shift". Raises DataError."""
     if name not in TASKS:
-        raise DataError("there is no task {name!r}; there are {tasks}", name=name, tasks=", ".join(TASKS))
+        raise DataError("unknown task {name!r}; choose {tasks}", name=name, tasks=", ".join(TASKS))
     if shift is not None and name != "shift":
         raise DataError(
-            "shift is {shift!r} and the task {name!r}; it is for the task 'shift', leave it out", shift=shift, name=name
+            "the task {name!r} takes no shift, but shift is {shift!r}; leave it out", shift=shift, name=name
         )
     task = TASKS[name]
     if alphabet is None and shift is None:
@@ -73,23 +72,23 @@ def find_task(name: str, alphabet: str | None = None, shift: int | None = None) 
     symbols = string.ascii_lowercase if alphabet is None else alphabet
     if not 2 <= len(symbols) <= LARGEST_ALPHABET:
         raise DataError(
-            "the alphabet has {count:,} symbols; 2 to {largest_alphabet:,} are allowed",
+            "the alphabet has {count:,} symbols; choose 2 to {largest:,}",
             count=len(symbols),
-            largest_alphabet=LARGEST_ALPHABET,
+            largest=LARGEST_ALPHABET,
         )
     if len(set(symbols)) < len(symbols):
-        raise DataError("the alphabet {symbols!r} has a symbol twice; name each once", symbols=symbols[:60])
+        raise DataError("the alphabet {symbols!r} repeats a symbol; name each symbol once", symbols=symbols[:60])
     if any(clean(symbol) != symbol for symbol in symbols):  # blanks, control characters, halves of characters
         raise DataError(
-            "the alphabet {symbols!r} has a blank or a character no text can hold; name others", symbols=symbols[:60]
+            "the alphabet {symbols!r} has a blank or an invalid character; choose other symbols", symbols=symbols[:60]
         )
     by = SHIFT if shift is None else shift
     if name == "shift" and (type(by) is not int or not 1 <= by < len(symbols)):
         raise DataError(
-            "shift is {by!r}; over {count} symbols 1 to {count2} are allowed",
-            by=by,
+            "shift is {shift!r}; with {count} symbols choose a whole number from 1 to {largest}",
+            shift=by,
             count=len(symbols),
-            count2=len(symbols) - 1,
+            largest=len(symbols) - 1,
         )
     answers: dict[str, Callable[[str], str]] = {
         "sort": lambda text: "".join(sorted(text, key=symbols.index)),
@@ -104,9 +103,9 @@ def find_task(name: str, alphabet: str | None = None, shift: int | None = None) 
 
 
 def _different(task: Task, length: int, wanted: int, rng: random.Random, without: frozenset[str]) -> list[str] | None:
-    """All inputs of a length but those `without`, in a random order, over and over until as many as are wanted; None
-    if there are many times more than wanted, or the task does not draw all alike. Where few are left, drawing until
-    another new one comes would not end."""
+    """All inputs of a length except `without`, in a random order, repeated until there are `wanted`. None if there are
+    many times more than wanted, or if they are not equally likely. If few are left, drawing at random until a new one
+    comes would not end."""
     if not task.alphabet or task.symbols**length > 4 * (wanted + len(without)):
         return None
     every = ("".join(symbols) for symbols in itertools.product(task.alphabet, repeat=length))
@@ -124,17 +123,17 @@ def task_pairs(
     alphabet: str | None = None,
     shift: int | None = None,
 ) -> list[Pair]:
-    """`count` inputs of the task with their answers, their lengths even from the first to the second of `lengths`.
+    """`count` inputs of the task with their answers; their lengths are evenly spread over `lengths`.
 
-    without: inputs that may not appear (a test set's); where nearly all of a length are among them, there are fewer.
-    alphabet, shift: see `find_task`. Each input appears once, as long as there are enough different ones of its length.
+    without: inputs to leave out (those of a test set); if they are most inputs of a length, there are fewer pairs.
+    alphabet, shift: see `find_task`. Each input appears once if there are enough different inputs of its length.
     Raises DataError.
     """
     task, rng = find_task(name, alphabet, shift), random.Random(f"{name} {seed}")
     low, high = lengths
     if count < 1 or not 1 <= low <= high:
         raise DataError(
-            "{count} inputs of {low} to {high} symbols were asked for; at least 1 of at least 1 is needed",
+            "{count} inputs of {low} to {high} symbols are impossible; choose at least 1 of each",
             count=count,
             low=low,
             high=high,
@@ -164,21 +163,21 @@ def task_pairs(
 
 
 def _of(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What a recipe says of its symbols, as `task_pairs` takes it."""
+    """The symbols of a recipe, as arguments of `task_pairs`."""
     return {name: spec[name] for name in ("alphabet", "shift") if name in spec}
 
 
 def languages(spec: Mapping[str, Any]) -> tuple[str, str]:
-    """What the app calls the two sides of a recipe's task. Raises DataError."""
+    """The names of the two sides of a recipe's task in the app. Raises DataError."""
     return find_task(spec["name"], **_of(spec)).languages
 
 
 def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
-    """Training pairs, and validation pairs that are not among them, of a recipe's name, count, lengths and seed.
+    """Training pairs and separate validation pairs, from a recipe's name, count, lengths and seed.
 
-    Nothing is held out of the shortest lengths, of which validation would take more than a tenth of all there are: a
-    model that was never shown single letters answers them wrong. The recipe may also say how many are held out at most
-    ("held_out", else 1,000), "alphabet" and "shift".
+    Nothing is held out of the shortest lengths, where validation would take more than a tenth of all inputs: a model
+    that never saw single letters answers them wrong. The recipe may also set "held_out" (most pairs to hold out,
+    default 1,000), "alphabet" and "shift".
     """
     lengths = (spec["lengths"][0], spec["lengths"][1])
     task = find_task(spec["name"], **_of(spec))
@@ -191,10 +190,9 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
     ]
     if not validation:
         raise DataError(
-            "inputs of {lengths} to {lengths2} symbols are too few to keep {count:,} of them for "
-            "validation; allow longer ones",
-            lengths=lengths[0],
-            lengths2=lengths[1],
+            "there are too few inputs of {low} to {high} symbols to keep {count:,} for validation; allow longer inputs",
+            low=lengths[0],
+            high=lengths[1],
             count=count,
         )
     held_out = frozenset(source for source, _ in validation)
@@ -202,17 +200,17 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
 
 
 def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int = 10_000) -> list[Pair]:
-    """Test pairs that are neither in training nor in validation; lengths may be others than the trained ones.
+    """Test pairs that are neither in training nor in validation, also of other lengths than the trained ones.
 
-    Of short inputs training has seen all; there are fewer than `count` then. Raises DataError if there are none.
+    Training has seen all short inputs, so there may be fewer than `count`. Raises DataError if there are none.
     """
     train, validation = training_pairs(spec)
     seen = frozenset(source for source, _ in (*train, *validation))
-    found = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen, **_of(spec))
-    if not found:
+    pairs = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen, **_of(spec))
+    if not pairs:
         raise DataError(
-            "training has seen every input of {lengths} to {lengths2} symbols; name longer ones",
-            lengths=lengths[0],
-            lengths2=lengths[1],
+            "training has seen every input of {low} to {high} symbols; choose longer inputs",
+            low=lengths[0],
+            high=lengths[1],
         )
-    return found
+    return pairs

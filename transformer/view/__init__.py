@@ -1,1 +1,1 @@
-"""The attention drawing for browsers: plain JavaScript and CSS, and what packs a Trace for them."""
+"""The Python side of the browser pictures: payloads, state, and the built scripts."""

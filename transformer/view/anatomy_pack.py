@@ -1,4 +1,4 @@
-"""A Trace as the anatomy draws it: four sorts of packs in the format of `transformer.view.pack`.
+"""Payloads of a Trace for the anatomy: four kinds of packs in the format of `transformer.view.pack`.
 
     trace    the whole model at a glance: every stream and every attention map, 8 bits a number, and the words predicted
     open     the inside of one layer of each stack: strips in 8 bits, the attention weights exactly
@@ -49,7 +49,7 @@ def _strip(writer: Writer, matrix: Tensor, norms: bool = True) -> dict[str, Any]
 
 
 def _streams(trace: Trace) -> dict[str, Tensor]:
-    """What the whole model shows, name -> [token, d_model]."""
+    """The tensors of the view of the whole model, name -> [token, d_model]."""
     found = {
         "source.embedding": trace.source_embedding, "source.positions": trace.source_positions,
         "target.embedding": trace.target_embedding, "target.positions": trace.target_positions,
@@ -222,7 +222,7 @@ _FEED_FORWARD = (
 
 
 def _named(trace: Trace, model: Pretrained, name: str, t: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a place, and what is to be said of them."""
+    """The tensors of a place, and the text values about them."""
     found = steps(trace, model.model, name, t)
     about: dict[str, Any]
     if isinstance(found, EmbeddingSteps):

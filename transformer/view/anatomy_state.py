@@ -1,5 +1,5 @@
-"""Where one can stand in the anatomy of a model, and which steps a place has. The names are defined here and generated
-for the browser (`transformer.view.generate`), where anatomy/walk.js is the way through them."""
+"""The places of the anatomy of a model, and the steps of each place. The names are defined here and generated for the
+browser (`transformer.view.generate`), where anatomy/walk.js moves through them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLACES = tuple(INNER_STEPS)
 
 @dataclass(frozen=True)
 class AnatomyState:
-    """A place and how close one looks at it; numbers count from 0.
+    """A place and the zoom; numbers count from 0.
 
     zoom:    one of ZOOMS
     place:   one of PLACES
@@ -116,8 +116,8 @@ def size_of(place: str, step: str, matrix: str, config: ModelConfig, source: int
 
 
 def anatomy_state_from_browser(values: Mapping[str, Any], config: ModelConfig) -> AnatomyState:
-    """What the browser reports, every value as the model has it: what does not fit becomes the nearest that does, what
-    is nothing of its kind the first. row, col and t are bounded by the sentence too, where it is known (`size_of`)."""
+    """The browser's report with valid values only: a value out of range becomes the nearest valid one, any other
+    invalid value the first one. The sentence limits row, col and t too, if it is known (`size_of`)."""
 
     def number(name: str, low: int, high: int) -> int:
         value = values.get(name)

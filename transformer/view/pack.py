@@ -64,7 +64,7 @@ def _exact(writer: Writer, trace: Trace, kind: str, layer: int, head: int) -> di
 
 
 def _masks(writer: Writer, mask: Tensor) -> dict[str, Any]:
-    """Masks that differ, [number, query, key] with 1 = hidden, and the number of each head's; nothing if none hides."""
+    """The different masks, [mask, query, key] with 1 = hidden, and each head's mask; empty if none hides a cell."""
     if bool(mask.all()):
         return {"masks": None}
     layers, heads, queries, keys = mask.shape
@@ -98,7 +98,7 @@ def full_pack(
     more: Mapping[str, Any] | None = None,
     entry: str = "explorer",
 ) -> bytes:
-    """Everything the picture of a trace needs.
+    """Everything that the picture of a trace needs.
 
     exact: with the exact numbers of every head (for pages without a server). revision: handed back with every state the
     browser reports, so that an old report is known for one. more: what else the header is to hold; entry: of the
@@ -159,7 +159,7 @@ def full_pack(
 
 
 def feed_pack(trace: Trace, view: View) -> bytes:
-    """The exact numbers of what is chosen, for a picture that is there already.
+    """The exact numbers of the chosen head or cell, for a picture that is already drawn.
 
     One head (of each kind, if all three are shown) with Q, K and V; or the mean or maximum the view asks for.
     """

@@ -60,7 +60,7 @@ def html_page(trace: Trace, view: View | None = None) -> str:
     title = f"Headscope: {heading}"[:200]
     return _PAGE.format(
         language=reader_language().code,
-        noscript=_("This page draws with JavaScript; allow it to see the attention maps."),
+        noscript=_("This page needs JavaScript to draw the attention maps."),
         title=html.escape(title.encode("utf-8", "replace").decode()),
         heading=html.escape(heading.encode("utf-8", "replace").decode()),
         page_style=_PAGE_STYLE,
@@ -71,7 +71,7 @@ def html_page(trace: Trace, view: View | None = None) -> str:
 
 
 def notebook_cell(trace: Trace, height: int = 760) -> str:
-    """The same page in a frame of its own, so that neither the notebook's styles nor ours leak."""
+    """The same page in its own frame, so that the styles of the notebook and of the page do not mix."""
     page = html.escape(html_page(trace), quote=True)
     return (
         f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" title="Headscope" '

@@ -1,4 +1,4 @@
-"""What a person has chosen to look at: one typed value, kept in the address bar.
+"""The viewer's choices: one typed value, kept in the address bar.
 
 The browser's choices and defaults are generated from this class (`transformer.view.generate`): another choice is
 another field here, and what the picture draws for it.
@@ -107,10 +107,10 @@ def _changed(view: View, name: str, value: Any) -> View:
 def view_from_params(
     params: Mapping[str, str], layers: Mapping[str, int], heads: int, start: View | None = None
 ) -> tuple[View, list[str]]:
-    """Read the address bar. Everything is untrusted: what does not fit falls back and is reported.
+    """Read the address bar. Everything is untrusted: an invalid value is replaced and reported.
 
-    params: name -> text. layers: kind -> number of layers; heads: number of heads. start: what missing names mean.
-    Returns the view, and one sentence for every parameter that did not fit. `cell` is bounded by `fit_cell`.
+    params: name -> text. layers: kind -> number of layers; heads: number of heads. start: values of missing names.
+    Returns the view, and one sentence for every invalid parameter. `fit_cell` limits `cell`.
     """
     view = start or View()
     notices: list[str] = []
@@ -167,12 +167,12 @@ def view_from_params(
 
 
 def _counted(index: int | float) -> str:
-    """An index from 0 as a link has it, counted from 1; none where it is no size that an index may be."""
+    """An index from 0 as text for a link, counted from 1; empty for an impossible index."""
     return f"{index + 1:g}" if abs(index) < 1e9 else "none"
 
 
 def view_from_browser(values: Any, layers: Mapping[str, int], heads: int, start: View) -> View:
-    """What the browser reports, checked like a link; what does not fit keeps its value in `start`."""
+    """The browser's report, checked like a link; invalid values keep their value in `start`."""
     if not isinstance(values, Mapping):
         return start
     params: dict[str, str] = {}
@@ -194,7 +194,7 @@ def view_from_browser(values: Any, layers: Mapping[str, int], heads: int, start:
 
 
 def fit_cell(view: View, rows: int, columns: int) -> View:
-    """The same view, its chosen cell forgotten if the picture has no such cell."""
+    """The same view, without its chosen cell if the picture has no such cell."""
     if view.cell and not (view.cell[0] < rows and view.cell[1] < columns):
         return replace(view, cell=None)
     return view

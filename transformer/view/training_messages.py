@@ -1,4 +1,4 @@
-"""What the browser sends to the page that shows runs while they train: requests, commands, files. Nothing is trusted.
+"""Messages of the browser to the Training page: requests, commands, files. All are untrusted.
 
 Every message of the picture has a number that rises; the pack that answers it carries the same one (`training_pack`).
 """
@@ -18,7 +18,7 @@ LARGEST_FILE = 16_000_000  # bytes; the browser says so before it reads a larger
 
 
 class FileError(UserError):
-    """What arrived is no file that can be read: one sentence."""
+    """A file that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ViewerMessage:
 
 @dataclass(frozen=True)
 class File:
-    """A file that a person chose: its name is theirs, to be shown as text and never used as a path."""
+    """A file that a viewer chose. Its name is untrusted: show it as text, never use it as a path."""
 
     name: str
     data: bytes = field(repr=False)
@@ -75,13 +75,13 @@ def read_file(value: Any) -> File | None:
         return None
     name, data = value.get("name"), value.get("data")
     if not isinstance(name, str) or not isinstance(data, str):
-        raise FileError("no file arrived; choose it again")
+        raise FileError("the file is missing; choose it again")
     if len(data) > (LARGEST_FILE + 2) // 3 * 4:
         raise FileError(
-            "the file has more than {largest_file:.0f} MB; choose one of at most that size",
-            largest_file=LARGEST_FILE / 1e6,
+            "the file has more than {megabytes:.0f} MB; choose a smaller one",
+            megabytes=LARGEST_FILE / 1e6,
         )
     try:
         return File(name[:200], base64.b64decode(data, validate=True))
     except (binascii.Error, ValueError) as error:
-        raise FileError("the file arrived damaged; choose it again") from error
+        raise FileError("the file was damaged on the way; choose it again") from error

@@ -49,6 +49,7 @@ from typing import Any, Protocol
 
 import torch
 
+from transformer.texts import Text
 from transformer.view.pack import Writer
 
 MOST = 2_000_000  # bytes of attention in one pack, so that no answer holds up the others; the rest comes with the next
@@ -56,7 +57,7 @@ DIGITS = 6  # of losses and shares: more than any screen shows
 
 
 class Run(Protocol):
-    """What is packed of a run: `transformer.live_training.workshop.LiveRun`, or whatever looks like one."""
+    """The attributes of a run to pack, as in `transformer.live_training.live_run.LiveRun`."""
 
     @property
     def id(self) -> str: ...
@@ -69,7 +70,7 @@ class Run(Protocol):
     @property
     def reason(self) -> str: ...
     @property
-    def error(self) -> str: ...
+    def error(self) -> Text | str: ...
     @property
     def opening(self) -> Any: ...
     @property
@@ -85,7 +86,7 @@ class Run(Protocol):
 
 
 def _number(value: float | None) -> float | None:
-    """Rounded; None for what is no finite number, which JSON has no word for."""
+    """The rounded number; None if it is not finite, because JSON has no word for that."""
     return None if value is None or not math.isfinite(value) else round(value, DIGITS)
 
 
@@ -121,7 +122,7 @@ def _run(run: Run, label: str, have: int | None, room: int, writer: Writer) -> t
         "stage": run.stage,
         "place": run.place,
         "reason": run.reason,
-        "error": run.error,
+        "error": str(run.error),
         "step": run.step,
         "seconds": round(run.seconds, 3),
         "limit": run.limit,

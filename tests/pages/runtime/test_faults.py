@@ -104,7 +104,7 @@ def test_a_link_opened_while_the_folder_is_gone_is_applied_later(
 ) -> None:
     (folder / "tokenizer.model").rename(folder.parent / "tokenizer")
     app = open_app(checkpoint="tiny")
-    assert "it has no tokenizer.model" in messages(app) and not app.exception
+    assert "tokenizer.model is missing" in messages(app) and not app.exception
     (folder.parent / "tokenizer").rename(folder / "tokenizer.model")
     assert whole(app.run(), folder)
 

@@ -186,7 +186,7 @@ def test_names_are_text_of_a_line(session: dict[str, SessionModel], data: bytes,
 
 
 def test_a_zip_that_cannot_be_opened_is_not_stored(session: dict[str, SessionModel]) -> None:
-    with pytest.raises(CheckpointError, match="the file is no zip"):
+    with pytest.raises(CheckpointError, match="this file is not a complete zip"):
         session_models.add("x", b"x")
     assert not session
 
@@ -239,10 +239,13 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
 @pytest.mark.parametrize(
     "sent, said",
     [
-        ({"name": "x.zip", "data": "!"}, "The file cannot be loaded: the file arrived damaged; choose it again."),
-        ({"name": "x.zip", "data": "AAAA"}, "The file cannot be loaded: the file is no zip, or not a whole one;"),
-        ({"name": "x.zip"}, "The file cannot be loaded: no file arrived; choose it again."),
-        ({"name": 3, "data": "AAAA"}, "The file cannot be loaded: no file arrived; choose it again."),
+        (
+            {"name": "x.zip", "data": "!"},
+            "The file cannot be loaded: the file was damaged on the way; choose it again.",
+        ),
+        ({"name": "x.zip", "data": "AAAA"}, "The file cannot be loaded: this file is not a complete zip;"),
+        ({"name": "x.zip"}, "The file cannot be loaded: the file is missing; choose it again."),
+        ({"name": 3, "data": "AAAA"}, "The file cannot be loaded: the file is missing; choose it again."),
         ({"name": "x", "data": "A" * 22_000_000}, "The file cannot be loaded: the file has more than 16 MB;"),
     ],
     ids=["alphabet", "no-zip", "no-data", "no-name", "large"],

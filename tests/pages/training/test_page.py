@@ -203,8 +203,8 @@ def test_an_unknown_preset_gives_a_message(start: Callable[..., AppTest], shop: 
 @pytest.mark.parametrize(
     "params, words",
     [
-        ({"heads": "3"}, "D_model is 64 with 3 heads; choose an even d_model that the heads divide"),
-        ({"shortest": "12"}, "Inputs of 12 to 10 symbols were asked for"),
+        ({"heads": "3"}, "D_model is 64 with 3 heads; choose an even d_model that is divisible by the heads"),
+        ({"shortest": "12"}, "The shortest length 12 is above the longest, 10"),
         ({"alphabet": "2", "longest": "1", "shortest": "1"}, "2 symbols make 2 different inputs of length 1"),
         ({"layers": "6", "d_model": "256", "d_k": "512", "heads": "8"}, "are trained here, so choose fewer layers"),
     ],
@@ -266,9 +266,9 @@ def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., App
 
 def test_a_refused_run_gives_a_message(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start()
-    shop.refuses = "100 runs wait already, as many as may; train in a few minutes"
+    shop.refuses = "the queue is full, 100 runs are waiting; try again in a few minutes"
     press(app)
-    assert "100 runs wait already, as many as may; train in a few minutes." in messages(app)
+    assert "The queue is full, 100 runs are waiting; try again in a few minutes." in messages(app)
     assert app.session_state[runs.RUNS] == []
 
 

@@ -1,4 +1,4 @@
-"""Other people's checkpoints, opened as our own model."""
+"""Importers: checkpoints of other projects, opened as our own model."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["load_marian", "open_folder"]
 
 
 def open_folder(path: Path) -> Checkpoint[Transformer]:
-    """The checkpoint a folder holds, ours or one of Marian's. Raises CheckpointError with one sentence."""
+    """The checkpoint in a folder, ours or Marian's. Raises CheckpointError."""
     path = Path(path)
     try:
         about = read_json(path / CONFIG) if (path / CONFIG).is_file() else None
     except CheckpointError:
-        about = None  # what is wrong with it, `load_checkpoint` says
+        about = None  # `load_checkpoint` reports the problem
     if isinstance(about, dict) and about.get("model_type") == MODEL_TYPE and "architecture" not in about:
         return load_marian(path)
     return load_checkpoint(path)

@@ -1,14 +1,14 @@
-"""Marian's models (Junczys-Dowmunt et al. 2018) as Hugging Face keeps them, OPUS-MT among them, as our own Transformer.
+"""Imports Marian models (Junczys-Dowmunt et al. 2018) in Hugging Face's format, such as OPUS-MT, as our Transformer.
 
     config.json             {"model_type": "marian", ...}, `MarianConfig` of transformers
-    model.safetensors       or pytorch_model.bin, of which tensors are read and nothing is run
-    source.spm, target.spm  SentencePiece models that cut the text
-    vocab.json              piece -> id; with target_vocab.json beside it, each side has its own
-    generation_config.json  how it searches, if it is there
+    model.safetensors       or pytorch_model.bin, from which only tensors are read and nothing is run
+    source.spm, target.spm  SentencePiece models that divide the text into pieces
+    vocab.json              piece -> id; with target_vocab.json, each side has its own table
+    generation_config.json  settings of the search (optional)
 
-What differs from the paper, all of it in `ModelConfig`: sine and cosine of the positions stand in two halves; swish or
-GELU may take the place of ReLU; embeddings may go unscaled; each logit gets a bias; decoding starts with <pad>; source
-and target may have tables of their own. Reading never runs code from the folder.
+Differences from the paper, all in `ModelConfig`: sines and cosines of the positions are in two halves; swish or GELU
+may replace ReLU; embeddings may be unscaled; each logit has a bias; decoding starts with <pad>; source and target may
+have separate tables. Reading never runs code from the folder.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 SPLITTERS = ("source.spm", "target.spm")
 LARGEST_VOCABULARY = 50_000_000  # bytes; OPUS-MT's tables of 60,000 pieces take 1.6 million
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
-# What Hugging Face's classes do not compute, whatever its config.json says; a model that was trained so differs.
+# Options that Hugging Face's classes ignore; a model trained with them would give other results.
 UNKNOWN_TO_BOTH = ("normalize_before", "normalize_embedding", "add_final_layer_norm")
 ENDS = {False: "present", True: "full", "never": "overtaken"}
-PARTS = {  # of a layer: ours -> theirs
+PARTS = {  # of a layer: our name -> Marian's name
     "self_attention.query": "self_attn.q_proj", "self_attention.key": "self_attn.k_proj",
     "self_attention.value": "self_attn.v_proj", "self_attention.output": "self_attn.out_proj",
     "self_residual.norm": "self_attn_layer_norm",
@@ -68,16 +68,16 @@ SHARED, SOURCE, TARGET, LOGITS, BIAS = (
     "model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
     "lm_head.weight", "final_logits_bias",
 )  # fmt: skip
-PLACES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+POSITION_TABLES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 
 
 def _equal(about: Mapping[str, Any], name: str, ours: str) -> Any:
-    """What config.json says of both stacks, where our model has one number for both."""
+    """The value of config.json for both stacks, where our model has one number for both."""
     encoder, decoder = about.get(f"encoder_{name}"), about.get(f"decoder_{name}")
     if encoder != decoder:
         raise ConfigError(
-            "{ours} is {encoder} in the encoder and {decoder} in the decoder; both must have the same",
-            ours=ours,
+            "{field} is {encoder} in the encoder and {decoder} in the decoder; they must be equal",
+            field=ours,
             encoder=shown(encoder),
             decoder=shown(decoder),
         )
@@ -85,33 +85,36 @@ def _equal(about: Mapping[str, Any], name: str, ours: str) -> Any:
 
 
 def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] = ()) -> ModelConfig:
-    """The configuration that a `MarianConfig` describes. unknown: id of <unk>; tensors: names of those in the file, for
-    a model whose output is not tied has tables of its own for both sides, if they were kept. Raises ConfigError.
+    """The configuration of a `MarianConfig`. unknown: id of <unk>; tensors: names of the tensors in the file, because a
+    model without a tied output may have separate tables for both sides. Raises ConfigError.
     """
     for name in UNKNOWN_TO_BOTH:
         if about.get(name):
             raise ConfigError(
-                "{name} is {about}; only false is allowed, as transformers computes it",
+                "{name} is {value}; only false can be imported",
                 name=name,
-                about=shown(about[name]),
+                value=shown(about[name]),
             )
     activation = about.get("activation_function", "gelu")
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ConfigError(
-            "activation_function is {activation}; allowed are {activations}",
+            "unknown activation_function {activation}; choose {activations}",
             activation=shown(activation),
             activations=", ".join(ACTIVATIONS),
         )
     shared, tied = about.get("share_encoder_decoder_embeddings", True), about.get("tie_word_embeddings", True)
-    vocab, own = about.get("vocab_size"), about.get("decoder_vocab_size")
-    if shared and own not in (None, vocab):
+    vocab, decoder_vocab = about.get("vocab_size"), about.get("decoder_vocab_size")
+    if shared and decoder_vocab not in (None, vocab):
         raise ConfigError(
-            "decoder_vocab_size is {own} and vocab_size {vocab} of one shared table", own=shown(own), vocab=shown(vocab)
+            "vocab_size is {vocab} and decoder_vocab_size {decoder_vocab}; a shared table needs equal sizes",
+            decoder_vocab=shown(decoder_vocab),
+            vocab=shown(vocab),
         )
     end = about.get("eos_token_id", 0)
+    one_table = shared and (tied or not {SOURCE, TARGET} <= set(tensors))
     return ModelConfig.from_dict({
         "vocab_size": vocab,
-        "target_vocab_size": None if shared and (tied or not {SOURCE, TARGET} <= set(tensors)) else own or vocab,
+        "target_vocab_size": None if one_table else decoder_vocab or vocab,
         "d_model": about.get("d_model", 1024),
         "d_ff": _equal(about, "ffn_dim", "d_ff"),
         "heads": _equal(about, "attention_heads", "heads"),
@@ -133,63 +136,64 @@ def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] =
 
 
 def names(config: ModelConfig) -> dict[str, tuple[str, ...]]:
-    """Name of every parameter of ours -> the names that may hold it, the first that is there does."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Name of each of our parameters -> the possible names of its tensor; the first one in the file is used."""
+    possible: dict[str, tuple[str, ...]] = {}
     stacks = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
     for stack, layers in stacks.items():
         for layer in range(layers):
             for ours, theirs in PARTS.items():
                 if stack == "decoder" or not ours.startswith("cross"):
                     for kind in ("weight", "bias"):
-                        found[f"{stack}.{layer}.{ours}.{kind}"] = (f"model.{stack}.layers.{layer}.{theirs}.{kind}",)
+                        possible[f"{stack}.{layer}.{ours}.{kind}"] = (f"model.{stack}.layers.{layer}.{theirs}.{kind}",)
     if config.target_vocab_size is None:
-        found["embedding.weight"] = (SHARED, SOURCE, TARGET)
+        possible["embedding.weight"] = (SHARED, SOURCE, TARGET)
     else:
-        found["embedding.weight"], found["target_embedding.weight"] = (SOURCE,), (TARGET,)
+        possible["embedding.weight"], possible["target_embedding.weight"] = (SOURCE,), (TARGET,)
     if not config.tied_output:
-        found["output_matrix"] = (LOGITS,)
-    found["output_bias"] = (BIAS,)
-    return found
+        possible["output_matrix"] = (LOGITS,)
+    possible["output_bias"] = (BIAS,)
+    return possible
 
 
 class _Tensors:
-    """The tensors of model.safetensors, or of pytorch_model.bin where that is all there is."""
+    """The tensors of model.safetensors, or of pytorch_model.bin if there is only that."""
 
     def __init__(self, folder: Path) -> None:
         self.path = next((folder / name for name in (WEIGHTS, PICKLED) if (folder / name).is_file()), folder / WEIGHTS)
         self._pickled = self._unpickle() if self.path.name == PICKLED else None
 
     def _unpickle(self) -> dict[str, Tensor]:
-        """Tensors only: with weights_only=True torch's own reader builds nothing else and calls nothing."""
+        """Tensors only: with weights_only=True, torch's reader builds nothing else and calls nothing."""
         try:
             size = self.path.stat().st_size
             if zipfile.is_zipfile(self.path):
                 with zipfile.ZipFile(self.path) as file:
-                    packed = sum(one.file_size for one in file.infolist())
-                if packed > size:  # torch stores without compressing; what unpacks to more was not made by it
+                    unpacked = sum(entry.file_size for entry in file.infolist())
+                if unpacked > size:  # torch does not compress, so this file is not from torch
                     raise CheckpointError(
-                        "{name} unpacks to {packed:,} bytes from {size:,}; torch's files do not",
+                        "{name} unpacks from {size:,} to {unpacked:,} bytes; files of torch do not do that",
                         name=self.path.name,
-                        packed=packed,
+                        unpacked=unpacked,
                         size=size,
                     )
-            found = torch.load(self.path, map_location="cpu", weights_only=True)
-        except (CheckpointError, OSError) as error:
-            reason = (
-                error if isinstance(error, CheckpointError) else f"{self.path.name} cannot be read: {error.strerror}"
-            )
-            raise CheckpointError(str(reason)) from error
-        except Exception as error:  # a damaged or hostile file makes torch's reader raise nearly anything
+            tensors = torch.load(self.path, map_location="cpu", weights_only=True)
+        except CheckpointError:
+            raise
+        except OSError as error:
             raise CheckpointError(
-                "{name} holds something else than tensors, or is damaged; give a model.safetensors instead",
+                "{name} cannot be read: {reason}", name=self.path.name, reason=error.strerror or error
+            ) from error
+        except Exception as error:  # for a damaged or hostile file, torch's reader raises many kinds of errors
+            raise CheckpointError(
+                "{name} does not hold only tensors, or it is damaged; use a model.safetensors instead",
                 name=self.path.name,
             ) from error
-        if not isinstance(found, dict) or not all(
-            isinstance(name, str) and isinstance(one, Tensor) and one.layout == torch.strided
-            for name, one in found.items()
+        if not isinstance(tensors, dict) or not all(
+            isinstance(name, str) and isinstance(tensor, Tensor) and tensor.layout == torch.strided
+            for name, tensor in tensors.items()
         ):
-            raise CheckpointError("{name} is no table of names and tensors", name=self.path.name)
-        return found
+            raise CheckpointError("{name} is not a table of names and tensors", name=self.path.name)
+        return tensors
 
     def names(self) -> Collection[str]:
         if self._pickled is not None:
@@ -198,7 +202,7 @@ class _Tensors:
             with open_regular(self.path) as file:
                 return read_header(file)
         except (OSError, WeightsError):
-            return ()  # `read` says what is wrong
+            return ()  # `read` reports the problem
 
     def read(self, wanted: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
         """wanted: `names`; shapes: of our parameters. Raises CheckpointError."""
@@ -213,7 +217,7 @@ class _Tensors:
             ) from error
         except WeightsError as error:
             raise CheckpointError(
-                "{name} is no complete safetensors file; copy it again", name=self.path.name
+                "{name} is not a complete safetensors file; copy it again", name=self.path.name
             ) from error
 
     def _read(
@@ -223,59 +227,59 @@ class _Tensors:
         found: Mapping[str, Any],  # name -> what has a shape and a dtype
         fetch: Callable[[Any], Tensor],
     ) -> Iterator[tuple[str, Tensor]]:
-        known = {SHARED, SOURCE, TARGET, LOGITS, *PLACES, *(one for several in wanted.values() for one in several)}
+        possible = (name for alternatives in wanted.values() for name in alternatives)
+        known = {SHARED, SOURCE, TARGET, LOGITS, *POSITION_TABLES, *possible}
         if extra := sorted(set(found) - known):
             raise CheckpointError(
-                "{name} has a tensor {extra}, which config.json knows nothing of",
+                "{name} has a tensor {extra} that does not belong to the model in config.json",
                 name=self.path.name,
                 extra=shown(extra[0]),
             )
         if (count := sum(map(math.prod, shapes.values()))) > LARGEST_MODEL:
             raise CheckpointError(
-                "{name} has {count:,} parameters; at most {largest_model:,} are read",
+                "{name} has {count:,} parameters; the limit is {largest:,}",
                 name=self.path.name,
                 count=count,
-                largest_model=LARGEST_MODEL,
+                largest=LARGEST_MODEL,
             )
-        for ours, several in wanted.items():
-            theirs = next((one for one in several if one in found), None)
+        for ours, alternatives in wanted.items():
+            theirs = next((name for name in alternatives if name in found), None)
             if theirs is None:
                 raise CheckpointError(
-                    "{name} has no tensor {several}, which config.json asks for",
+                    "{name} has no tensor {missing}, but config.json needs it",
                     name=self.path.name,
-                    several=several[0],
+                    missing=alternatives[0],
                 )
             self._check(found[theirs], theirs, shapes[ours])
             yield ours, self._numbers(fetch(found[theirs]), theirs).reshape(shapes[ours])
         width = shapes["embedding.weight"][1]
-        for theirs in PLACES:
+        for theirs in POSITION_TABLES:
             if theirs in found:
                 rows = next(iter(found[theirs].shape), 0)
                 self._check(found[theirs], theirs, (min(rows, LIMITS["max_positions"][1]), width))
                 table = self._numbers(fetch(found[theirs]), theirs)
-                wanted_here = sinusoidal(rows, width, "halves")
-                if not torch.allclose(table, wanted_here, atol=2e-3):  # float16 is off by 5e-4
+                if not torch.allclose(table, sinusoidal(rows, width, "halves"), atol=2e-3):  # float16 is off by 5e-4
                     raise CheckpointError(
-                        "{name}: {theirs} are not the sinusoidal positions of Marian",
+                        "{name}: {tensor} does not hold the sinusoidal positions of Marian",
                         name=self.path.name,
-                        theirs=theirs,
+                        tensor=theirs,
                     )
 
     def _check(self, entry: Any, name: str, shape: tuple[int, ...]) -> None:
-        arrived = tuple(entry.shape)
-        if arrived != shape and not (name == BIAS and arrived == (1, *shape)):
+        actual = tuple(entry.shape)
+        if actual != shape and not (name == BIAS and actual == (1, *shape)):
             raise CheckpointError(
-                "{name}: {name2} is {arrived}, config.json asks for {shape}",
+                "{name}: {tensor} has shape {actual}; config.json needs {needed}",
                 name=self.path.name,
-                name2=name,
-                arrived=shown(list(arrived)),
-                shape=list(shape),
+                tensor=name,
+                actual=shown(list(actual)),
+                needed=list(shape),
             )
         if entry.dtype not in DTYPES:
             raise CheckpointError(
-                "{name}: {name2} is {dtype}; float16, bfloat16 or float32 is needed",
+                "{name}: {tensor} has type {dtype}; it must be float16, bfloat16 or float32",
                 name=self.path.name,
-                name2=name,
+                tensor=name,
                 dtype=entry.dtype,
             )
 
@@ -283,32 +287,32 @@ class _Tensors:
         tensor = tensor.detach().float()
         if not torch.isfinite(tensor).all():
             raise CheckpointError(
-                "{name}: {name2} holds values that are not finite numbers", name=self.path.name, name2=name
+                "{name}: {tensor} has values that are not finite numbers", name=self.path.name, tensor=name
             )
         return tensor
 
 
 def _vocabulary(path: Path) -> dict[str, int]:
-    found = read_json(path, LARGEST_VOCABULARY)
-    if not isinstance(found, dict) or "<unk>" not in found:
-        raise CheckpointError("{name} is no table of pieces and ids with an <unk> in it", name=path.name)
-    return found
+    table = read_json(path, LARGEST_VOCABULARY)
+    if not isinstance(table, dict) or "<unk>" not in table:
+        raise CheckpointError("{name} is not a table of pieces and ids with an <unk>", name=path.name)
+    return table
 
 
 def _search(folder: Path, about: Mapping[str, Any]) -> tuple[BeamRule, float]:
-    """How the folder says it searches; Hugging Face's own defaults where it says nothing."""
+    """Beam rule and alpha of the folder, or Hugging Face's defaults."""
     path = folder / "generation_config.json"
-    said = read_json(path) if path.is_file() else about
-    said = said if isinstance(said, dict) else {}
-    alpha, ends = said.get("length_penalty", 1.0), said.get("early_stopping", False)
+    settings = read_json(path) if path.is_file() else about
+    settings = settings if isinstance(settings, dict) else {}
+    alpha, ends = settings.get("length_penalty", 1.0), settings.get("early_stopping", False)
     if not isinstance(alpha, int | float) or isinstance(alpha, bool) or not -10 <= alpha <= 10:
         alpha = 1.0
     known = ENDS[ends] if isinstance(ends, bool | str) and ends in ENDS else "present"
-    return BeamRule("length", known, said.get("renormalize_logits") is True, cut=True), float(alpha)
+    return BeamRule("length", known, settings.get("renormalize_logits") is True, cut=True), float(alpha)
 
 
 def _holding(config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
-    """A model of these tensors, one a parameter by its name; none is initialised or copied."""
+    """A model with these tensors as its parameters, by name; nothing is initialised or copied."""
     with shapes_only():
         model = Transformer(dataclasses.replace(config, positions="none"))
     model.load_state_dict(dict(weights), assign=True)
@@ -317,30 +321,30 @@ def _holding(config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
 
 
 def load_marian(path: Path) -> Checkpoint[Transformer]:
-    """Read a folder of a Marian model. Raises CheckpointError with one sentence about the first thing that is wrong."""
+    """Read a folder of a Marian model. Raises CheckpointError for the first problem."""
     path = Path(path)
     for name in (CONFIG, VOCABULARY, *SPLITTERS):
         if not (path / name).is_file():
-            raise CheckpointError("{path} is no Marian checkpoint: it has no {name}", path=path, name=name)
+            raise CheckpointError("{path} is not a Marian checkpoint: {name} is missing", path=path, name=name)
     if not any((path / name).is_file() for name in (WEIGHTS, PICKLED)):
         raise CheckpointError(
-            "{path} is no Marian checkpoint: it has no {weights} and no {pickled}",
+            "{path} is not a Marian checkpoint: {weights} and {pickled} are both missing",
             path=path,
             weights=WEIGHTS,
             pickled=PICKLED,
         )
     about = read_json(path / CONFIG)
     try:
-        said = read_json(path / "tokenizer_config.json") if (path / "tokenizer_config.json").is_file() else {}
-        said = said if isinstance(said, dict) else {}
+        options = read_json(path / "tokenizer_config.json") if (path / "tokenizer_config.json").is_file() else {}
+        options = options if isinstance(options, dict) else {}
         tables = [_vocabulary(path / VOCABULARY)] * 2
         shared = about.get("share_encoder_decoder_embeddings", True)
-        if (path / TARGET_VOCABULARY).is_file() and said.get("separate_vocabs", not shared):
+        if (path / TARGET_VOCABULARY).is_file() and options.get("separate_vocabs", not shared):
             tables[1] = _vocabulary(path / TARGET_VOCABULARY)
         tensors = _Tensors(path)
         config = bounded(configure(about, tables[0]["<unk>"], tensors.names()))
         if tables[1]["<unk>"] != config.unk_id:
-            raise ConfigError("<unk> has one id in the source's vocabulary and another in the target's")
+            raise ConfigError("<unk> has different ids in the source vocabulary and the target vocabulary")
         weights = tensors.read(names(config), parameter_shapes(Transformer, config))
         tokenizers = [
             VocabularyTokenizer(
@@ -353,7 +357,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
         raise CheckpointError("{path}: {error}", path=path, error=error) from error
     rule, alpha = _search(path, about)
     model = _holding(config, weights).requires_grad_(False).eval()
-    languages = tuple(language(said.get(f"{side}_lang"), side) for side in ("source", "target"))
+    languages = tuple(language(options.get(f"{side}_lang"), side) for side in ("source", "target"))
     return Checkpoint(
         path.name, path, model, tokenizers[1], (languages[0], languages[1]), {},
         source_tokenizer=tokenizers[0], rule=rule, alpha=alpha,

@@ -1,4 +1,4 @@
-"""Text to pieces to ids and back as Marian has it: a SentencePiece model cuts, a table gives the ids."""
+"""Text to pieces to ids and back, as in Marian: a SentencePiece model makes the pieces, a table gives their ids."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ UNKNOWN = "⁇"  # U+2047, SentencePiece's own sign for <unk> in decoded text
 
 
 class VocabularyTokenizer:
-    """One side of a Marian model; does what `transformer.text.tokenizer.Tokenizer` does in use.
+    """The tokenizer of one side of a Marian model, with the interface of `transformer.text.tokenizer.AnyTokenizer`.
 
-    processor: SentencePiece, which cuts text into pieces; its own ids are not used.
-    vocabulary: piece -> id, each id once, from 0 to below size; pieces that are not in it are <unk>.
+    processor: SentencePiece, which divides text into pieces; its ids are not used.
+    vocabulary: piece -> id, each id once, from 0 to below size; other pieces become <unk>.
     controls: ids that are not text (<pad>, </s>).
-    A language code in front of a text, ">>deu<<", is one token; models that write several languages have theirs in the
-    vocabulary.
+    A language code at the start of a text, ">>deu<<", is one token; models for several target languages have these
+    codes in their vocabulary.
     Immutable after construction and safe to share between threads. Raises TokenizerError.
     """
 
@@ -33,31 +33,31 @@ class VocabularyTokenizer:
     ) -> None:
         self._processor, self._vocabulary, self._unknown = processor, dict(vocabulary), unknown
         self._pieces: list[str | None] = [None] * size
-        for piece, number in self._vocabulary.items():
+        for piece, token_id in self._vocabulary.items():
             if len(piece) > LONGEST_PIECE:
                 raise TokenizerError(
-                    "a piece of the vocabulary has {count:,} characters; at most {longest_piece:,} are allowed",
+                    "a piece of the vocabulary has {count:,} characters; the limit is {longest:,}",
                     count=len(piece),
-                    longest_piece=LONGEST_PIECE,
+                    longest=LONGEST_PIECE,
                 )
-            if type(number) is not int or not 0 <= number < size:
+            if type(token_id) is not int or not 0 <= token_id < size:
                 raise TokenizerError(
-                    "the vocabulary gives a piece the id {number!r:.40}; 0 to {size:,} are allowed",
-                    number=number,
-                    size=size - 1,
+                    "a piece of the vocabulary has the id {id!r:.40}; choose 0 to {last:,}",
+                    id=token_id,
+                    last=size - 1,
                 )
-            if self._pieces[number] is not None:
+            if self._pieces[token_id] is not None:
                 raise TokenizerError(
-                    "the vocabulary gives the id {number:,} to two pieces; each may have one", number=number
+                    "two pieces of the vocabulary have the id {id:,}; each id belongs to one piece", id=token_id
                 )
-            self._pieces[number] = piece
+            self._pieces[token_id] = piece
         self._controls = frozenset(controls)
 
     def __len__(self) -> int:
         return len(self._pieces)
 
     def _split(self, text: str) -> tuple[list[str], str]:
-        """The language code in front, if there is one, and the rest."""
+        """The language code at the start, if there is one, and the rest."""
         text = clean(text)
         if text.startswith(">>") and "<<" in text:
             end = text.index("<<") + 2
@@ -67,24 +67,24 @@ class VocabularyTokenizer:
     def encode(self, text: str) -> list[int]:
         """Ids of the text's pieces, without </s>. Markup such as "</s>" in text stays text."""
         code, rest = self._split(text)
-        found = (self._vocabulary.get(piece, self._unknown) for piece in code + self._processor.EncodeAsPieces(rest))
-        return [self._unknown if number in self._controls else number for number in found]
+        ids = (self._vocabulary.get(piece, self._unknown) for piece in code + self._processor.EncodeAsPieces(rest))
+        return [self._unknown if token_id in self._controls else token_id for token_id in ids]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Pieces as stored, with the piece mark and the names of special tokens; an id without a piece shows itself."""
-        found = ((int(number), self._pieces[int(number)]) for number in ids)
-        return [f"<{number}>" if piece is None else piece for number, piece in found]
+        pieces = ((int(token_id), self._pieces[int(token_id)]) for token_id in ids)
+        return [f"<{token_id}>" if piece is None else piece for token_id, piece in pieces]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Text of the ids; special tokens are left out, <unk> shows as U+2047."""
-        kept = [number for number in map(int, ids) if number not in self._controls]
-        shown = zip(kept, self.pieces(kept), strict=True)
+        text_ids = [token_id for token_id in map(int, ids) if token_id not in self._controls]
+        pieces = zip(text_ids, self.pieces(text_ids), strict=True)
         text = self._processor.DecodePieces(
-            [f"{PIECE_MARK}{UNKNOWN}" if number == self._unknown else piece for number, piece in shown]
+            [f"{PIECE_MARK}{UNKNOWN}" if token_id == self._unknown else piece for token_id, piece in pieces]
         )
         return text.replace(PIECE_MARK, " ").strip()
 
     def surfaces(self, text: str) -> list[str]:
-        """What each piece of `encode(text)` covers, with the piece mark; for <unk> the characters that were typed."""
+        """The text of each piece of `encode(text)`, with the piece mark; for <unk> the typed characters."""
         code, rest = self._split(text)
         return [*code, *self._processor.Encode(rest, return_type="offset_mapping")["pieces"]]
