@@ -36,6 +36,8 @@ from transformer.checkpoints.folder import (
 )
 from transformer.inference.pretrained import open_files
 
+pytestmark = pytest.mark.slow  # many cases
+
 ROOT = Path(__file__).resolve().parents[2]
 UNPACK = 3 * LARGEST  # bytes that reading a refused zip may take: the zip, what is unpacked of it, and room beside
 

@@ -19,6 +19,8 @@ from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, marian, pages
 from transformer.checkpoints.folder import METRICS
 
+pytestmark = pytest.mark.slow  # many cases
+
 GOOD = json.loads(folders.base()[folders.EXAMPLES])[0]
 
 

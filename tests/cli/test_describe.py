@@ -20,6 +20,8 @@ from transformer.inference.pretrained import load
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Tap
 
+pytestmark = pytest.mark.slow  # starts processes
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

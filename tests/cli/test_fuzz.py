@@ -13,6 +13,8 @@ from tests.fuzz import command_lines
 from tests.fuzz.common import repeat
 from tests.fuzz.guard import watched
 
+pytestmark = pytest.mark.slow  # many cases
+
 
 @pytest.mark.parametrize("part", range(4))
 def test_any_command_line_ends_with_a_result_or_one_sentence(part: int) -> None:

@@ -27,6 +27,8 @@ from transformer.__main__ import main
 from transformer.cli import serve
 from transformer.cli.common import CommandError
 
+pytestmark = pytest.mark.slow  # starts processes
+
 ROOT = Path(__file__).resolve().parents[2]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
 

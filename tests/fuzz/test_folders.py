@@ -18,7 +18,7 @@ from transformer.checkpoints.folder import CheckpointError
 
 ROOT = Path(__file__).resolve().parents[2]
 unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, links and limits of a process are those of Unix")
-pytestmark = unix
+pytestmark = [pytest.mark.slow, unix]
 
 
 @pytest.mark.parametrize("part", range(4))

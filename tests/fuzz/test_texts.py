@@ -7,6 +7,8 @@ import pytest
 from tests.fuzz import links, switches, texts
 from tests.fuzz.common import repeat
 
+pytestmark = pytest.mark.slow  # many cases
+
 # In parts, so that a failure is found by name and the rest still runs.
 PARTS = range(4)
 

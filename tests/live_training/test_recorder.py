@@ -25,6 +25,8 @@ from transformer.live_training.session import Session, trainer_of
 from transformer.tracing.trace import KINDS
 from transformer.training.settings import TrainingError
 
+pytestmark = pytest.mark.slow  # trains
+
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = Experiment(
     alphabet=5, shortest=3, longest=4, layers=1, heads=2, d_model=8, d_ff=8, steps=25, batch=8, peak_rate=0.02, warmup=5

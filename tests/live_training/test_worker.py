@@ -27,6 +27,8 @@ from transformer.live_training.session import Session
 from transformer.live_training.worker import sentence, train
 from transformer.training.settings import TrainingError
 
+pytestmark = pytest.mark.slow  # starts processes
+
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = Experiment(
     alphabet=5, shortest=3, longest=4, layers=1, heads=2, d_model=8, d_ff=8, steps=25, batch=8, peak_rate=0.02, warmup=5

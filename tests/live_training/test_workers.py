@@ -17,6 +17,8 @@ from tests.support.workshops import FAKE, LONG, QUICK, ROOT, Fake, Start, ended,
 from transformer.live_training.worker_process import MEMORY
 from transformer.live_training.workshop import Workshop
 
+pytestmark = pytest.mark.slow  # starts processes
+
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
 
 

@@ -19,6 +19,8 @@ from transformer.live_training import workshop
 from transformer.live_training.live_run import LiveRun
 from transformer.live_training.workshop import EACH, LINE, WorkshopError
 
+pytestmark = pytest.mark.slow  # starts processes
+
 
 @pytest.fixture
 def start() -> Iterator[Start]:

@@ -20,7 +20,7 @@ from transformer.tracing.export import npz
 from transformer.view.page import html_page
 from transformer.view.state import View
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the damage is that of Unix")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the damage is that of Unix")]
 SENTENCE = {"source": "ka lo mi", "target": "mi nu"}
 
 

@@ -22,6 +22,8 @@ from transformer.analysis.translation import perplexity
 from transformer.view.pack import full_pack
 from transformer.view.state import View
 
+pytestmark = pytest.mark.slow  # every part with every model
+
 SOME = [("lab", "leak"), ("lab", "compare"), ("embeddings", "residual"), ("embeddings", "lens"), ("anatomy", "flow"),
         ("feedforward", "knock"), ("model", "")]  # fmt: skip
 WALKED = [("bare", *part) for part in every_part()]

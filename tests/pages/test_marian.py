@@ -21,6 +21,8 @@ from transformer.inference.pretrained import Pretrained, readable
 from transformer.probing.neuron_survey import reading
 from transformer.probing.probes import probe_pairs
 
+pytestmark = pytest.mark.slow  # every part with every model
+
 SOME = [
     ("heads", ""),
     ("anatomy", "flow"),

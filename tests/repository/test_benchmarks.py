@@ -31,6 +31,8 @@ from transformer.training.settings import Settings
 from transformer.view.anatomy_pack import MATRICES
 from transformer.view.anatomy_state import steps_of
 
+pytestmark = pytest.mark.slow  # runs every benchmark
+
 COPIED = [one for one in VARIANTS if not one.keys() & {"norm", "residual", "causal"}]
 
 

@@ -19,6 +19,8 @@ from transformer.live_training.worker_process import MEMORY
 from transformer.live_training.workshop import trainings
 from transformer.paths import app_folder
 
+pytestmark = pytest.mark.slow  # starts processes
+
 yaml = pytest.importorskip("yaml", reason="PyYAML comes with transformers, of the test extra")
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,6 +19,8 @@ from benchmarks.viewer import Viewer, ViewerError
 from transformer.checkpoints.archive import zipped
 from transformer.view.training_messages import LARGEST_FILE
 
+pytestmark = pytest.mark.slow  # large files
+
 Answer = TypeVar("Answer")
 FILE = "headscope.training_file"
 MESSAGE = 25_000_000  # bytes of a message that Streamlit takes (server.maxWidgetStateSize)

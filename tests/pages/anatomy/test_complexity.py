@@ -27,6 +27,8 @@ from transformer.cost.layer_timing import KINDS as MEASURED
 from transformer.cost.layer_timing import LENGTHS, ROUNDS, Timing
 from transformer.figures import complexity as complexity_figures
 
+pytestmark = pytest.mark.slow  # many cold pages
+
 SENTENCE = "ka lo mi nu"
 SIZES = Sizes(12, 64, 4)
 

@@ -20,6 +20,8 @@ from transformer import rnn
 from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
 from transformer.rnn.alignment import alignment, best_head, right_places
 
+pytestmark = pytest.mark.slow  # many cold pages
+
 BUNDLED = Path(transformer.__file__).resolve().parent.parent / "checkpoints"
 
 

@@ -132,7 +132,8 @@ def test_a_damaged_recording_is_a_sentence(open_app: Callable[..., AppTest], fol
         (folder / "learning.npz").write_bytes(data)
         app = open_app(training="3")
         assert not app.exception and not components(app, "formation")
-        assert "The page cannot show how the heads formed: learning.npz is not a recording: " in messages(app, notes=True)
+        refused = "The page cannot show how the heads formed: learning.npz is not a recording: "
+        assert refused in messages(app, notes=True)
         assert len(components(app, "explorer")) == 1  # the rest of the page is as ever
 
 

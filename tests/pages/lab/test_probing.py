@@ -28,6 +28,8 @@ from transformer.interventions.sets import NONE, Interventions
 from transformer.probing.probes import ProbeScores, bleu_interval, probe, probe_pairs
 from transformer.training.data import Pair
 
+pytestmark = pytest.mark.slow  # many cold pages
+
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:

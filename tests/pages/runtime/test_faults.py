@@ -20,6 +20,8 @@ from tests.support.app import address, app_test, messages, pictures, switch_page
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 
+pytestmark = pytest.mark.slow  # many cold pages
+
 ROOT = Path(__file__).resolve().parents[3]
 FILES = {  # and what the sentence calls it
     "config.json": "config.json|is no longer in its folder",

@@ -22,6 +22,8 @@ from benchmarks.process import Sample, sample, sessions, slope
 from benchmarks.viewer import Run, Viewer, ViewerError
 from transformer.inference.pretrained import Pretrained
 
+pytestmark = pytest.mark.slow  # many viewers
+
 Answer = TypeVar("Answer")
 ROOT = Path(__file__).resolve().parents[3]
 VIEWERS, CLICKS = 30, 2
