@@ -1,4 +1,4 @@
-"""Headscope: which page a link opens, and the frame around it."""
+"""Headscope: opens the page of a link inside the page frame."""
 
 import streamlit as st
 

@@ -78,7 +78,7 @@ def merge_browser(frame: PageFrame) -> State:
     return store_state(replace(state, switches=switches))  # stored now, because a click elsewhere may end this run
 
 
-def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
+def _position(frame: PageFrame, source: int, target: int) -> AnatomyState:
     """The position in the drawing from session or link, within bounds; a sentence names what a link asks for and does
     not exist.
 
@@ -114,7 +114,7 @@ def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
     )
 
 
-def _begun(frame: PageFrame, trace: Trace) -> Trace:
+def _drawable_trace(frame: PageFrame, trace: Trace) -> Trace:
     """The trace, or a shorter one where the model itself wrote more tokens than can be drawn."""
     if not trace.own or len(trace.source_ids) > LONGEST or len(trace.target_in_ids) <= LONGEST:
         return trace
@@ -123,7 +123,7 @@ def _begun(frame: PageFrame, trace: Trace) -> Trace:
     return cache.trace(frame.model, frame.model.name, trace.source_text, "", LONGEST)
 
 
-def _long(trace: Trace) -> bool:
+def _too_long(trace: Trace) -> bool:
     """Whether a side is too long to be drawn; if so, the page says it."""
     source, target = len(trace.source_ids), len(trace.target_in_ids)
     if max(source, target) <= LONGEST:
@@ -187,16 +187,16 @@ def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
 def draw(frame: PageFrame, trace: Trace) -> None:
     """The drawing of a trace with all switches. A person's actions stay in the browser; only the numbers of the place
     they look at and changed switches travel."""
-    trace = _begun(frame, trace)
-    if _long(trace):
+    trace = _drawable_trace(frame, trace)
+    if _too_long(trace):
         forget(KEY)
         return
     state = merge_browser(frame)
     compared = compare(frame.model, trace, state.switches)
-    if _long(compared.after):  # padded
+    if _too_long(compared.after):  # padded
         forget(KEY)
         return
-    stand = _stand(frame, len(compared.after.source_ids), len(compared.after.target_in_ids))
+    stand = _position(frame, len(compared.after.source_ids), len(compared.after.target_in_ids))
     packs = _packs(compared, stand)
     if compared.interventions:
         paragraph(_("Switched: {switches}.").format(switches=in_words(compared.interventions, frame.model.config)))

@@ -97,7 +97,7 @@ def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
         figure.draw(drawn, "anatomy-timing", "anatomy-timing")
 
 
-def _says(timings: Sequence[Timing], sizes: Sizes) -> None:
+def _conclusions(timings: Sequence[Timing], sizes: Sizes) -> None:
     """Conclusions from the times."""
     times = medians(timings)
     if times:
@@ -106,7 +106,7 @@ def _says(timings: Sequence[Timing], sizes: Sizes) -> None:
         paragraph(overhead(times), busy(timings), left_out(timings), quiet=True)
 
 
-def _ended(measurement: Measurement) -> None:
+def _ended_message(measurement: Measurement) -> None:
     """A message about a measurement that did not complete."""
     if measurement.stage == "failed":
         message(_("The measurement failed: {error}.").format(error=measurement.error), "error")
@@ -140,10 +140,10 @@ def _body(sizes: Sizes, polling: bool) -> None:
             args=(sizes,),
         )
         if mine is not None:
-            _ended(mine)
+            _ended_message(mine)
     _picture(timings, sizes)
     if mine is None or not mine.running:
-        _says(timings, sizes)
+        _conclusions(timings, sizes)
 
 
 def draw(sizes: Sizes) -> None:

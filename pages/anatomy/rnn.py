@@ -61,7 +61,7 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
     the heads to show, "best" or "mean"."""
     from_source = reverses(frame.model)
     if not from_source:
-        _whose(frame)
+        _why_other_letters(frame)
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
         if from_source:
@@ -75,7 +75,7 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
     return frame.state.source if from_source else typed or LETTERS, str(chosen)
 
 
-def _whose(frame: PageFrame) -> None:
+def _why_other_letters(frame: PageFrame) -> None:
     """Why the letters are not the page's source."""
     paragraph(
         _(
@@ -86,7 +86,7 @@ def _whose(frame: PageFrame) -> None:
     )
 
 
-def _strange(model: Pretrained | Recurrent, letters: str) -> list[str]:
+def _unknown_letters(model: Pretrained | Recurrent, letters: str) -> list[str]:
     """The typed characters that are not in the model's alphabet, in order."""
     pieces = zip(model.tokenizer.encode(letters), model.tokenizer.surfaces(letters), strict=True)
     return [piece for token_id, piece in pieces if token_id == model.config.unk_id]
@@ -184,7 +184,7 @@ def _table(
     st.html(table(["", _("recurrent"), _("Transformer {name}").format(name=model.name)], rows))
 
 
-def _beyond(old: RecurrentTrace, new: Trace) -> None:
+def _longer_inputs(old: RecurrentTrace, new: Trace) -> None:
     """For inputs longer than those of training: whether each model is still right."""
     letters = len(old.source_ids) - 1
     if letters <= TRAINED:
@@ -202,7 +202,7 @@ def _beyond(old: RecurrentTrace, new: Trace) -> None:
     message(f"{long.format(letters=letters, trained=TRAINED)} {both}", "note")
 
 
-def _says(model: Pretrained, old: RecurrentTrace) -> None:
+def _explanation(model: Pretrained, old: RecurrentTrace) -> None:
     """An explanation of the numbers."""
     tokens, config = len(old.source_ids), _recurrent().config
     paragraph(
@@ -276,7 +276,7 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
         return
     try:
         model = frame.model if reverses(frame.model) else _bundled()
-        if strange := [*_strange(_recurrent(), letters), *_strange(model, letters)]:
+        if strange := [*_unknown_letters(_recurrent(), letters), *_unknown_letters(model, letters)]:
             sentence = _("These models know the letters a to z and the space; leave out: {letters}")
             message(sentence.format(letters=" ".join(dict.fromkeys(strange))[:200]), "error")
             return
@@ -285,7 +285,7 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
         message(capital(error) + ".", "error")
         return
     cross_alignment, of = _maps(heads, model, old, new)
-    _beyond(old, new)
+    _longer_inputs(old, new)
     _table(model, old, new, of, (alignment(old.weights), cross_alignment))
-    _says(model, old)
+    _explanation(model, old)
     _equations(model)

@@ -73,7 +73,7 @@ def chance(before: ProbeScores, after: ProbeScores) -> str:
     return sentence.format(low=f"{interval[0]:+.1f}", high=f"{interval[1]:+.1f}")
 
 
-def _easy(model: Pretrained, count: int) -> str:
+def _easy_sentences_note(model: Pretrained, count: int) -> str:
     """One sentence: why BLEU here cannot be compared with the model card's."""
     card = model.metrics.get("bleu")
     if isinstance(card, int | float):
@@ -106,5 +106,5 @@ def results(compared: Compared, scores: Sequence[ProbeScores]) -> None:
         "Greedy translations, one reference each (sacreBLEU). Perplexity: teacher-forced on the references. Cut off "
         "at input length + 50."
     )
-    note = note if toy else f"{note} {_easy(model, scores[0].sentences)}"
+    note = note if toy else f"{note} {_easy_sentences_note(model, scores[0].sentences)}"
     st.html(f'<p class="hs-tr-legend">{html.escape(note)}</p>')

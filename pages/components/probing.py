@@ -105,7 +105,7 @@ def _progress(measurement: Measurement) -> None:
     st.button(_("Stop"), key="hs-probe-stop", on_click=measurement.stop, disabled=measurement.stopping)
 
 
-def _stopped(measurement: Measurement, has_baseline: bool) -> str:
+def _stopped_sentences(measurement: Measurement, has_baseline: bool) -> str:
     """How far a stopped measurement came, and what is left of it."""
     if not measurement.done:
         ended = (
@@ -127,7 +127,7 @@ def _stopped(measurement: Measurement, has_baseline: bool) -> str:
     return f"{ended} {left}"
 
 
-def _ended(measurement: Measurement, mine: bool, has_baseline: bool) -> None:
+def _ended_message(measurement: Measurement, mine: bool, has_baseline: bool) -> None:
     """A message about the last measurement where it has no scores for the current switches.
 
     has_baseline: whether there are scores without switches.
@@ -135,7 +135,7 @@ def _ended(measurement: Measurement, mine: bool, has_baseline: bool) -> None:
     if measurement.stage == "failed" and mine:
         message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
     elif measurement.stage == "stopped" and mine:
-        message(_stopped(measurement, has_baseline), "note")
+        message(_stopped_sentences(measurement, has_baseline), "note")
     elif measurement.stage == "done" and not mine:
         sentence = _("The last evaluation was for these switches: {switches}. Set them again to see its numbers.")
         message(sentence.format(switches=measurement.switches), "note")
@@ -169,10 +169,10 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
             args=(compared, pairs),
         )
         if measurement is not None:
-            _ended(measurement, mine, baseline is not None)
+            _ended_message(measurement, mine, baseline is not None)
 
 
-def _stay() -> None:
+def _report_viewer() -> None:
     measurement: Measurement | None = st.session_state.get(KEY)
     if measurement is not None and measurement.running:
         measurement.look()
@@ -183,7 +183,7 @@ def look() -> None:
     reports the viewer. It ends PATIENCE seconds after the viewer left the page."""
     measurement: Measurement | None = st.session_state.get(KEY)
     if measurement is not None and measurement.running:
-        st.fragment(_stay, run_every=STAY)()
+        st.fragment(_report_viewer, run_every=STAY)()
 
 
 def draw(compared: Compared) -> None:

@@ -321,7 +321,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
     shares, best = (100 * projected.share).tolist(), (100 * projected.best).tolist()
     frame_index = frame.options.value("layer", 0, len(shares) - 1, 0)
     several = all(map(math.isfinite, shares))
-    names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
+    names = [_layer_and_variance(layer, share if several else None) for layer, share in enumerate(shares)]
     labels = stack_labels(trace, stack)
     grow = BIG if frame.state.view.big else 1.0
     drawn = figure.built(embedding.token_map, labels, projected.points.numpy(), names, stack, grow)
@@ -364,7 +364,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
         )  # fmt: skip
 
 
-def _where(layer: int, share: float | None) -> str:
+def _layer_and_variance(layer: int, share: float | None) -> str:
     """A point in a stack by name, with the percentage of variance seen there."""
     if share is None:
         return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")

@@ -144,7 +144,7 @@ def _scrolled(head: str, body: str) -> str:
     return f'<div class="hs-emb-scroll" tabindex="0">{table}</div>'
 
 
-def _story(lens: Lens, steps: int, tied: bool = True) -> str:
+def _lens_summary(lens: Lens, steps: int, tied: bool = True) -> str:
     """What the table shows, as counts. tied: input and output use the same table."""
     text = (
         _(
@@ -205,7 +205,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
         st.html(step_table(lens, labels, step))
     with container:
         st.html(steps_table(lens, trace, labels, step))
-        paragraph(_story(lens, len(trace.target_out), model.config.tied_output))
+        paragraph(_lens_summary(lens, len(trace.target_out), model.config.tied_output))
         check(
             _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
                 deviation=deviation(lens.deviation)

@@ -24,7 +24,7 @@ def sublayer_names(sub_layers: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
     return tuple(names[name].format(layer=layer + 1) for layer, name in sub_layers)
 
 
-def _most(states: Stream, names: tuple[str, ...]) -> str:
+def _largest_updates(states: Stream, names: tuple[str, ...]) -> str:
     """Which sub-layer adds most and which least, compared with its input."""
     ratios = (states.update / states.enters).quantile(0.5, dim=1)
     high, low = int(ratios.argmax()), int(ratios.argmin())
@@ -44,7 +44,7 @@ def _most(states: Stream, names: tuple[str, ...]) -> str:
     )
 
 
-def _made(parts: Parts, names: tuple[str, ...]) -> str:
+def _largest_share(parts: Parts, names: tuple[str, ...]) -> str:
     """Which part has the largest share of the result, and what is left of the input."""
     mean = 100 * parts.shares.mean(1)
     most = int(mean.argmax())
@@ -66,7 +66,7 @@ def _choices(trace: Trace, options: Options) -> tuple[str, int]:
     return stack, token
 
 
-def _through(frame: PageFrame, stack: str) -> int | None:
+def _layers_passed(frame: PageFrame, stack: str) -> int | None:
     """How many layers the vector has passed; None for all."""
     config = frame.model.config
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
@@ -100,11 +100,11 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
     with right:
         figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
         thinned(heatmap)
-    paragraph(_most(states, names))
+    paragraph(_largest_updates(states, names))
 
 
 def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
-    through = _through(frame, stack)
+    through = _layers_passed(frame, stack)
     parts = decompose(trace, frame.model.model, stack, through)
     config = frame.model.config
     biases = () if config.norm == "none" else (_("biases β"),)
@@ -113,7 +113,7 @@ def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
     drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack)
     figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
     thinned(drawn)
-    paragraph(_made(parts, names))
+    paragraph(_largest_share(parts, names))
     check(
         _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
             count=len(names), deviation=deviation(parts.deviation)

@@ -154,13 +154,13 @@ def _typed(stack: str, layer: int, config: ModelConfig) -> None:
     st.session_state[WRONG] = (_field(stack, layer), text, wrong) if wrong else None
 
 
-def _wrong(key: str) -> str:
+def _list_error(key: str) -> str:
     """What is wrong with the list in a field; "" if nothing is."""
     error = st.session_state.get(WRONG)
     return error[2] if error and error[:2] == (key, st.session_state.get(key)) else ""
 
 
-def _put(stack: str, layer: int, neurons: list[int]) -> None:
+def _silence_by_button(stack: str, layer: int, neurons: list[int]) -> None:
     """Silence neurons by a button; they replace a list that cannot be read."""
     st.session_state.pop(_field(stack, layer), None)
     wrong, state = _silence(stack, layer, neurons), current_state()
@@ -184,7 +184,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
         layer = frame.options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
     silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
     written = write_neurons(silent)
-    if frame.arrived or (not _wrong(key) and not _says(st.session_state.get(key), silent, config)):
+    if frame.arrived or (not _list_error(key) and not _names_exactly(st.session_state.get(key), silent, config)):
         st.session_state[key] = written
     with third:
         st.text_input(
@@ -194,25 +194,25 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
             on_change=_typed,
             args=(stack, layer, config),
         )
-        if _wrong(key):
-            message(_wrong(key))
+        if _list_error(key):
+            message(_list_error(key))
     with st.container(horizontal=True, gap="small"):
         st.button(
             _("The {count} most active here").format(count=STRONGEST),
             key="feedforward_strongest",
             help=_("By the sum of their activations over the tokens of this sentence"),
-            on_click=_put,
+            on_click=_silence_by_button,
             args=(stack, layer, sorted({*silent, *strongest(trace, stack, layer)})),
         )
         st.button(
             _("Put everything back"),
             key="feedforward_back",
             disabled=not switches,
-            on_click=_back,
+            on_click=_reset,
         )
 
 
-def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
+def _names_exactly(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
     """Whether a list names exactly these neurons, however it is written."""
     try:
         return text is not None and read_neurons(text, config.d_ff) == sorted(neurons)
@@ -220,7 +220,7 @@ def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
         return False
 
 
-def _back() -> None:
+def _reset() -> None:
     state = current_state()
     if state is not None:
         for key in [state_key for state_key in st.session_state if str(state_key).startswith("feedforward_neurons_")]:
@@ -237,7 +237,7 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
     def neurons() -> None:
         options.report("stack", "decoder")
         options.report("layer", 1)
-        _put("decoder", 0, leaders)
+        _silence_by_button("decoder", 0, leaders)
 
     def skip(*left_out: Skip) -> None:
         _set(Skip, NONE, list(left_out))

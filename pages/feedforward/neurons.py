@@ -160,7 +160,7 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
 # -- what it writes -----------------------------------------------------------------------------------------------
 
 
-def _stands_out(model: Pretrained, promoted: Promotion) -> tuple[str, str]:
+def _ends_of_row(model: Pretrained, promoted: Promotion) -> tuple[str, str]:
     """Two sentences: how far the first and the last piece are from the others, and whether chance alone reaches
     that."""
     first, last = readable(model.tokenizer.pieces([promoted.top[0], promoted.bottom[0]]))
@@ -210,7 +210,7 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
 
     version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
     figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", version=version)
-    paragraph(*_stands_out(model, promoted), row_caution(model.config, chosen.stack, chosen.layer))
+    paragraph(*_ends_of_row(model, promoted), row_caution(model.config, chosen.stack, chosen.layer))
     _chance(model, promoted)
     return promoted
 
@@ -230,7 +230,7 @@ def in_context(read: Reading, position: int) -> str:
     return "".join(parts)
 
 
-def _exciting(model: Pretrained, chosen: Chosen, statistics: NeuronStatistics, promoted: Promotion) -> None:
+def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStatistics, promoted: Promotion) -> None:
     """The tokens of the probe set at which the neuron is strongest."""
     side = statistics.stack(chosen.stack)
     count = int(side.counts[chosen.layer, chosen.neuron])
@@ -371,7 +371,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     def later() -> None:
         statistics = counts.found or _count(model, container)
         with exciting:
-            _exciting(model, chosen, statistics, promoted)
+            _strongest_tokens(model, chosen, statistics, promoted)
         with below:
             _silent(model, statistics)
 

@@ -31,7 +31,7 @@ def _grid(values: Tensor) -> np.ndarray:
     return np.unique(np.concatenate((np.linspace(low, high, POINTS) * 1.03, [0.0])))
 
 
-def _says(kind: str, left: float, smallest: float, total: int) -> str:
+def _left_of_zero_sentence(kind: str, left: float, smallest: float, total: int) -> str:
     sentences = {
         "relu": _(
             "{left} of these {total} pre-activations are left of 0. There ReLU gives exactly 0 and its derivative is "
@@ -90,7 +90,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(
         outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
     )
-    sentence = _says(kind, left_of_zero(before), float(after.min()), before.numel())
+    sentence = _left_of_zero_sentence(kind, left_of_zero(before), float(after.min()), before.numel())
     paragraph(sentence, few if len(ticks) + outside < before.numel() else "", far if outside else "")
     with st.expander(_("The three functions")):
         st.latex(

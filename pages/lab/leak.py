@@ -54,7 +54,7 @@ class Exchange:
     after: str
 
 
-def _start(trace: Trace, specials: Sequence[int]) -> int:
+def _first_position(trace: Trace, specials: Sequence[int]) -> int:
     """The first position to show: in the later half, so that many positions come before it, where the model was closest
     to another token."""
     positions = range(max(1, len(trace.target_in) // 2), len(trace.target_in))
@@ -70,7 +70,7 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
     position_key, text = f"hs-leak-position-{trace.id}", f"hs-leak-fed-{trace.id}"
     stored = st.session_state.get(LAST_EXCHANGE)
     if stored is None or stored[0] != trace.id:
-        stored = (trace.id, _start(trace, specials), "")
+        stored = (trace.id, _first_position(trace, specials), "")
     for key, value in zip((position_key, text), stored[1:], strict=True):
         if key not in st.session_state:
             st.session_state[key] = value
@@ -244,7 +244,7 @@ def bare_verdict(whole: float, stepwise: float) -> str:
     )
 
 
-def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ...]) -> None:
+def _draw_without_mask(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ...]) -> None:
     """The same for a model that was trained without the mask: there is no masked side to compare with."""
     model, trace = compared.model, compared.before
     switches = compared.interventions
@@ -291,7 +291,7 @@ def draw(compared: Compared) -> None:
     exchange = _exchange(model, trace)
     fed = ((exchange.position, exchange.token),)
     if not model.config.causal:
-        _bare(compared, exchange, fed)
+        _draw_without_mask(compared, exchange, fed)
         return
     switches = sides(compared.interventions)
     try:

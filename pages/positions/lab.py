@@ -111,7 +111,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
 
 
-def _says(results: dict[str, Equivariance], positions: bool) -> None:
+def _check_sentences(results: dict[str, Equivariance], positions: bool) -> None:
     """The check and its meaning. positions: whether the model has any."""
     without, with_ = results["without"], results["with"]
     largest = float(without.outputs.max())
@@ -172,7 +172,7 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
     with right:
         st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
     positions = frame.model.config.positions != "none"
-    _says(results, positions)
+    _check_sentences(results, positions)
     found_with = results["with"].outputs.tolist() if positions else []
     figure.draw(
         figure.built(

@@ -131,7 +131,7 @@ def _signed(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-def _says(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> str:
+def _row_statistics(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> str:
     """How the rows seen in training differ from the others, in numbers."""
     norms, cosines = row_norms(table), neighbour_cosines(table)
     if trained is None:
@@ -156,7 +156,7 @@ def _says(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> st
 
 
 def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -> str:
-    """Where the numbers of `_says` come from."""
+    """Where the numbers of `_row_statistics` come from."""
     norms, last = row_norms(table), trained[1]
     inside, outside = norms[: last + 1], norms[last + 1 :]
     sentence = _(
@@ -189,7 +189,7 @@ def _tables(pair: Pair) -> None:
     names = (_("formula"), model.name)
     both = dict(zip(names, (formula[:shown].cpu(), learned[:shown].cpu()), strict=True))
     known_length = trained_positions(model)
-    paragraph(_says(learned.cpu(), known_length, model.name))
+    paragraph(_row_statistics(learned.cpu(), known_length, model.name))
     if shown < len(learned):
         text = _("The first {shown} of {total} positions are drawn.")
         paragraph(text.format(shown=shown, total=len(learned)), quiet=True)
@@ -294,7 +294,7 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
     paragraph(*sentences, quiet=True)
 
 
-def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
+def _count_exact(models: tuple[Pretrained, ...], task: str) -> None:
     """Count exact answers, length by length. A click of the person ends the count; counted lengths stay cached for all
     viewers."""
     if not st.session_state.get(WANTED):
@@ -350,4 +350,4 @@ def draw_learned(frame: PageFrame) -> None:
         )
     st.subheader(_("Beyond the trained length"), anchor=False)
     paragraph(sentence.format(formula=models[0].name, learned=models[1].name))
-    st.fragment(_beyond)(models, task)
+    st.fragment(_count_exact)(models, task)

@@ -70,13 +70,13 @@ def begin_buttons(chosen: Chosen) -> None:
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
                 messages = [*runs.train(reference, first=True), *runs.train(experiment)]
         if experiment is not None and shop.most > 0:
-            _outlook(summary(experiment, presets.plain()), shop.seconds)
+            _cost(summary(experiment, presets.plain()), shop.seconds)
     for sentence in messages:
         message(sentence)
 
 
 @st.fragment(run_every=LOOK)
-def _outlook(what: str, seconds: float) -> None:
+def _cost(what: str, seconds: float) -> None:
     """The cost of a run, and a process prepared with torch imported."""
     shop = runs.shop()
     shop.prepare()

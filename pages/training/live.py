@@ -27,7 +27,7 @@ _picture = st.components.v2.component("headscope.training", js=script("training"
 _feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
 
 
-def _obey(asked: ViewerMessage) -> None:
+def _run_command(asked: ViewerMessage) -> None:
     watched = next(candidate for candidate in runs.watched() if candidate.run.id == asked.run)
     messages: list[str] = []
     if asked.do == "pause":
@@ -50,7 +50,7 @@ def draw(links: Links) -> None:
     watched = runs.watched()
     asked = read_message(reported.ask, reported.command, tuple(run_of.run.id for run_of in watched))
     if asked.do:
-        _obey(asked)
+        _run_command(asked)
     for text in st.session_state.get(SAYS, ()):
         message(text)
     runs.collect()
@@ -71,10 +71,10 @@ def draw(links: Links) -> None:
         )
     for entry, name in zip(watched, names, strict=True):
         if entry.run.ended:
-            _after(entry, name, links)
+            _ended_buttons(entry, name, links)
 
 
-def _after(watched: Watched, name: str, links: Links) -> None:
+def _ended_buttons(watched: Watched, name: str, links: Links) -> None:
     """The buttons of a run that has ended."""
     if watched.error:
         message(_("The model of {run} cannot be opened: {error}.").format(run=name, error=watched.error), "error")

@@ -211,11 +211,11 @@ def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: p
 
 def test_a_stop_before_anything_was_done_says_so() -> None:
     measurement = SimpleNamespace(done=0, total=240, stopping=True)
-    assert probing._stopped(measurement, False).startswith(
+    assert probing._stopped_sentences(measurement, False).startswith(
         "The evaluation was stopped before its first sentences were done."
     )
     measurement.stopping = False
-    assert "You left the lab for a minute" in probing._stopped(measurement, True)
+    assert "You left the lab for a minute" in probing._stopped_sentences(measurement, True)
 
 
 English = tuple[Pretrained, list[Pair], ProbeScores, ProbeScores]
@@ -271,9 +271,11 @@ def test_the_interval_is_of_the_difference(english: English) -> None:
 def test_a_note_says_that_the_probe_sentences_are_easy() -> None:
     assert (
         "do not compare this BLEU with the model card's 42.3, which was measured on other sentences."
-        in probe_results._easy(load("en-de"), 120)
+        in probe_results._easy_sentences_note(load("en-de"), 120)
     )
-    assert probe_results._easy(load("sort"), 9).startswith("These 9 sentences are Headscope's own, short and easy")
+    assert probe_results._easy_sentences_note(load("sort"), 9).startswith(
+        "These 9 sentences are Headscope's own, short and easy"
+    )
 
 
 PAIRS = (("31", "13"), ("210", "012"))

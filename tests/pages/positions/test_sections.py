@@ -325,9 +325,9 @@ def test_the_conclusion_is_computed(
 
 def test_dissimilar_rows_are_not_called_similar() -> None:
     table = torch.eye(8)
-    text = learned._says(table, (0, 3), "m")
+    text = learned._row_statistics(table, (0, 3), "m")
     assert "neighbouring rows have a mean cosine of 0.00; below it" in text and "(mean cosine 0.00)" in text
-    assert "(mean cosine –)" in learned._says(table, (0, 6), "m")
+    assert "(mean cosine –)" in learned._row_statistics(table, (0, 6), "m")
 
 
 def test_counting_can_be_stopped_and_what_was_counted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
