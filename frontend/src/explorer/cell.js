@@ -44,7 +44,7 @@ export class CellLine {
     if (!cell) return this.hint(model.recorded ? "cell_hint_recorded" : "cell_hint");
     if (!at) return this.hint("cell_dropped");
     this.subject = subject;
-    const about = model.kinds[view.kind];
+    const kindData = model.kinds[view.kind];
     const merged = view.rows[at[0]].length > 1 || view.columns[at[1]].length > 1;
     const shown = view.data[at[0] * view.keys + at[1]];
     const parts = this.pair(view, view.rowLabels[at[0]], view.columnLabels[at[1]]);
@@ -66,11 +66,11 @@ export class CellLine {
       return this.finish(false);
     }
     // A merged cell has no arithmetic: show the arithmetic of its strongest pair of subword tokens.
-    const [q, k] = merged ? strongestPair(exact.weights, about.keys, view.rows[at[0]], view.columns[at[1]]) : cell;
+    const [q, k] = merged ? strongestPair(exact.weights, kindData.keys, view.rows[at[0]], view.columns[at[1]]) : cell;
     const masked = model.hidden(view.kind, view.layer, view.head);
     const row = recomputeRow(exact, q, masked);
     const stored = exact.weights[q * exact.count + k];
-    const agrees = Math.abs(row.weights[k] - stored) <= about.checks.tolerance;
+    const agrees = Math.abs(row.weights[k] - stored) <= kindData.checks.tolerance;
     this.work = { exact, row, q, k, stored, agrees, merged, shown };
     if (merged) {
       parts.push(
@@ -86,14 +86,14 @@ export class CellLine {
       parts.push(...this.pair(view, model.pieceLabel(view.sides.rows, q), model.pieceLabel(view.sides.columns, k)));
     }
     const hidden = masked && masked[q * exact.count + k];
-    const number = (name, value) => el("span", { class: "hs-pairing" }, el("em", null, name), " ", value);
+    const numberSpan = (name, value) => el("span", { class: "hs-pairing" }, el("em", null, name), " ", value);
     parts.push(
-      number(t("cell_dot"), formatScore(row.products[k])),
-      number(
+      numberSpan(t("cell_dot"), formatScore(row.products[k])),
+      numberSpan(
         t("cell_" + this.scaled(exact), { d: exact.depth, factor: formatFactor(exact.scale) }),
         formatScore(row.products[k] * exact.scale),
       ),
-      number(t("cell_mask"), t(hidden ? "cell_hidden" : "cell_visible")),
+      numberSpan(t("cell_mask"), t(hidden ? "cell_hidden" : "cell_visible")),
       el(
         "span",
         { class: "hs-pairing" },
@@ -111,7 +111,7 @@ export class CellLine {
         t(agrees ? "cell_drawn" : "cell_differs"),
       ),
     );
-    if (about.zero && about.zero[view.layer][view.head]) parts.push(el("em", null, t("knocked_out")));
+    if (kindData.zero && kindData.zero[view.layer][view.head]) parts.push(el("em", null, t("knocked_out")));
     this.line.replaceChildren(...parts);
     return this.finish(true);
   }

@@ -9,12 +9,12 @@ const FORMATION = ["headscope.recorded", "headscope.pick"];
 
 export default function (component) {
   const { leave } = keepMounted(component, (parent) => {
-    const made = {};
+    const handles = {};
     const explorer = mountExplorer(parent, {
-      onState: (state) => made.component.setStateValue("view", state),
+      onState: (state) => handles.component.setStateValue("view", state),
       onFormation: (open) => {
         feeds().formationAsked = open ? performance.now() : null;
-        made.component.setTriggerValue("formation", open);
+        handles.component.setTriggerValue("formation", open);
       },
     });
     const stops = [
@@ -23,11 +23,11 @@ export default function (component) {
         name === FORMATION[0] ? explorer.recorded(message) : explorer.pick(message),
       ),
     ];
-    made.destroy = () => {
+    handles.destroy = () => {
       for (const stop of stops) stop();
       explorer.destroy();
     };
-    return made;
+    return handles;
   });
   return leave;
 }

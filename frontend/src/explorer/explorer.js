@@ -362,7 +362,7 @@ class Explorer {
   }
 
   drawHead(panel) {
-    const cell = panel.kind === this.focusKind ? panel.place(this.state.cell) : null;
+    const cell = panel.kind === this.focusKind ? panel.cellInView(this.state.cell) : null;
     panel.drawHead(this.theme, this.sizes.headWidth, this.sizes.headHeight, cell);
   }
 
@@ -374,7 +374,7 @@ class Explorer {
       theme: this.theme,
       state: this.state,
       cell: this.state.cell,
-      at: panel.place(this.state.cell),
+      at: panel.cellInView(this.state.cell),
     });
   }
 

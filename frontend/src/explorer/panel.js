@@ -108,8 +108,8 @@ export class Panel {
   drawStats() {
     const { t } = this.hooks;
     const { view, model, state } = this;
-    const about = model.kinds[this.kind];
-    const number = (name, value, decimals) =>
+    const kindData = model.kinds[this.kind];
+    const numberSpan = (name, value, decimals) =>
       el(
         "span",
         { title: t(name + "_title") },
@@ -123,12 +123,12 @@ export class Panel {
       const words = { sentences, rows: rows[this.kind][this.kind === "cross" ? 1 : 0] };
       const known = single ? habitsOf(model, this.kind, view.layer, view.head) : [];
       const habits = known.map(({ name, percent }) => {
-        const about = { "data-testid": "habit-" + name, title: t("habit_title_" + name, words) };
-        return el("span", about, t("habit_" + name) + " ", el("b", null, t("percent", { n: percent })));
+        const attributes = { "data-testid": "habit-" + name, title: t("habit_title_" + name, words) };
+        return el("span", attributes, t("habit_" + name) + " ", el("b", null, t("percent", { n: percent })));
       });
       this.stats.replaceChildren(
-        number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
-        number("largest", largestOf(view.raw), 4),
+        numberSpan("entropy", meanEntropy(view.raw, kindData.queries, kindData.keys), 3),
+        numberSpan("largest", largestOf(view.raw), 4),
         el("span", badge, t("recorded")),
         habits.length ? el("span", { class: "hs-habits" }, el("em", null, t("habits", words)), ...habits) : "",
         this.note,
@@ -138,23 +138,23 @@ export class Panel {
     const single = view.layer !== "all" && view.head !== "all";
     const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
     const deviations = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
-    const badges = [this.badge("rows", about.checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
+    const badges = [this.badge("rows", kindData.checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
     if (!single && state.summary === "max") {
       badges[0] = el(
         "span",
         {
           "data-testid": "badge-rows",
           class: "hs-badge",
-          title: t("badge_rows_max_title", { value: formatDeviation(about.checks.row_sum) }),
+          title: t("badge_rows_max_title", { value: formatDeviation(kindData.checks.row_sum) }),
         },
         t("badge_rows_max"),
       );
     }
-    if (about.masks) badges.push(this.badge("masked", about.checks.masked, deviations.masked, 0));
-    badges.push(this.badge("recomputed", about.checks.recomputed, deviations.recomputed, about.checks.tolerance));
+    if (kindData.masks) badges.push(this.badge("masked", kindData.checks.masked, deviations.masked, 0));
+    badges.push(this.badge("recomputed", kindData.checks.recomputed, deviations.recomputed, kindData.checks.tolerance));
     this.stats.replaceChildren(
-      number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
-      number("largest", largestOf(view.raw), 4),
+      numberSpan("entropy", meanEntropy(view.raw, kindData.queries, kindData.keys), 3),
+      numberSpan("largest", largestOf(view.raw), 4),
       ...badges,
       this.note,
     );
@@ -186,7 +186,7 @@ export class Panel {
   }
 
   // The chosen subword cell -> [row, column] of the view, or null if it is dropped or out of range.
-  place(cell) {
+  cellInView(cell) {
     if (!cell || !this.view) return null;
     const row = this.view.rows.findIndex((group) => group.includes(cell[0]));
     const column = this.view.columns.findIndex((group) => group.includes(cell[1]));

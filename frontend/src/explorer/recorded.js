@@ -6,7 +6,7 @@ function recordedModel(live, { bytes, step, last, habits }) {
   model.exact = new Map();
   model.cache = new Map();
   model.kinds = Object.fromEntries(
-    Object.entries(live.kinds).map(([kind, about]) => [kind, { ...about, bytes: bytes[kind] }]),
+    Object.entries(live.kinds).map(([kind, kindData]) => [kind, { ...kindData, bytes: bytes[kind] }]),
   );
   return model;
 }
@@ -29,7 +29,9 @@ export function habitsOf(model, kind, layer, head) {
 // Whether a state has as many bytes as the pictures of a trace.
 function fitsRecorded(live, { id, bytes }) {
   if (!bytes || id !== live.id) return false;
-  return Object.entries(live.kinds).every(([kind, about]) => bytes[kind] && bytes[kind].length === about.bytes.length);
+  return Object.entries(live.kinds).every(
+    ([kind, kindData]) => bytes[kind] && bytes[kind].length === kindData.bytes.length,
+  );
 }
 
 // What an explorer shows: the trace, or a recorded state of it.

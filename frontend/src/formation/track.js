@@ -7,7 +7,7 @@ const HEIGHT = 30; // pixels of the curves, at the ordinary size of text
 const LABEL_WIDTH = 2.9; // em a label needs
 
 // The position of stop `at` along the track: the slider's thumb stays within its track.
-function placeOf(at, count) {
+function positionOf(at, count) {
   return `calc(var(--fm-thumb) / 2 + (100% - var(--fm-thumb)) * ${(at / Math.max(1, count - 1)).toFixed(5)})`;
 }
 
@@ -64,7 +64,7 @@ export function stopLabels(view, width) {
     const text = shown ? word : "";
     const tick = el("span", { class: i === at ? "fm-tick fm-here" : "fm-tick" }, text);
     // The words at both ends end with the track.
-    tick.style.left = i === 0 ? "0" : i === count - 1 ? "100%" : placeOf(i, count);
+    tick.style.left = i === 0 ? "0" : i === count - 1 ? "100%" : positionOf(i, count);
     tick.classList.toggle("fm-last", i === count - 1);
     return tick;
   });
@@ -72,7 +72,7 @@ export function stopLabels(view, width) {
     .filter((forming) => forming.state !== null)
     .map((forming) => {
       const span = el("span", { class: "fm-span", "data-kind": forming.kind });
-      span.style.left = placeOf(Math.max(0, forming.state - 1), count);
+      span.style.left = positionOf(Math.max(0, forming.state - 1), count);
       span.style.width = `calc((100% - var(--fm-thumb)) / ${Math.max(1, count - 1)})`;
       return span;
     });

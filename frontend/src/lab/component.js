@@ -6,14 +6,14 @@ const FEEDS = ["before", "after", "feed_before", "feed_after"].map((name) => "he
 
 export default function (component) {
   const { leave } = keepMounted(component, (parent) => {
-    const made = {};
-    const lab = new Lab(parent, (state) => made.component.setStateValue("lab", state));
+    const handles = {};
+    const lab = new Lab(parent, (state) => handles.component.setStateValue("lab", state));
     const stop = listenToFeeds(FEEDS, (bytes, name) => lab.take(bytes, name.endsWith("before") ? "before" : "after"));
-    made.destroy = () => {
+    handles.destroy = () => {
       stop();
       lab.destroy();
     };
-    return made;
+    return handles;
   });
   return leave;
 }

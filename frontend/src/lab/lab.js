@@ -221,19 +221,19 @@ export class Lab {
     grid.canvas.dataset.testid = `lab-grid-${name}`;
     head.canvas.dataset.testid = `lab-head-${name}`;
     grid.canvas.addEventListener("keydown", (event) => this.key(event));
-    const about = el("small", null);
+    const note = el("small", null);
     const title = el("h3", null);
     const numbers = el("div", { class: "hs-stats", "data-testid": "lab-numbers-" + name });
     const element = el(
       "section",
       { class: "hs-pane", "data-testid": "pane-" + name },
-      el("h2", null, el("span", null, t("lab_" + name)), " ", about),
+      el("h2", null, el("span", null, t("lab_" + name)), " ", note),
       grid.canvas,
       title,
       head.canvas,
       numbers,
     );
-    return { name, kind, reader, grid, head, about, title, numbers, element };
+    return { name, kind, reader, grid, head, about: note, title, numbers, element };
   }
 
   // The chosen cell is shared by all three heads.
@@ -360,21 +360,21 @@ export class Lab {
 
   numbers(name, view, layer, head) {
     const { t } = this;
-    const number = (label, value, title) =>
+    const numberSpan = (label, value, title) =>
       el("span", { title }, t(label) + " ", el("b", null, view.exact ? value : t("approximate", { value })));
     if (name === "difference") {
       const top = view.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-      const parts = [number("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
+      const parts = [numberSpan("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
       const why = this.sameText();
       if (why) parts.push(el("span", { class: "hs-note", "data-testid": "lab-same" }, why));
       return parts;
     }
-    const about = this.models[name].kinds[view.kind];
+    const kindData = this.models[name].kinds[view.kind];
     const parts = [
-      number("lab_entropy", meanEntropy(view.raw, about.queries, about.keys).toFixed(3), t("entropy_title")),
-      number("largest", largestOf(view.raw).toFixed(4), t("largest_title")),
+      numberSpan("lab_entropy", meanEntropy(view.raw, kindData.queries, kindData.keys).toFixed(3), t("entropy_title")),
+      numberSpan("largest", largestOf(view.raw).toFixed(4), t("largest_title")),
     ];
-    if (name === "after" && layer !== "all" && head !== "all" && about.zero && about.zero[layer][head])
+    if (name === "after" && layer !== "all" && head !== "all" && kindData.zero && kindData.zero[layer][head])
       parts.push(el("span", { class: "hs-note" }, t("lab_out")));
     return parts;
   }

@@ -30,7 +30,7 @@ export function writeSwitches(lists, forms) {
 }
 
 // Does "cross.2.*" cover head `head` (from 0) of layer `layer` of the kind?
-function placeCovers(target, kind, layer, head) {
+function targetCovers(target, kind, layer, head) {
   const [of, l = "*", h = "*"] = target.split(".");
   const fits = (text, index) => text === "*" || Number(text) === index + 1;
   return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);
@@ -42,13 +42,13 @@ export function headsIn(places, sizes) {
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
     for (let l = 0; l < layers; l++)
       for (let h = 0; h < heads; h++)
-        if (places.some((target) => placeCovers(target, kind, l, h))) names.add(`${kind}.${l + 1}.${h + 1}`);
+        if (places.some((target) => targetCovers(target, kind, l, h))) names.add(`${kind}.${l + 1}.${h + 1}`);
   }
   return names;
 }
 
 // The fewest places that name these heads: whole kinds and layers by one name each.
-export function placesOf(names, sizes) {
+export function targetsOf(names, sizes) {
   const places = [];
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
     const targets = [];

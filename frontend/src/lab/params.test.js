@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headsIn, placesOf, readSwitches, writeSwitches } from "./params.js";
+import { headsIn, targetsOf, readSwitches, writeSwitches } from "./params.js";
 
 const FORMS = { scaling: { bare: false }, hide: { bare: false }, zero: { bare: true } };
 
@@ -20,5 +20,5 @@ test("heads are named by the fewest places", () => {
   const sizes = { cross: { layers: 2, heads: 2 }, decoder_self: { layers: 2, heads: 2 } };
   const heads = headsIn(["cross", "decoder_self.2", "decoder_self.1.1"], sizes);
   assert.equal(heads.size, 7);
-  assert.deepEqual(placesOf(heads, sizes), ["cross", "decoder_self.2", "decoder_self.1.1"]);
+  assert.deepEqual(targetsOf(heads, sizes), ["cross", "decoder_self.2", "decoder_self.1.1"]);
 });

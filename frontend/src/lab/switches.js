@@ -1,6 +1,6 @@
 import { el, printable } from "../core/dom.js";
 import { formatFactor } from "../core/format.js";
-import { headsIn, placesOf } from "./params.js";
+import { headsIn, targetsOf } from "./params.js";
 import { MOST_PADS, WEIGHT_RULES } from "../state/generated.js";
 import { hint } from "../core/tooltip.js";
 
@@ -237,7 +237,7 @@ export class SwitchCards {
     }
     this.change(
       "zero",
-      placesOf(knockedOut, sizes).map((where) => ({ value: "", where })),
+      targetsOf(knockedOut, sizes).map((where) => ({ value: "", where })),
     );
     return out;
   }
@@ -331,7 +331,7 @@ export class SwitchCards {
         t("lab_where_head", { kind: label(near), layer: layer + 1, head: head + 1 }),
       ]);
     const value = list.length ? list[list.length - 1].where : this.chosenWhere(name);
-    if (!options.some(([target]) => target === value)) options.push([value, this.placeText(value)]);
+    if (!options.some(([target]) => target === value)) options.push([value, this.targetText(value)]);
     const key = JSON.stringify(options);
     if (whereSelect.key !== key) {
       whereSelect.key = key;
@@ -342,11 +342,11 @@ export class SwitchCards {
     whereSelect.more.textContent = t("lab_more", { n: list.length - 1 });
     const earlier = list
       .slice(0, -1)
-      .map((entry) => [entry.value, this.placeText(entry.where)].filter(Boolean).join(" · "));
+      .map((entry) => [entry.value, this.targetText(entry.where)].filter(Boolean).join(" · "));
     whereSelect.more.title = t("lab_more_title", { list: earlier.join("; ") });
   }
 
-  placeText(target) {
+  targetText(target) {
     const { t } = this.hooks;
     const match = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(target);
     if (!match || match[1] === "all") return target;

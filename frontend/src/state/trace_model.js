@@ -9,11 +9,11 @@ export class TraceModel {
     this.id = pack.header.id;
     this.kinds = {};
     for (const kind of KINDS) {
-      const about = pack.header.kinds[kind];
-      if (!about) continue;
-      const [layers, heads, queries, keys] = about.picture.shape;
-      const masks = about.masks ? pack.array(about.masks) : null;
-      this.kinds[kind] = { ...about, layers, heads, queries, keys, masks, bytes: pack.array(about.picture) };
+      const kindData = pack.header.kinds[kind];
+      if (!kindData) continue;
+      const [layers, heads, queries, keys] = kindData.picture.shape;
+      const masks = kindData.masks ? pack.array(kindData.masks) : null;
+      this.kinds[kind] = { ...kindData, layers, heads, queries, keys, masks, bytes: pack.array(kindData.picture) };
     }
     this.exact = new Map();
     this.cache = new Map();
@@ -100,9 +100,9 @@ export class TraceModel {
 
   // Which token list labels the rows and columns of a kind.
   sides(kind, state) {
-    const about = this.kinds[kind];
+    const kindData = this.kinds[kind];
     const target = state.rows === "fed" ? "target_in" : "target_out";
-    return { rows: about.rows === "source" ? "source" : target, columns: about.columns };
+    return { rows: kindData.rows === "source" ? "source" : target, columns: kindData.columns };
   }
 
   // The cells that the mask of a head hides (1: hidden), per pair of subword tokens; null if none. For several heads:
@@ -112,7 +112,9 @@ export class TraceModel {
     if (!masks) return null;
     const maskNumbers = [...new Set(this.members(kind, layer, head).map(([l, h]) => of[l][h]))].sort();
     return this.remember(["hidden", kind, ...maskNumbers].join("|"), () => {
-      const all = maskNumbers.map((number) => masks.subarray(number * queries * keys, (number + 1) * queries * keys));
+      const all = maskNumbers.map((maskNumber) =>
+        masks.subarray(maskNumber * queries * keys, (maskNumber + 1) * queries * keys),
+      );
       return all.length === 1 ? all[0] : all[0].map((_, at) => Number(all.every((mask) => mask[at])));
     });
   }
@@ -133,7 +135,7 @@ export class TraceModel {
     const key = ["axes", kind, sides.rows, state.pieces, state.special].join("|");
     return this.remember(key, () => {
       const { words, special } = this.header;
-      const about = this.kinds[kind];
+      const kindData = this.kinds[kind];
       const merge = state.pieces === "words";
       const drop = state.special !== "shown";
       const rows = tokenGroups(words[sides.rows], special[sides.rows], drop, merge);
@@ -144,7 +146,7 @@ export class TraceModel {
         columns,
         rowLabels: rows.map((group) => this.label(sides.rows, group, state)),
         columnLabels: columns.map((group) => this.label(sides.columns, group, state)),
-        identity: isIdentity(rows, about.queries) && isIdentity(columns, about.keys),
+        identity: isIdentity(rows, kindData.queries) && isIdentity(columns, kindData.keys),
         renormalise: state.special === "renormalised",
       };
     });
@@ -165,12 +167,12 @@ export class TraceModel {
     const axes = this.axes(kind, state);
     const key = ["view", kind, layer, head, state.summary, axes.sides.rows, state.pieces, state.special].join("|");
     return this.remember(key, () => {
-      const about = this.kinds[kind];
+      const kindData = this.kinds[kind];
       const raw = this.weights(kind, layer, head, state.summary);
       const plain = axes.identity && !axes.renormalise;
       const data = plain
         ? raw.data
-        : transformMatrix(raw.data, about.keys, axes.rows, axes.columns, axes.renormalise, 1);
+        : transformMatrix(raw.data, kindData.keys, axes.rows, axes.columns, axes.renormalise, 1);
       return {
         ...axes,
         kind,
@@ -193,24 +195,24 @@ export class TraceModel {
     const axes = this.axes(kind, state);
     const key = ["tiles", kind, state.summary, axes.sides.rows, state.pieces, state.special].join("|");
     return this.remember(key, () => {
-      const about = this.kinds[kind];
+      const kindData = this.kinds[kind];
       const grid = [];
       let largest = 0;
       const finish = (values, layer, head) => {
         const plain = axes.identity && !axes.renormalise;
         const out = plain
           ? values
-          : transformMatrix(values, about.keys, axes.rows, axes.columns, axes.renormalise, 255);
+          : transformMatrix(values, kindData.keys, axes.rows, axes.columns, axes.renormalise, 255);
         const top = Math.min(255, largestOf(out));
         largest = Math.max(largest, top);
         const bytes = out instanceof Uint8Array ? out : toBytes(out);
         return { bytes, largest: top / 255, mask: this.mask(kind, layer, head, state) };
       };
       const byLayer = [];
-      const byHead = Array.from({ length: about.heads }, () => []);
-      for (let l = 0; l < about.layers; l++) {
+      const byHead = Array.from({ length: kindData.heads }, () => []);
+      for (let l = 0; l < kindData.layers; l++) {
         const pictures = [];
-        for (let h = 0; h < about.heads; h++) {
+        for (let h = 0; h < kindData.heads; h++) {
           pictures.push(this.headBytes(kind, l, h));
           byHead[h].push(pictures[h]);
         }

@@ -6,15 +6,15 @@ import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 const FEEDS = ["headscope.training_feed"];
 
 export default function (component) {
-  const { leave } = keepMounted(component, (parent, component) => {
-    const made = { component: component }; // a pack that is here already may be answered at once
-    const view = new TrainingView(parent, (name, value) => made.component.setTriggerValue(name, value));
+  const { leave } = keepMounted(component, (parent, mounted) => {
+    const handles = { component: mounted }; // a pack that is here already may be answered at once
+    const view = new TrainingView(parent, (name, value) => handles.component.setTriggerValue(name, value));
     const stop = listenToFeeds(FEEDS, (bytes) => view.take(bytes));
-    made.destroy = () => {
+    handles.destroy = () => {
       stop();
       view.destroy();
     };
-    return made;
+    return handles;
   });
   return leave;
 }

@@ -127,10 +127,10 @@ export class Curves {
       return path;
     });
     const mark = svgEl("g", { visibility: "hidden" }, runMark(run.slot, 0, 0, 0.36 * this.places.em));
-    const number = el("b");
-    const value = el("span", { "data-slot": run.slot }, this.runs.length > 1 ? runSwatch(run.slot) : null, number);
+    const valueText = el("b");
+    const value = el("span", { "data-slot": run.slot }, this.runs.length > 1 ? runSwatch(run.slot) : null, valueText);
     const pieces = plot.series.map(() => []);
-    return { run, group, paths, mark, number, value, pieces, seen: plot.series.map(() => 0), until: -1 };
+    return { run, group, paths, mark, number: valueText, value, pieces, seen: plot.series.map(() => 0), until: -1 };
   }
 
   // The path of a series up to a frame, in pieces: [index of the frame, text], each computed once.
@@ -200,8 +200,8 @@ export class Curves {
       const at = this.at(run, step);
       const label = runLabel(t, run);
       if (plot.name !== "loss") return t("plot_value", { label, value: this.text(plot, run, at) });
-      const number = (name) => lossText(t, at < 0 ? null : run.latest(name, at));
-      return t("plot_loss", { label, train: number("loss"), unseen: number("validation_loss") });
+      const lossOf = (name) => lossText(t, at < 0 ? null : run.latest(name, at));
+      return t("plot_loss", { label, train: lossOf("loss"), unseen: lossOf("validation_loss") });
     });
     return t("plot_spoken", { name: t(plot.name), step: step ?? 0, values: values.join("; ") });
   }

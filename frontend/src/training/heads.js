@@ -36,7 +36,7 @@ export class FrameGrid {
   layout(run, theme, width, height) {
     Object.assign(this, { run, theme, width, height });
     const { layers, heads } = run.opening;
-    const about = run.kinds[this.kind];
+    const kindData = run.kinds[this.kind];
     const unit = theme.size / 15;
     const ratio = Math.min(4, window.devicePixelRatio || 1);
     const snap = (value) => Math.round(value * ratio) / ratio;
@@ -46,10 +46,10 @@ export class FrameGrid {
     let w = (width - left - 3 - gap * (heads - 1)) / heads;
     let h = (height - top - 3 - gap * (layers - 1)) / layers;
     // Cells may be stretched, within limits.
-    w = Math.max(4, Math.min(w, h * (about.columns / about.rows) * 1.9));
-    h = Math.max(4, Math.min(h, w * (about.rows / about.columns) * 1.5));
-    const pw = Math.max(1, Math.min(about.columns, Math.round(w * ratio)));
-    const ph = Math.max(1, Math.min(about.rows, Math.round(h * ratio)));
+    w = Math.max(4, Math.min(w, h * (kindData.columns / kindData.rows) * 1.9));
+    h = Math.max(4, Math.min(h, w * (kindData.rows / kindData.columns) * 1.5));
+    const pw = Math.max(1, Math.min(kindData.columns, Math.round(w * ratio)));
+    const ph = Math.max(1, Math.min(kindData.rows, Math.round(h * ratio)));
     this.rects = [];
     for (let layer = 0; layer < layers; layer++)
       for (let head = 0; head < heads; head++)
@@ -82,11 +82,11 @@ export class FrameGrid {
   // Draws a frame: pixels of all heads at once, one enlarged copy per head.
   frame(index) {
     const { run, context } = this;
-    const about = run.kinds[this.kind];
+    const kindData = run.kinds[this.kind];
     const pixels = new Uint32Array(this.image.data.buffer);
     for (const rect of this.rects) {
       rect.tile.bytes = run.matrix(index, this.kind, rect.layer, rect.head);
-      paintTile(pixels, this.image.width, rect, about.rows, about.columns, this.table, this.masked, strengthOf);
+      paintTile(pixels, this.image.width, rect, kindData.rows, kindData.columns, this.table, this.masked, strengthOf);
     }
     this.mosaic.getContext("2d").putImageData(this.image, 0, 0);
     context.imageSmoothingEnabled = false;
@@ -311,7 +311,7 @@ export class FrameHead extends HeadPlot {
 // What the plots need of one head of a run. rows: "predicted" or "fed", the labels of decoder rows.
 export function viewOf(run, kind, layer, head, rows) {
   const { opening } = run;
-  const about = run.kinds[kind];
+  const kindData = run.kinds[kind];
   const row = kind === "encoder_self" ? "source" : rows === "fed" ? "target_in" : "target_out";
   const column = kind === "decoder_self" ? "target_in" : "source";
   const labels = { source: opening.source_tokens, target_in: opening.target_in, target_out: opening.target_out };
@@ -322,8 +322,8 @@ export function viewOf(run, kind, layer, head, rows) {
     rowLabels: labels[row].map(printable),
     columnLabels: labels[column].map(printable),
     sides: { rows: row, columns: column },
-    queries: about.rows,
-    keys: about.columns,
+    queries: kindData.rows,
+    keys: kindData.columns,
     mask: run.mask(kind),
     bytes: null,
   };

@@ -106,7 +106,7 @@ export class HeadStage {
     memory.place = { kind, layer, head };
     this.cell = null;
     say(t("title_kind", { kind: this.kindName(this.run, kind), layer: layer + 1, head: head + 1 }));
-    this.placeHead();
+    this.layoutHead();
     for (const kind of this.shownKinds()) this.grid[kind].refresh(this.index);
     this.layoutSame();
     this.frame(this.store, this.run, this.index, true);
@@ -188,7 +188,7 @@ export class HeadStage {
     const { layers, heads } = run.opening;
     const least = room.narrow ? Math.min(220 * room.unit, (width / heads) * layers) : 60 * room.unit;
     for (const kind of kinds) this.grid[kind].layout(run, theme, width, Math.floor(Math.max(least, each)));
-    this.placeHead();
+    this.layoutHead();
     this.layoutSame();
   }
 
@@ -200,16 +200,16 @@ export class HeadStage {
   }
 
   // Limits the chosen head to what the run has.
-  placeOf(run) {
+  headShown(run) {
     const { kind, layer, head } = this.hooks.memory.place;
     const { layers, heads } = run.opening;
     return { kind, layer: Math.min(layer, layers - 1), head: Math.min(head, heads - 1) };
   }
 
-  placeHead() {
+  layoutHead() {
     const { run, theme, room } = this;
     const { t, memory } = this.hooks;
-    const { kind, layer, head } = this.placeOf(run);
+    const { kind, layer, head } = this.headShown(run);
     memory.place = { kind, layer, head };
     this.enlarged = this.heads[kind];
     if (this.plot.firstChild !== this.enlarged.canvas) this.plot.replaceChildren(this.enlarged.canvas);
@@ -239,7 +239,7 @@ export class HeadStage {
     const { unit, narrow } = this.room;
     const known = this.others;
     this.others = runs.map((run) => {
-      const { kind, layer, head } = this.placeOf(run);
+      const { kind, layer, head } = this.headShown(run);
       const before = known.find((same) => same.run === run && same.plot.kind === kind);
       const plot = before ? before.plot : this.head(kind, "training-same-head", () => !this.room.narrow);
       const name = before ? before.name : el("span");
@@ -260,7 +260,7 @@ export class HeadStage {
   }
 
   spokenPlace(run) {
-    const { kind, layer, head } = this.placeOf(run);
+    const { kind, layer, head } = this.headShown(run);
     return { kind: this.kindName(run, kind), layer: layer + 1, head: head + 1 };
   }
 

@@ -48,10 +48,10 @@ class RunCard {
     this.stage = el("span", { class: "learn-card-stage" });
     this.numbers = el("span", { class: "learn-card-numbers" });
     this.bar = el("span", { class: "learn-bar-done" });
-    const about = { "data-slot": run.slot, "data-run": run.id, "data-testid": "training-run" };
+    const attributes = { "data-slot": run.slot, "data-run": run.id, "data-testid": "training-run" };
     this.element = el(
       "div",
-      { class: "learn-card", role: "listitem", ...about },
+      { class: "learn-card", role: "listitem", ...attributes },
       el("div", { class: "learn-card-top" }, this.name, this.buttons),
       el("div", { class: "learn-bar", "aria-hidden": "true" }, this.bar),
       el("div", { class: "learn-card-says" }, this.stage, this.numbers),

@@ -32,10 +32,10 @@ export class RunStore {
     const before = this.runs;
     this.more = header.more || {};
     const news = { grown: [], number: header.number || 0 };
-    this.runs = header.runs.map((about) => before.find((run) => run.id === about.id) || new Run(about.id));
+    this.runs = header.runs.map((runData) => before.find((run) => run.id === runData.id) || new Run(runData.id));
     for (const run of this.runs) if (run.slot < 0) run.slot = this.freeSlot();
-    header.runs.forEach((about, i) => {
-      if (this.runs[i].take(about, array, now)) news.grown.push(about.id);
+    header.runs.forEach((runData, i) => {
+      if (this.runs[i].take(runData, array, now)) news.grown.push(runData.id);
     });
     return news;
   }
@@ -110,12 +110,12 @@ export class Run {
 
   // 1 if the causal mask hides a cell, or null: only decoder self-attention has a causal mask.
   mask(kind) {
-    const about = this.kinds[kind];
+    const kindData = this.kinds[kind];
     if (kind !== "decoder_self" || !this.about.causal) return null;
-    about.mask ??= Uint8Array.from({ length: about.rows * about.columns }, (_, i) =>
-      Number(i % about.columns > Math.floor(i / about.columns)),
+    kindData.mask ??= Uint8Array.from({ length: kindData.rows * kindData.columns }, (_, i) =>
+      Number(i % kindData.columns > Math.floor(i / kindData.columns)),
     );
-    return about.mask;
+    return kindData.mask;
   }
 
   // Bytes of one head in one frame, row after row.

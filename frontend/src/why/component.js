@@ -62,7 +62,7 @@ class View extends PlainView {
       input: () => this.goTo(this.nearest(Number(this.slider.value))),
       keydown: (event) => this.onKey(event),
     });
-    const mark = (d, name, text) => el("span", { class: name, style: `--at: ${this.place(d)}` }, text);
+    const mark = (d, name, text) => el("span", { class: name, style: `--at: ${this.sliderShare(d)}` }, text);
     const marks = depths
       .filter((d) => Number.isInteger(Math.log2(d) / 2))
       .map((d) => mark(d, "why-tick", countText(d)));
@@ -106,7 +106,7 @@ class View extends PlainView {
   }
 
   // The position of a depth on the slider, 0 to 1.
-  place(d) {
+  sliderShare(d) {
     const { depths } = this.data;
     return Math.min(1, Math.max(0, Math.log2(d) / Math.log2(depths[depths.length - 1])));
   }
@@ -136,7 +136,7 @@ class View extends PlainView {
   paint() {
     this.em = this.theme.size;
     this.own.textContent = this.t("this_model", { d: countText(this.data.d_k) });
-    this.own.style.setProperty("--at", this.place(this.data.d_k));
+    this.own.style.setProperty("--at", this.sliderShare(this.data.d_k));
     this.drawRandom();
     this.drawOwn();
   }

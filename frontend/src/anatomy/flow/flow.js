@@ -15,7 +15,7 @@ function afterLane(stack, layer, layers) {
 function encoderFlow(ctx, rect, single) {
   const lane = new Lane(ctx, "encoder", rect, single);
   const { columns, layer, layers } = lane;
-  const first = lane.begin();
+  const first = lane.drawStart();
   const { last } = columns;
   lane.frame(columns["self.x"].x, columns["ff.back"].x + columns["ff.back"].w);
   const self = lane.attention("self");
@@ -75,7 +75,7 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   const lane = new Lane(ctx, "decoder", rect, single);
   const { columns, layer, layers } = lane;
   const { data, state, unit } = ctx;
-  const first = lane.begin();
+  const first = lane.drawStart();
   lane.frame(columns["self.x"].x, columns["ff.back"].x + columns["ff.back"].w);
   const self = lane.attention("self");
   const heads = columns["cross.heads"];

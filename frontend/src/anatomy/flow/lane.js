@@ -163,7 +163,7 @@ export class Lane {
   }
 
   // Tokens, the first vectors, and the way into the open layer.
-  begin() {
+  drawStart() {
     const { ctx, columns, side } = this;
     const { t, data, unit } = ctx;
     const { tokens, first } = columns;
@@ -185,7 +185,7 @@ export class Lane {
     });
     if (!first) return null;
     const table = data.header.boxes[`${side}.embedding`] || {};
-    const box = this.place(side, tokens.x, first.x + first.w, {
+    const box = this.partFrame(side, tokens.x, first.x + first.w, {
       title: t(side === "source" ? "flow_source" : "flow_target"),
       count: table.count,
       shared: Boolean(table.shared_with),
@@ -200,7 +200,7 @@ export class Lane {
   }
 
   // The frame of a part, with its name above and its parameters below.
-  place(place, from, to, { title, count, go, shared = false }) {
+  partFrame(place, from, to, { title, count, go, shared = false }) {
     const { ctx, top, high } = this;
     const { state, unit, t, narrow } = ctx;
     const isCurrent = state.place === place;
@@ -306,7 +306,7 @@ export class Lane {
     const bare = stack === "encoder" || data.config.causal === false; // without a mask against later tokens
     const kind = part === "cross" ? "flow_cross" : bare ? "flow_self" : this.opened() ? "flow_opened" : "flow_masked";
     const title = t(kind + (ctx.narrow ? "_short" : ""));
-    const box = this.place(place, column("x").x, column("mix").x + column("mix").w * 0.35, {
+    const box = this.partFrame(place, column("x").x, column("mix").x + column("mix").w * 0.35, {
       title,
       count: parametersOf(data.header.boxes, at),
       go: { zoom: "sub", place, step: "x" },
@@ -372,7 +372,7 @@ export class Lane {
     const at = `${stack}.${layer}.ff`;
     const place = `${stack}.ff`;
     const column = (name) => columns[`ff.${name}`];
-    const box = this.place(place, column("x").x, column("back").x + column("back").w * 0.5, {
+    const box = this.partFrame(place, column("x").x, column("back").x + column("back").w * 0.5, {
       title: t(ctx.narrow ? "flow_ff_short" : "flow_ff"),
       count: parametersOf(data.header.boxes, at),
       go: { zoom: "sub", place, step: "x" },
