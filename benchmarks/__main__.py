@@ -26,13 +26,13 @@ PARTS = {
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help="; ".join(f"{k}: {v}" for k, v in PARTS.items()))
-    parser.add_argument("--quick", action="store_true", help="a few repetitions, printed and not written: does it run?")
-    parser.add_argument("--minutes", type=float, metavar="N", help="how long `server` runs with viewers on all pages")
-    parser.add_argument("--checkpoint", default="en-de", help="a bundled name or a folder (default: en-de)")
+    parser.add_argument("--quick", action="store_true", help="a few repetitions as a check; write nothing")
+    parser.add_argument("--minutes", type=float, metavar="N", help="minutes with viewers on all pages, for `server`")
+    parser.add_argument("--checkpoint", default="en-de", help="name of a bundled model or a folder (default: en-de)")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in PARTS]
     if unknown:
-        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(PARTS)}")
+        parser.error(f"unknown benchmark {unknown[0]!r}; choose {', '.join(PARTS)}")
     try:
         model = transformer.load(options.checkpoint)
     except transformer.CheckpointError as error:

@@ -1,4 +1,4 @@
-"""What was measured, as Markdown between the markers of README.md."""
+"""Writes the results as Markdown between the markers of README.md."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def test_the_readme_has_a_place_for_every_part() -> None:
 def test_an_unknown_part_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         __main__.main(["speed"])
-    assert f"there is no benchmark 'speed'; there are {', '.join(__main__.PARTS)}" in capsys.readouterr().err
+    assert f"unknown benchmark 'speed'; choose {', '.join(__main__.PARTS)}" in capsys.readouterr().err
 
 
 def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:

@@ -1,4 +1,4 @@
-"""How well attention weights of the task `reverse` lie on the letter that is written: the reversed diagonal."""
+"""How well attention weights for the task `reverse` match the letter that is written: the reversed diagonal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Alignment:
-    """One map of weights against the right letters.
+    """One attention map compared with the correct letters.
 
     weight: mean weight on the right letter; hits: rows whose largest weight lies there; rows: how many have a right
     letter at all

@@ -1,4 +1,4 @@
-"""Sizes of a recurrent encoder-decoder with additive attention: one frozen value, saved beside the weights."""
+"""The configuration of a recurrent encoder-decoder with additive attention, saved beside the weights."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RecurrentConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> RecurrentConfig:
-        """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
+        """The configuration in a dictionary. Raises ConfigError for unknown or missing fields."""
         values = from_table(cls, values, ConfigError, Text("a recurrent model"))
         if "vocab_size" not in values:
             raise ConfigError("the configuration has no vocab_size; give the number of pieces")

@@ -1,4 +1,4 @@
-"""Writing with a recurrent model: the likeliest token at every step."""
+"""Greedy decoding with a recurrent model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.rnn.model import RecurrentModel
 
 @torch.inference_mode()
 def greedy(model: RecurrentModel, source: Tensor, limit: int | None = None) -> list[Hypothesis]:
-    """The likeliest token at every step, as `transformer.inference.search.greedy` does it for a Transformer.
+    """The most probable token at every step, like `transformer.inference.search.greedy` for a Transformer.
 
     source: ids [batch, source] ending in </s>, padded. limit: tokens to write at most; input + 50 (Vaswani et al. 2017,
     section 6.1) and the configuration's max_positions bound it anyway, each row by its own length.

@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
 
 class RecurrentModel(nn.Module):
-    """A bidirectional GRU reads, a GRU that attends writes.
+    """A bidirectional GRU reads the source, and a GRU with attention writes the target.
 
     Encoder, section 3.2: one GRU reads the source from its first token to its last, another from its last to its first;
     the annotation of a token is h_j = [forward state; backward state].
@@ -42,9 +42,9 @@ class RecurrentModel(nn.Module):
         t_i = maxout of U_o s_i + V_o E y_{i-1} + C_o c_i: the larger number of each pair
         p(y_i) = softmax(E t_i)
 
-    Departures: the appendix writes s_{i-1} in t_i, equation 4 says s_i, and so do we; one embedding table E serves the
-    source, the target and the output, as in our Transformer (Vaswani et al. 2017, section 3.4), where the paper has
-    three; gates as in `GatedUnit`; biases, except in the alignment model.
+    Differences from the paper: t_i uses s_i, as in equation 4, where the appendix writes s_{i-1}; source, target and
+    output share one embedding table E, as in our Transformer (Vaswani et al. 2017, section 3.4), where the paper has
+    three; gates as in `GatedUnit`; biases everywhere except in the alignment model.
     """
 
     def __init__(self, config: RecurrentConfig) -> None:
@@ -84,7 +84,7 @@ class RecurrentModel(nn.Module):
         return torch.tanh(self.first_state(annotations[:, 0, self.config.d_state :]))
 
     def step(self, fed: Tensor, state: Tensor, keys: Tensor, annotations: Tensor, real: Tensor) -> Step:
-        """One step: look, move on, write.
+        """One step: attend, update the state, compute the output.
 
         fed: E y_{i-1}, [batch, m]; state: s_{i-1}, [batch, n]; keys: U_a h_j, [batch, source, n']; annotations:
         [batch, source, 2 n]; real: bool [batch, source].
@@ -95,8 +95,8 @@ class RecurrentModel(nn.Module):
         return Step(state, reset, update, scores, weights, context, pairs.amax(-1))
 
     def steps(self, target: Tensor, annotations: Tensor, source: Tensor) -> list[Step]:
-        """Teacher forcing, one step a token. target: ids fed in, [batch, target], starting with <s>; source: the ids
-        the annotations came from, for their padding."""
+        """Teacher forcing, one step per token. target: ids fed in, [batch, target], starting with <s>; source: the ids
+        of the annotations, for their padding."""
         real, keys = source != self.config.pad_id, self.attention.key(annotations)
         state = self.begin(annotations)
         done = []
@@ -106,7 +106,7 @@ class RecurrentModel(nn.Module):
         return done
 
     def decode(self, target: Tensor, annotations: Tensor, source: Tensor) -> Tensor:
-        """What predicts: t_i of every step, [batch, target, l]. Row i, fed token i, predicts token i + 1."""
+        """t_i of every step, [batch, target, l]. Row i reads token i and predicts token i + 1."""
         return torch.stack([step.output for step in self.steps(target, annotations, source)], 1)
 
     def project(self, hidden: Tensor) -> Tensor:
@@ -119,7 +119,7 @@ class RecurrentModel(nn.Module):
         return self.project(self.decode(target, self.encode(source), source))
 
     def parameter_count(self) -> int:
-        """Trainable numbers, the shared embedding counted once."""
+        """Number of trainable parameters; the shared embedding counts once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     @property

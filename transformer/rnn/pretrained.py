@@ -1,4 +1,4 @@
-"""A recurrent checkpoint in use: write, and trace. Its folder: see `transformer.checkpoints.folder`."""
+"""A loaded recurrent checkpoint: translate and trace. Its folder: see `transformer.checkpoints.folder`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.rnn.trace import RecurrentTrace, trace_pass
 from transformer.text.tokenizer import AnyTokenizer
 
 ARCHITECTURE = "headscope-recurrent"
-# Not beside the Transformers' folders: whatever lies there can be chosen in the app.
+# Not beside the Transformers' folders, which the app offers in its menu.
 BUNDLED = Path(__file__).resolve().parent / "checkpoints"
 
 
@@ -49,17 +49,17 @@ class Recurrent:
         return [*numbered(self.tokenizer, text, side, self.token_limit(limit)), self.config.end_id]
 
     def translate(self, text: str, limit: int | None = None) -> Translation:
-        """What the model writes, greedily. Raises InputError."""
+        """The model's greedy translation. Raises InputError."""
         source = torch.tensor([self.encode(text, limit=limit)], device=self.model.device)
         found = greedy(self.model, source, self.token_limit(limit))[0]
         probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
         return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
 
     def trace(self, source: str, target: str | None = None, *, limit: int | None = None) -> RecurrentTrace:
-        """Everything the model computes for a pair of texts.
+        """Every tensor that the model computes for a pair of texts.
 
-        target: traced as given (teacher forcing); None or blank: what the model itself writes. limit: tokens allowed a
-        side. Raises InputError.
+        target: the text to trace (teacher forcing); None or blank: the model's own translation. limit: tokens allowed
+        per side. Raises InputError.
         """
         source_ids = self.encode(source, "source", limit)
         read = torch.tensor([source_ids], device=self.model.device)

@@ -1,4 +1,4 @@
-"""A RecurrentTrace: everything one pass of the recurrent model computed, frozen, with its tokens."""
+"""A RecurrentTrace: every tensor of one pass of the recurrent model, frozen, with its tokens."""
 
 from __future__ import annotations
 

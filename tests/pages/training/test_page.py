@@ -205,8 +205,11 @@ def test_an_unknown_preset_gives_a_message(start: Callable[..., AppTest], shop: 
     [
         ({"heads": "3"}, "D_model is 64 with 3 heads; choose an even d_model that is divisible by the heads"),
         ({"shortest": "12"}, "The shortest length 12 is above the longest, 10"),
-        ({"alphabet": "2", "longest": "1", "shortest": "1"}, "2 symbols make 2 different inputs of length 1"),
-        ({"layers": "6", "d_model": "256", "d_k": "512", "heads": "8"}, "are trained here, so choose fewer layers"),
+        ({"alphabet": "2", "longest": "1", "shortest": "1"}, "2 symbols make only 2 different inputs of length 1"),
+        (
+            {"layers": "6", "d_model": "256", "d_k": "512", "heads": "8"},
+            "and the limit here is 7,500,000; choose fewer layers",
+        ),
     ],
 )
 def test_invalid_fields_give_one_message_and_stay_typed(
@@ -224,7 +227,7 @@ def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop
     assert "Paste your pairs" in written(app)
     typed = "a, b\n<b>c</b>"
     app.text_area("training_pairs").set_value(typed).run()
-    assert "Line 2, " in messages(app) and "<b>" not in messages(app)
+    assert "Line 2 has only one side" in messages(app) and "<b>" not in messages(app)
     assert app.text_area("training_pairs").value == typed and app.button("training_train").disabled
     pairs = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))
     app.text_area("training_pairs").set_value(pairs).run()
@@ -347,7 +350,9 @@ def test_a_model_that_cannot_be_opened_is_a_sentence(start: Callable[..., AppTes
     app = press(start())
     shop.runs[0].end(b"x")
     app.run()
-    assert not app.exception and "The model of reverse cannot be opened: the file is no zip" in messages(app)
+    assert not app.exception and "The model of reverse cannot be opened: this file is not a complete zip" in messages(
+        app
+    )
     assert len(app.get("download_button")) == 1  # the recipe
 
 
