@@ -163,7 +163,9 @@ def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
             part.weight[head * width : (head + 1) * width].mul_(7)  # type: ignore[index]
         module.value.weight[rows].add_(1)  # type: ignore[index, union-attr]
     assert torch.equal(run(model, batch, value)["logits"], zeroed["logits"])
-    assert config.heads == 1 or not torch.equal(run(model, batch)["logits"], plain["logits"])
+    # Without residual connections what a later sub-layer writes may not depend on this one.
+    changes = config.heads > 1 and config.residual
+    assert not changes or not torch.equal(run(model, batch)["logits"], plain["logits"])
 
 
 @given(st.data())

@@ -84,7 +84,7 @@ def test_perplexity_ignores_the_padding_of_its_batch(switches: str) -> None:
 def test_a_source_that_does_not_fit_with_its_padding_is_left_out() -> None:
     model = tiny_pretrained()
     assert surprise(model, PAIRS, interventions=parse("pad=64"))[2] == 0
-    with pytest.raises(InputError, match="64 of padding"):
+    with pytest.raises(InputError, match="64 pad tokens"):
         probe(model, PAIRS, parse("pad=64"))
 
 
