@@ -129,7 +129,8 @@ def test_a_damaged_checkpoint_is_a_sentence(open_app: Callable[..., AppTest], fo
     weights = folder / "tiny" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     app = open_app()
-    assert not app.exception and "This checkpoint cannot be opened: model.safetensors is not a complete" in messages(app)
+    assert not app.exception
+    assert "This checkpoint cannot be opened: model.safetensors is not a complete" in messages(app)
 
 
 def test_no_checkpoint_at_all(open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
