@@ -208,7 +208,7 @@ def test_a_lone_surrogate_in_a_link_is_harmless(context: BrowserContext, server:
     page.wait_for_selector("[data-drawn]")
     assert page.get_by_label(re.compile("Source · English")).input_value().startswith("a")
     page.goto(f"{server}/?target=%FF%FE")
-    expect(page.locator(".hs-error")).to_contain_text("The target text has no character that can be read")
+    expect(page.locator(".hs-error")).to_contain_text("The target text has no readable character")
 
 
 def test_two_viewers_see_their_own_sentence(browser: Browser, server: str, model: Pretrained) -> None:

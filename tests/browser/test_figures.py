@@ -194,6 +194,6 @@ def test_the_encoding_is_computed_in_the_browser_as_in_python(context: BrowserCo
 def test_out_of_range_in_a_link_is_said_and_nothing_is_lost(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "feedforward", part="neurons", layer="99", neuron="123456", stack="decoder")
     said = " ".join(page.locator(".hs-warning").all_inner_texts())
-    assert "'99'" in said and "4 is shown" in said and "1024 is shown" in said
+    assert "'99'" in said and "Shown: 4." in said and "Shown: 1024." in said
     expect(page.get_by_label(re.compile("^Source"))).to_have_value(SENTENCE)
     page.wait_for_url(re.compile("layer=4.*neuron=1024"))

@@ -59,9 +59,11 @@ READ = """() => {
   const found = new Set(window.hsPainted);
   const skipped = "noscript, style, script, code, math, svg.main-svg, .katex, [translate=no]";
   const inline = new Set(["B", "I", "EM", "STRONG", "SPAN", "SUB", "SUP", "A", "KBD", "BDI", "TSPAN", "ABBR"]);
-  const textOf = (node) => [...node.childNodes].map((child) =>
+  const markdown = "[data-testid=stMarkdownContainer]"; // one text of several paragraphs
+  const textOf = (node, whole = node.matches?.(markdown)) => [...node.childNodes].map((child) =>
     child.nodeType === 3 ? child.data
-    : child.nodeType === 1 && !child.matches(skipped) && inline.has(child.tagName.toUpperCase()) ? textOf(child) : " ",
+    : child.nodeType === 1 && !child.matches(skipped) && (whole || inline.has(child.tagName.toUpperCase()))
+      ? textOf(child, whole) : " ",
   ).join("");
   const elements = [];
   const walk = (root) => root.querySelectorAll("*").forEach((element) => {
@@ -74,7 +76,8 @@ READ = """() => {
   const read = (element) => {
     for (const name of ["aria-label", "title", "alt", "placeholder", "aria-valuetext"])
       if (element.getAttribute(name)) found.add(element.getAttribute(name));
-    if (!inline.has(element.tagName.toUpperCase()) || element.getRootNode() === element.parentNode)
+    const within = element.parentElement?.closest(markdown);
+    if (!within && (!inline.has(element.tagName.toUpperCase()) || element.getRootNode() === element.parentNode))
       found.add(textOf(element));
   };
   elements.forEach(read);

@@ -297,7 +297,7 @@ def test_links_are_quoted_as_text(watched: BrowserContext, evil: str, name: str)
 
 FIELDS = (  # page, link, label, and how many characters the field takes
     ("", {}, "^Target", 10_000),
-    ("lab", {"part": "leak", "causal": "off"}, "^Fed there instead", 100),
+    ("lab", {"part": "leak", "causal": "off"}, "^Token to feed there", 100),
     ("embeddings", {"part": "neighbours"}, "^or any word", 80),
     ("feedforward", {"part": "knock"}, "^Silence neurons", 80),
 )

@@ -10,14 +10,13 @@ from tests.support.licences import ALWAYS, ROOT, canonical, constrained, licence
 
 def test_what_the_app_needs_is_found_and_what_tests_need_is_not() -> None:
     found = needed()
-    direct = {"numpy", "pandas", "plotly", "sacrebleu", "safetensors", "sentencepiece", "streamlit", "torch"}
+    direct = {"babel", "numpy", "pandas", "plotly", "sacrebleu", "safetensors", "sentencepiece", "streamlit", "torch"}
     assert direct < found and {"tornado", "starlette", "websockets", "pyarrow", "lxml"} & found
     assert not found & {
         "pytest",
         "playwright",
         "hypothesis",
         "ruff",
-        "babel",
         "transformers",
         "sacremoses",
         "headscope",

@@ -27,7 +27,7 @@ SIGNS = {
     "Sublayer", "ReLU", "relu", "GELU", "gelu", "swish", "tanh", "exp", "log", "sin", "cos", "max", "min", "var", "Var",
     "mean", "model", "dmodel", "pos", "source", "logk", "GRU", "PPL", "BLEU", "chrF", "nats", "pad", "unk", "Aa", "png",
     "svg", "csv", "npz", "html", "json", "transformer", "remrofsnart", "αij", "softmaxj",
-    "batch", "query", "key", "token", "memory",
+    "batch", "query", "key", "token", "memory", "step",
 }  # fmt: skip
 NOT_TEXT = {
     "id", "key", "element_id", "form_id", "page_script_hash", "url", "icon", "query_string", "component_name", "json",

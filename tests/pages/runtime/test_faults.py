@@ -65,7 +65,7 @@ def open_app(folder: Path) -> Callable[..., AppTest]:
 
 def shown(app: AppTest) -> str:
     """The id of the trace that the picture shows; it depends on every attention weight."""
-    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0][0])
+    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0])
 
 
 def expected(folder: Path) -> str:
