@@ -181,6 +181,9 @@ def main() -> int:
     results: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         tree = copy_tree(Path(folder))
+        for tests in dict.fromkeys(mutant.tests for mutant in chosen):
+            if not passes(tree, tests, "not long and not slow"):
+                raise SystemExit(f"{tests} fails without any defect; mend that first")
         for mutant in chosen:
             results[mutant.name] = found_by(mutant, tree)
             print(f"{mutant.name:18} {mutant.path:42} {results[mutant.name] or 'MISSED'}", flush=True)
