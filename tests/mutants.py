@@ -105,7 +105,7 @@ MUTANTS = (
            "pad([[config.start_id, *row] for row in targets], config.pad_id)",
            "pad([[config.end_id, *row] for row in targets], config.pad_id)", "tests/text tests/training"),
     Mutant("bucket-limit", "transformer/text/batching.py", "longest_now * (len(batches[-1]) + 1) > tokens",
-           "longest_now * len(batches[-1]) > tokens", "tests/text"),
+           "longest_now * len(batches[-1]) > tokens", "tests/training"),
     Mutant("smoothing", "transformer/training/loss.py", "smoothing * log_probs.mean(-1).sum()",
            "smoothing * log_probs.sum(-1).sum()", "tests/training"),
     Mutant("warm-up", "transformer/training/schedule.py", "(warmup / step) ** 0.5", "(warmup / step)",

@@ -1,10 +1,12 @@
 import itertools
+import math
 
 import pytest
 import torch
 
 from tests.support.build import VARIANTS, padded_sources, tiny_model, variant_name
 from transformer.checkpoints.beam_rule import length_penalty
+from transformer.inference import search
 from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy, output_limit
 
 SEEDS = (1, 2, 3, 4, 5, 6)
@@ -176,3 +178,24 @@ def test_length_penalty_by_hand():
 
 def test_score_is_the_sum():
     assert Hypothesis((5, 3), (-0.5, -0.25)).score == -0.75
+
+
+def test_a_hypothesis_that_ends_first_leaves_room_for_longer_ones(monkeypatch):
+    """By hand, one beam: </s> has 0.6 at once; A has 0.4 and then </s> for certain. With alpha 4 the longer one wins:
+    ln 0.4 / (7/6)^4 = -0.495 against ln 0.6 = -0.511."""
+    model, a = tiny_model(1), 5
+    after = {model.config.start_id: {END: 0.6, a: 0.4}, a: {END: 1.0}}
+
+    def log_probs(_, fed):
+        rows = torch.full((len(fed), model.config.output_size), -30.0)
+        for row, token in enumerate(fed[:, 0].tolist()):
+            for following, probability in after[token].items():
+                rows[row, following] = math.log(probability)
+        return rows
+
+    monkeypatch.setattr(search, "_log_probs", log_probs)
+    monkeypatch.setattr(search.IncrementalDecoder, "__call__", lambda self, newest: newest)
+    (found,) = beam(model, padded_sources(1, (4,)), 1, alpha=4.0, limit=5)
+    assert found.ids == (a, END) and found.score == pytest.approx(math.log(0.4))
+    (short,) = beam(model, padded_sources(1, (4,)), 1, alpha=0.0, limit=5)
+    assert short.ids == (END,)
