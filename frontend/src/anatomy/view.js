@@ -50,6 +50,7 @@ export class AnatomyView {
       this.element,
       () => this.retheme(),
       () => this.draw("cut"),
+      { fitsWindow: true },
     );
     this.broken = el("p", { class: "hs-an-broken", role: "alert", hidden: true });
     this.build();

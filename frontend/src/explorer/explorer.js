@@ -59,6 +59,7 @@ class Explorer {
       this.element,
       () => this.retheme(),
       () => this.schedule(),
+      { fitsWindow: true },
     );
     this.onClick = (event) => this.controls && this.controls.save.close(event.composedPath());
     document.addEventListener("click", this.onClick);

@@ -42,6 +42,7 @@ export class Lab {
       this.element,
       () => this.retheme(),
       () => this.schedule(),
+      { fitsWindow: true },
     );
     this.build();
     root.append(this.element);

@@ -43,6 +43,7 @@ export class TrainingView {
       this.element,
       () => this.retheme(),
       () => this.schedule(),
+      { fitsWindow: true },
     );
     const { store } = this;
     this.asker = new Poller({
