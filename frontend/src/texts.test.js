@@ -16,7 +16,7 @@ const BUILT = {
   softmax: /^preset_/,
   "anatomy/words": /^tell_/,
   "anatomy/number": /^number_(name|why|card|from|col|a)_/,
-  formation: /^(previous|next)$/,
+  formation: /^(aligned_out|aligned_in|previous|next)$/,
   measures: /^(full|unit|formula|meaning|term)_/,
   positions: /^((d_model|length|k|q)(_term)?)$/,
   training: /^(loss|exact|forced)_(unit|title)$/,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from pages.components.payloads import bounded, payload, renewed
 from pages.frame.state import State, store_state
 from pages.heads import formation
+from transformer.analysis.heads import alignment_from_json
+from transformer.checkpoints.folder import HEADS
 from transformer.inference.pretrained import Pretrained
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
@@ -16,6 +19,7 @@ from transformer.view.pack import feed_pack, full_pack
 from transformer.view.state import view_from_browser
 
 KEY = "explorer"
+LARGEST_HEADS = 1_000_000  # bytes of heads.json; 96 heads take 5,000
 
 _picture = st.components.v2.component("headscope.explorer", js=script("explorer"), css=style("explorer"))
 _pack = st.components.v2.component("headscope.pack", js=script("feed"))
@@ -39,6 +43,15 @@ def merge_browser(state: State, trace: Trace) -> State:
     return store_state(replace(state, view=replace(view, big=state.view.big)))  # only Python changes big
 
 
+def alignment(model: Pretrained) -> dict[str, Any] | None:
+    """How well every head of the cross-attention aligns words, if it was measured for this checkpoint."""
+    try:
+        data = model.beside(HEADS, LARGEST_HEADS)
+    except OSError:
+        return None
+    return alignment_from_json(data, model.config.decoder_layers, model.config.heads) if data else None
+
+
 def draw(state: State, trace: Trace, model: Pretrained) -> State:
     """The picture of a trace, below the training slider where that is open.
 
@@ -49,7 +62,7 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     """
     state = store_state(bounded(renewed(merge_browser(state, trace)), trace))
     state = formation.draw(state, trace, model)
-    more = {"recorded": formation.available(model)}
+    more = {"recorded": formation.available(model), "alignment": alignment(model)}
     data = payload(
         KEY, "pack", (trace.id, state.revision),
         lambda: full_pack(trace, state.view, revision=state.revision, more=more),

@@ -11,7 +11,7 @@ import torch
 from pages.heads.formation import WORDS
 from tests.support.build import HEADS, tiny_pretrained
 from transformer.analysis.formation import Forming, formation, recorded
-from transformer.analysis.heads import Seen, head_statistics, read_word_list, statistics
+from transformer.analysis.heads import READINGS, Seen, head_statistics, read_word_list, statistics
 from transformer.inference.pretrained import load
 from transformer.probing.probes import PROBES
 from transformer.tracing.trace import KINDS, Trace
@@ -92,12 +92,12 @@ def test_alignment_is_that_of_the_word_list(trace: Trace) -> None:
     made["cross"][2][1][0][:2] = 0
     made["cross"][2][1][0][0][2] = made["cross"][2][1][0][1][3] = 255
     numbers, formings = formation([recorded(made, trace)], words)
-    one = found(formings, "aligned", "cross")
-    assert numbers["cross"].aligned.shape == (3, LAYERS, HEADS) and numbers["cross"].links == one.rows == 2
+    one = found(formings, "aligned_out", "cross")
+    assert numbers["cross"].aligned_out.shape == (3, LAYERS, HEADS) and numbers["cross"].links == one.rows == 2
     assert one.first == 0.5 and one.needed == 1.0  # the first key is a piece of "ka", so "nu" is right at once
     assert (one.state, one.layer, one.head, one.shares, one.count) == (2, 1, 0, (0.5, 0.5, 1.0), 1)
-    assert not [one for one in formation([recorded(made, trace)])[1] if one.what == "aligned"]
-    assert not [one for one in formation([recorded(made, trace)], {"a": frozenset("b")})[1] if one.what == "aligned"]
+    assert not [one for one in formation([recorded(made, trace)])[1] if one.what in READINGS]
+    assert not [one for one in formation([recorded(made, trace)], {"a": frozenset("b")})[1] if one.what in READINGS]
 
 
 def test_recorded_bytes_give_the_statistics_of_the_weights_themselves(trace: Trace) -> None:
@@ -114,7 +114,8 @@ def test_recorded_bytes_give_the_statistics_of_the_weights_themselves(trace: Tra
 def test_equal_weights_share_a_link(trace: Trace) -> None:
     flat = {kind: torch.full_like(trace.attention(kind).weights, 0.25) for kind in KINDS}
     masks = {kind: torch.ones_like(trace.attention(kind).mask) for kind in KINDS}
-    one = Seen(flat, masks, [None] * len(trace.source_tokens), [None] * len(trace.target_out))
+    none = [None] * len(trace.target_out)
+    one = Seen(flat, masks, [None] * len(trace.source_tokens), none, none)
     found = statistics([one])
     assert torch.allclose(found["encoder_self"].same, torch.tensor(1 / len(trace.source_tokens)).double())
     assert torch.allclose(found["decoder_self"].previous, torch.tensor(1 / len(trace.target_in)).double())
@@ -148,11 +149,12 @@ def test_how_the_bundled_model_formed() -> None:
         for one in formings
     ]
     assert said == [
-        ("aligned", "cross", 109, 1219, 3, 1, True),
+        ("aligned_out", "cross", 109, 1219, 3, 1, True),
+        ("aligned_in", "cross", 109, 1219, 2, 6, True),
         ("previous", "encoder_self", 143, 2739, 2, 3, True),
         ("previous", "decoder_self", 136, None, 1, 4, False),
         ("next", "encoder_self", 143, 2739, 2, 1, True),
     ]
-    assert numbers["cross"].aligned[8].max() < 0.5 < numbers["cross"].aligned[9].max()  # 54 and 75 of 109 rows
-    first = found(formation(sentences, read_word_list(probes))[1], "aligned", "cross")
+    assert numbers["cross"].aligned_out[8].max() < 0.5 < numbers["cross"].aligned_out[9].max()  # 54 and 75 of 109 rows
+    first = found(formation(sentences, read_word_list(probes))[1], "aligned_out", "cross")
     assert (first.rows, recording.steps[first.state or 0]) == (25, 1219)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.support.build import tiny_pretrained
-from transformer.analysis.heads import head_statistics, read_word_list
+from transformer.analysis.heads import OFFSETS, READINGS, head_statistics, read_word_list
 from transformer.analysis.tokens import repeats
 from transformer.tracing.trace import Trace
 
@@ -47,7 +47,6 @@ def test_a_flat_head(trace: Trace) -> None:
     flat = torch.full((count, count), 1 / count)
     found = head_statistics([with_weights(trace, "encoder_self", flat.tolist())])["encoder_self"]
     assert torch.allclose(found.entropy, torch.ones_like(found.entropy))
-    assert found.aligned.isnan().all()
 
 
 def test_half_sharp_rows_have_the_entropy_worked_out_by_hand(trace: Trace) -> None:
@@ -59,16 +58,46 @@ def test_half_sharp_rows_have_the_entropy_worked_out_by_hand(trace: Trace) -> No
     assert found.rows == 2 * count
 
 
-def test_alignment_counts_the_rows_the_list_knows(trace: Trace) -> None:
+def test_alignment_is_measured_by_the_token_predicted_and_by_the_token_fed_in(trace: Trace) -> None:
     words = {"ka": frozenset({"nu"}), "lo": frozenset({"re"})}
     targets, sources = len(trace.target_out), len(trace.source_tokens)
-    first = torch.zeros(targets, sources)
-    first[:, 1] = 1  # every row looks at the second piece of "ka", which is "▁", "k", "a"
-    found = head_statistics([with_weights(trace, "cross", first.tolist())], words)["cross"]
-    assert found.links == 2  # "nu" and "re"; </s> is no word
-    assert torch.all(found.aligned == 0.5)  # right for "nu", wrong for "re"
-    nobody = head_statistics([trace], {"mi": frozenset({"ta"})})["cross"]
-    assert nobody.links == 0 and nobody.aligned.isnan().all()
+    # The source is "▁", "k", "a", "▁lo", </s>. Rows are fed <s>, "▁nu", "▁re" and predict "▁nu", "▁re", </s>.
+    rows = torch.zeros(targets, sources)
+    rows[0, 1] = rows[1, 2] = rows[2, 3] = 1
+    cross = head_statistics([with_weights(trace, "cross", rows.tolist())], words)["cross"]
+    assert cross.links == 2  # "nu" and "re"; </s> is not a word
+    assert torch.all(
+        cross.aligned_out == 0.5
+    )  # row 0 predicts "nu" and looks at "k"; row 1 predicts "re", looks at "a"
+    assert torch.all(cross.aligned_in == 1)  # row 1 is fed "nu" and looks at "a"; row 2 is fed "re" and looks at "lo"
+    assert torch.equal(cross.aligned(), cross.aligned_in)
+    unknown = head_statistics([trace], {"mi": frozenset({"ta"})})["cross"]
+    assert unknown.links == 0 and unknown.aligned_in.isnan().all() and unknown.aligned_out.isnan().all()
+
+
+def test_cross_attention_has_no_offsets_and_self_attention_no_alignment(trace: Trace) -> None:
+    """An index in the target cannot be compared with an index in the source."""
+    by_kind = head_statistics([trace], {"ka": frozenset({"nu"})})
+    for name in OFFSETS:
+        assert getattr(by_kind["cross"], name).isnan().all()
+    for kind in ("encoder_self", "decoder_self"):
+        for name in READINGS:
+            assert getattr(by_kind[kind], name).isnan().all()
+
+
+def test_a_head_that_rests_on_the_start_or_end_token(trace: Trace) -> None:
+    keys = len(trace.source_tokens)
+    rows = torch.zeros(keys, keys)
+    rows[:3, keys - 1], rows[3:, 0] = 1, 1  # three rows on </s>
+    assert torch.all(
+        head_statistics([with_weights(trace, "encoder_self", rows.tolist())])["encoder_self"].resting == 3 / keys
+    )
+    count = len(trace.target_in)
+    rows = torch.zeros(count, count)
+    rows[:, 0] = 1  # all rows on <s>; the first one sees nothing else and does not count
+    rows[count - 1, 0], rows[count - 1, 1] = 0, 1
+    resting = head_statistics([with_weights(trace, "decoder_self", rows.tolist())])["decoder_self"].resting
+    assert torch.allclose(resting, torch.full_like(resting, (count - 2) / (count - 1)))
 
 
 def test_nothing_to_measure_is_an_error() -> None:

@@ -10,10 +10,14 @@ import string
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import transformer
+from transformer.analysis.heads import head_statistics, read_word_list, to_dict
 from transformer.inference.pretrained import Pretrained
+from transformer.probing.probes import PROBES
+from transformer.training.data import read_pairs
 from transformer.training.recipe import read_recipe
 from transformer.training.recording import Recording
 from transformer.training.tasks import TASKS, unseen_pairs
@@ -125,3 +129,27 @@ def test_the_recording_of_its_training_ends_with_the_model_that_ships(models: di
     weights = models["en-de"].trace(source, target).cross.weights.numpy()
     assert abs(recording.weights["cross"][0][-1] / 255 - weights).max() < 0.02  # the states are kept in float16
     assert recording.scores[-1]["bleu"] > recording.scores[0]["bleu"] + 30
+
+
+@pytest.mark.slow
+def test_what_the_heads_of_en_de_do_is_measured_again() -> None:
+    """heads.json, which the explorer shows, is what `python -m transformer heads` measures, and the card says the same.
+    A link that two keys share to the last bit may go to the other one on another machine."""
+    model = transformer.load("en-de")
+    words = read_word_list((PROBES / "en-de.words.tsv").read_text(encoding="utf-8"))
+    measured = head_statistics((model.trace(*pair) for pair in read_pairs(PROBES / "en-de.tsv")), words)
+    stored = json.loads((model.path / "heads.json").read_text(encoding="utf-8"))
+    for kind, statistics in measured.items():
+        for name, values in to_dict(statistics).items():
+            assert np.array(stored[kind][name], float) == pytest.approx(np.array(values, float), abs=0.004, nan_ok=True)
+    card = " ".join((model.path / "README.md").read_text(encoding="utf-8").split())
+    cross = measured["cross"]
+    out, fed = cross.aligned_out, cross.aligned_in
+    assert f"{cross.links} links of our word list, {int((out >= 0.75).sum())} of 32 heads" in card
+    assert out.argmax() == 3 * 8 + 5 and f"the best one, layer 4, head 6, in {100 * out.max():.0f}%" in card
+    assert (fed >= 0.5).nonzero().tolist() == [[0, 1], [1, 5]]
+    assert f"layer 2, head 6 in {100 * fed[1, 5]:.0f}% and layer 1, head 2 in {100 * fed[0, 1]:.0f}%" in card
+    resting = {kind: (statistics.resting >= 0.5).sum(1).tolist() for kind, statistics in measured.items()}
+    assert resting["encoder_self"] == [8, 0, 0, 7] and sum(resting["decoder_self"]) == 18
+    assert f"up to {100 * measured['encoder_self'].resting.max():.0f}%; so do 7 of layer 4" in card
+    assert "18 of 32 heads rest on the start token" in card

@@ -11,7 +11,7 @@ import torch
 from tests.support.build import tiny_pretrained
 from tests.support.payloads import unpack
 from tests.support.recordings import PAIRS, made_recording
-from transformer.analysis.heads import HeadStatistics, head_statistics
+from transformer.analysis.heads import SHARES, HeadStatistics, head_statistics
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.formation_pack import SHOWN, formation_pack
 from transformer.view.page import html_page
@@ -45,14 +45,14 @@ def test_the_states_of_one_sentence_travel_byte_for_byte(trace: Trace) -> None:
 
 def test_what_heads_did_travels_in_whole_percent(trace: Trace) -> None:
     nan, shape = float("nan"), (3, 2, 3)
-    shares = {name: torch.full(shape, nan) for name in ("previous", "same", "next", "entropy", "aligned")}
+    shares = {name: torch.full(shape, nan) for name in (*SHARES, "entropy")}
     shares["previous"][1, 0, 2], shares["same"][2, 1, 0] = 0.614, 0.996
     found = {"encoder_self": HeadStatistics("encoder_self", **shares, rows=161, links=0)}
     pack = formation_pack(made_recording(), ["x", "x"], found, (), trace, 1, View(training=3), 0)
     header, data = unpack(pack)
     reference = header["habits"]["encoder_self"]
-    sent = np.frombuffer(data, np.uint8, 72, reference["offset"]).reshape(reference["shape"])
-    wanted = np.full((3, 2, 3, 4), 255)
+    sent = np.frombuffer(data, np.uint8, 90, reference["offset"]).reshape(reference["shape"])
+    wanted = np.full((3, 2, 3, 5), 255)
     wanted[1, 0, 2, 0], wanted[2, 1, 0, 1] = 61, 100
     assert np.array_equal(sent, wanted) and header["rows"] == {"encoder_self": [161, 0]}
 

@@ -9,23 +9,29 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from transformer.analysis.heads import HeadStatistics, Seen, WordList, seen, statistics
+from transformer.analysis.heads import READINGS, HeadStatistics, Seen, WordList, seen, statistics
 from transformer.tracing.trace import Trace
 
 HALF = 0.5  # share of the rows: the head does this more often than everything else together
 TIMES = 2.0  # and twice as often as the best untrained head: with few visible keys, chance looks like a habit
-SOUGHT = (("aligned", "cross"), ("previous", "encoder_self"), ("previous", "decoder_self"), ("next", "encoder_self"))
+SOUGHT = (
+    *((reading, "cross") for reading in READINGS),
+    ("previous", "encoder_self"),
+    ("previous", "decoder_self"),
+    ("next", "encoder_self"),
+)
 
 
 @dataclass(frozen=True)
 class Forming:
     """How one habit formed in the heads of one kind of attention. A state is a snapshot of the training.
 
-    what: "aligned", "previous" or "next", a field of `HeadStatistics`; rows: number of rows behind its shares. needed:
-    the share that counts as the habit, HALF or TIMES the best head of the first state, whichever is larger. state:
-    index of the first state with such a head, or None; layer, head: that head (the one with the largest share, or the
-    best head of the last state if there is none); shares: its share in every state. stays: whether it keeps the needed
-    share in every later state. first: the best share in the first state. count: heads with the habit in the last state.
+    what: "aligned_out", "aligned_in", "previous" or "next", a field of `HeadStatistics`; rows: number of rows behind
+    its shares. needed: the share that counts as the habit, HALF or TIMES the best head of the first state, whichever is
+    larger. state: index of the first state with such a head, or None; layer, head: that head (the one with the largest
+    share, or the best head of the last state if there is none); shares: its share in every state. stays: whether it
+    keeps the needed share in every later state. first: the best share in the first state. count: heads with the habit
+    in the last state.
     """
 
     what: str
@@ -55,12 +61,12 @@ def recorded(weights: Mapping[str, np.ndarray], trace: Trace) -> Seen:
             )
         rows = torch.from_numpy(weights[kind]).double()
         by_kind[kind] = rows / rows.sum(-1, keepdim=True).clamp(min=1)
-    return Seen(by_kind, like.masks, like.sources, like.targets)
+    return Seen(by_kind, like.masks, like.sources, like.targets_in, like.targets_out)
 
 
 def _rows(sentences: Sequence[Seen], measured: HeadStatistics, what: str) -> int:
     """The number of rows behind a share: rows with a word of the list, or rows that can see such a neighbour."""
-    if what == "aligned":
+    if what in READINGS:
         return measured.links
     return sum(max(0, min(sentence.weights[measured.kind].shape[-2:]) - 1) for sentence in sentences)
 
@@ -92,7 +98,7 @@ def formation(
     sentences: Sequence[Seen], words: WordList | None = None
 ) -> tuple[dict[str, HeadStatistics], tuple[Forming, ...]]:
     """Statistics [state, layer, head] of every kind of attention, and how each habit formed. words: the word list for
-    "aligned", which is left out if no row has a word of the list. Raises ValueError if there is no sentence."""
+    alignment, which is left out if no row has a word of the list. Raises ValueError if there is no sentence."""
     by_kind = statistics(sentences, words)
-    habits = [(what, kind) for what, kind in SOUGHT if what != "aligned" or by_kind["cross"].links]
+    habits = [(what, kind) for what, kind in SOUGHT if what not in READINGS or by_kind["cross"].links]
     return by_kind, tuple(_forming(sentences, by_kind[kind], what) for what, kind in habits)

@@ -1,7 +1,9 @@
-"""Statistics of each head over many sentences: which offset it attends to, whether it aligns words, how sharp it is."""
+"""Statistics of each head over many sentences: which offset it attends to, whether it aligns words, whether it rests on
+the start or end token, how sharp it is."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ from transformer.analysis.tokens import is_special, word_labels, word_numbers
 from transformer.text.tokenizer import PIECE_MARK
 from transformer.tracing.trace import KINDS, Trace
 
-OFFSETS = {"previous": -1, "same": 0, "next": 1}
+OFFSETS = {"previous": -1, "same": 0, "next": 1}  # of self-attention: source and target count their own positions
+READINGS = ("aligned_out", "aligned_in")  # of cross-attention: by the token predicted, by the token fed in
+SHARES = (*OFFSETS, *READINGS, "resting")  # fields of `HeadStatistics`
 WordList = Mapping[str, frozenset[str]]
 
 
@@ -40,19 +44,26 @@ class HeadStatistics:
     further axes of the weights come first.
 
     A row's link is the key with its largest weight; equal largest weights, as in flat rows with 8 bits, share it.
-    previous, same, next: share of rows whose link is one before, at, or one after the query's own position, among the
-    rows that can see such a key (`next` is NaN in a causal decoder). entropy: mean of H(row) / ln(visible keys) over
-    rows with at least two visible keys; 0: sharp, 1: flat. aligned (only cross-attention, else NaN): among the rows
-    that predict a word which the word list pairs with a source word, the share whose link is on such a word. rows,
-    links: the number of all rows, and of those rows.
+
+    previous, same, next (only self-attention, else NaN): share of rows whose link is one before, at, or one after the
+    query's own position, among the rows that can see such a key (`next` is NaN in a causal decoder).
+    aligned_out, aligned_in (only cross-attention, else NaN): among the rows whose token belongs to a word that the word
+    list pairs with a source word, the share whose link is on such a word. A row of the decoder has two tokens, and a
+    head may align either: aligned_out reads the row by the token it predicts, aligned_in by the token fed in.
+    resting: share of rows whose link is on the end token of the source, or, in decoder self-attention, on the start
+    token; rows that can see no other key do not count.
+    entropy: mean of H(row) / ln(visible keys) over rows with at least two visible keys; 0: sharp, 1: flat.
+    rows, links: the number of all rows, and of those with a word of the list in either reading.
     """
 
     kind: str
     previous: Tensor
     same: Tensor
     next: Tensor
+    aligned_out: Tensor
+    aligned_in: Tensor
+    resting: Tensor
     entropy: Tensor
-    aligned: Tensor
     rows: int
     links: int
 
@@ -61,20 +72,25 @@ class HeadStatistics:
         best = torch.stack([getattr(self, name).nan_to_num(0.0) for name in OFFSETS]).amax(0)
         return int((best >= at_least).sum())
 
+    def aligned(self) -> Tensor:
+        """The share in the better of the two readings, [layer, head]; NaN where neither could be measured."""
+        return torch.maximum(self.aligned_out, self.aligned_in)
+
 
 @dataclass(frozen=True)
 class Seen:
     """The part of a trace that the statistics need; `seen` makes it.
 
     weights: kind -> [..., layer, head, query, key], rows that sum to 1; masks: kind -> True where a query may attend,
-    broadcastable to the weights. sources, targets: the word of every source token and of every predicted token, None
-    for special tokens (`words_of`).
+    broadcastable to the weights. sources, targets_in, targets_out: the word of every source token, and of the token
+    that every decoder row is fed and predicts; None for special tokens (`words_of`).
     """
 
     weights: Mapping[str, Tensor]
     masks: Mapping[str, Tensor]
     sources: Sequence[str | None]
-    targets: Sequence[str | None]
+    targets_in: Sequence[str | None]
+    targets_out: Sequence[str | None]
 
 
 def _links(weights: Tensor) -> Tensor:
@@ -112,19 +128,58 @@ def seen(trace: Trace) -> Seen:
         {kind: trace.attention(kind).weights for kind in KINDS},
         {kind: trace.attention(kind).mask for kind in KINDS},
         words_of(trace.source_tokens, trace.source_labels),
+        words_of(trace.target_in, trace.target_in_labels),
         words_of(trace.target_out, trace.target_out_labels),
     )
 
 
-def _aligned(links: Tensor, sentence: Seen, words: WordList) -> tuple[Tensor, int]:
+def _end(sources: Sequence[str | None]) -> int:
+    """The index of the end token: the first token after the last word."""
+    words = [index for index, word in enumerate(sources) if word is not None]
+    return min(words[-1] + 1 if words else 0, len(sources) - 1)
+
+
+def _aligned(
+    links: Tensor, sources: Sequence[str | None], targets: Sequence[str | None], words: WordList
+) -> tuple[Tensor, int]:
     """The number of cross-attention rows whose link agrees with the list, [..., layer, head], and of rows with a word
-    in the list."""
+    in the list. targets: the word by which each row is read."""
     hits, count = torch.zeros(links.shape[:-2], dtype=torch.float64), 0
-    for row, target in enumerate(sentence.targets):
-        keys = [key for key, source in enumerate(sentence.sources) if source and target in words.get(source, ())]
+    for row, target in enumerate(targets):
+        keys = [key for key, source in enumerate(sources) if source and target in words.get(source, ())]
         if keys:
             hits, count = hits + links[..., row, keys].sum(-1), count + 1
     return hits, count
+
+
+def to_dict(statistics: HeadStatistics) -> dict[str, Any]:
+    """The statistics as JSON, with four decimals; NaN, where nothing could be measured, as None."""
+
+    def plain(values: Tensor) -> list[list[float | None]]:
+        return [[None if value != value else round(value, 4) for value in row] for row in values.tolist()]
+
+    names = (*(READINGS if statistics.kind == "cross" else OFFSETS), "resting", "entropy")
+    columns = {name: plain(getattr(statistics, name)) for name in names}
+    return {**columns, "rows": statistics.rows, "links": statistics.links}
+
+
+def alignment_from_json(data: bytes, layers: int, heads: int) -> dict[str, Any] | None:
+    """The alignment of the heads of the cross-attention from what `python -m transformer heads --json` wrote: {"pairs",
+    "links", "aligned_out", "aligned_in"}, the last two [layer][head]; None if the file has none for such a model."""
+    try:
+        about = json.loads(data)
+        cross = about["cross"]
+        found: dict[str, Any] = {"pairs": int(about["pairs"]), "links": int(cross["links"])}
+        for name in READINGS:
+            rows = [[float(share) for share in row] for row in cross[name]]
+            if len(rows) != layers or any(len(row) != heads for row in rows):
+                return None
+            if not all(0 <= share <= 1 for row in rows for share in row):
+                return None
+            found[name] = rows
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return found
 
 
 def head_statistics(traces: Iterable[Trace], words: WordList | None = None) -> dict[str, HeadStatistics]:
@@ -142,14 +197,19 @@ def statistics(sentences: Iterable[Seen], words: WordList | None = None) -> dict
     for sentence in sentences:
         for kind, weights in sentence.weights.items():
             mask, links = sentence.masks[kind], _links(weights)
-            hits, possible = _offsets(links, mask)
             visible = mask.sum(-1).double()
             wide = visible > 1
             spread = torch.where(wide, entropy(weights.double()) / visible.log(), 0.0)
-            new_sums = {**hits, "entropy": spread.sum(-1)}
-            new_counts: dict[str, Any] = {**possible, "entropy": wide.sum(-1), "rows": weights.shape[-2]}
-            if words is not None and kind == "cross":
-                new_sums["aligned"], new_counts["aligned"] = _aligned(links, sentence, words)
+            rest = 0 if kind == "decoder_self" else _end(sentence.sources)  # the key of the start or end token
+            new_sums = {"entropy": spread.sum(-1), "resting": (links[..., rest] * wide).sum(-1)}
+            new_counts: dict[str, Any] = {"entropy": wide.sum(-1), "resting": wide.sum(-1), "rows": weights.shape[-2]}
+            if kind != "cross":
+                hits, possible = _offsets(links, mask)
+                new_sums |= hits
+                new_counts |= possible
+            elif words is not None:
+                for name, targets in zip(READINGS, (sentence.targets_out, sentence.targets_in), strict=True):
+                    new_sums[name], new_counts[name] = _aligned(links, sentence.sources, targets, words)
             kind_sums, kind_counts = sums.setdefault(kind, {}), counts.setdefault(kind, {})
             for name, value in new_sums.items():
                 kind_sums[name] = kind_sums.get(name, 0) + value
@@ -159,16 +219,16 @@ def statistics(sentences: Iterable[Seen], words: WordList | None = None) -> dict
         raise ValueError("at least one trace is needed")
 
     def mean(kind: str, name: str) -> Tensor:
-        like = sums[kind]["same"]
+        like = sums[kind]["entropy"]
         count = torch.as_tensor(counts[kind].get(name, 0)).expand_as(like)
         return torch.where(count > 0, sums[kind].get(name, like) / count, math.nan)
 
     return {
         kind: HeadStatistics(
             kind,
-            **{name: mean(kind, name) for name in (*OFFSETS, "entropy", "aligned")},
+            **{name: mean(kind, name) for name in (*SHARES, "entropy")},
             rows=int(counts[kind]["rows"]),
-            links=int(counts[kind].get("aligned", 0)),
+            links=max(int(counts[kind].get(name, 0)) for name in READINGS),
         )
         for kind in sums
     }

@@ -40,8 +40,9 @@ from transformer.texts import N_, Text, UserError
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
+HEADS = "heads.json"  # what each head does, as `python -m transformer heads --json` writes it
 NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
-FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, CARD, RECIPE)  # what a checkpoint may hold
+FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, CARD, RECIPE, HEADS)  # what a checkpoint may hold
 ARCHITECTURE = "headscope-transformer"
 # Other architectures of this project: what they are, and how to open them.
 OTHERS = {
@@ -379,7 +380,7 @@ def save_checkpoint(
     path.mkdir(parents=True, exist_ok=True)
     files = checkpoint_files(model, tokenizer, languages, dtype, architecture)
     if (path / WEIGHTS).is_file() and (path / WEIGHTS).read_bytes() != files[WEIGHTS]:
-        for old in (WEIGHTS, METRICS, RECORDING):
+        for old in (WEIGHTS, METRICS, RECORDING, HEADS):
             (path / old).unlink(missing_ok=True)
     for name, data in files.items():
         write_whole(path / name, data)

@@ -1,4 +1,4 @@
-"""Measure what each head attends to: the previous, same or next token, or the aligned word; and how sharply."""
+"""Measure what each head attends to: a neighbouring token, the aligned word or the end token; and how sharply."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from torch import Tensor
-
-from transformer.analysis.heads import OFFSETS, HeadStatistics, head_statistics, read_word_list
+from transformer.analysis.heads import READINGS, SHARES, HeadStatistics, head_statistics, read_word_list, to_dict
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, read
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, load
@@ -18,12 +15,27 @@ from transformer.probing.probes import PROBES, english_to_german
 from transformer.tracing.trace import Trace
 
 POSITIONAL, ALIGNED = 0.9, 0.75
+LABELLED = 0.5  # share of rows: a head that does nothing more often than this has no label
 LARGEST_WORDS = 50_000_000  # bytes
 TITLES = {
     "encoder_self": "encoder self-attention",
     "decoder_self": "decoder self-attention",
     "cross": "cross-attention",
 }
+LABELS = {
+    "previous": "previous",
+    "same": "same",
+    "next": "next",
+    "aligned_out": "predicted",
+    "aligned_in": "fed in",
+    "resting": "end",
+}
+LEGEND = """\
+For each head: what most of its rows have their largest weight on, the share of these rows, and the mean entropy of its
+rows (0: one key, 1: all keys equally). "–": nothing below holds in half of its rows.
+  previous, same, next   the token before the row's token, the row's token itself, or the token after it
+  predicted, fed in      the source word that the word list pairs with the token that the row predicts, or is fed
+  end, start             the end token of the source; in the decoder the start token"""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -42,46 +54,51 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="lines SOURCE WORD<tab>TARGET WORDS for the alignment (default: the list of the built-in pairs)",
     )
     add_device(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="also write the numbers to this file; as heads.json in the checkpoint's folder, the explorer shows them",
+    )
 
 
 def best(statistics: HeadStatistics, layer: int, head: int) -> tuple[str, float]:
-    """What the head attends to most often (previous, same, next or aligned), and its share of rows."""
-    shares = {name: float(getattr(statistics, name)[layer, head].nan_to_num(0)) for name in (*OFFSETS, "aligned")}
+    """What the head attends to most often, a field of `HeadStatistics`, and its share of rows."""
+    shares = {name: float(getattr(statistics, name)[layer, head].nan_to_num(0)) for name in SHARES}
     name = max(shares, key=lambda key: shares[key])
     return name, shares[name]
 
 
+def label(statistics: HeadStatistics, layer: int, head: int) -> str:
+    """What the head attends to in most rows and its share, "previous  82%"; "–" if there is no such thing."""
+    name, share = best(statistics, layer, head)
+    if share < LABELLED:
+        return f"{'–':>9}     "
+    word = "start" if (name, statistics.kind) == ("resting", "decoder_self") else LABELS[name]
+    return f"{word:>9} {100 * share:3.0f}%"
+
+
 def table(statistics: HeadStatistics) -> str:
-    """One line per layer; for every head what it attends to most, in percent, and its mean entropy."""
+    """A line for each layer; for every head its label and its mean entropy."""
     layers, heads = statistics.entropy.shape
     lines = [
-        f"{TITLES[statistics.kind]}: {statistics.rows:,} rows, mean entropy {statistics.entropy.mean():.2f} "
-        "(0: one key, 1: all keys equally)"
+        f"{TITLES[statistics.kind]}: {statistics.rows:,} rows, mean entropy {statistics.entropy.mean():.2f}",
+        " " * 9 + "".join(f"  {f'head {head + 1}':>19}" for head in range(heads)).rstrip(),
     ]
     for layer in range(layers):
-        cells = []
-        for head in range(heads):
-            name, share = best(statistics, layer, head)
-            cells.append(f"{name:>8} {100 * share:3.0f}% {statistics.entropy[layer, head]:.2f}")
+        cells = [f"{label(statistics, layer, head)} {statistics.entropy[layer, head]:.2f}" for head in range(heads)]
         lines.append(f"  layer {layer + 1}  " + "  ".join(cells))
-    positional = statistics.positional(POSITIONAL)
-    lines.append(f"  {positional} of {layers * heads} heads attend to the same offset in 90% or more of the rows")
-    if statistics.links:
-        aligned = int((statistics.aligned >= ALIGNED).sum())
-        lines.append(f"  {aligned} agree with the word list in 75% or more of its {statistics.links:,} links")
+    if statistics.kind != "cross":
+        positional = statistics.positional(POSITIONAL)
+        lines.append(f"  {positional} of {layers * heads} heads attend to the same offset in 90% or more of the rows")
+    elif statistics.links:
+        aligned = int((statistics.aligned() >= ALIGNED).sum())
+        reads = [int((getattr(statistics, name) >= ALIGNED).sum()) for name in READINGS]
+        lines.append(
+            f"  {aligned} of {layers * heads} heads align 75% or more of the list's {statistics.links:,} links: "
+            f"{reads[0]} the token predicted, {reads[1]} the token fed in"
+        )
     return "\n".join(lines)
-
-
-def to_dict(statistics: HeadStatistics) -> dict[str, Any]:
-    """The numbers with four decimals; NaN, where nothing could be measured, as None."""
-
-    def plain(values: Tensor) -> list[list[float | None]]:
-        return [[None if value != value else round(value, 4) for value in row] for row in values.tolist()]
-
-    names = (*OFFSETS, "entropy", "aligned")
-    columns = {name: plain(getattr(statistics, name)) for name in names}
-    return {**columns, "rows": statistics.rows, "links": statistics.links}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -115,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
                 raise CommandError("pair {number}: {error}", number=number, error=error) from error
 
     by_kind = head_statistics(traces(), words)
-    print("\n\n".join(map(table, by_kind.values())))
+    print("\n\n".join([LEGEND, *map(table, by_kind.values())]))
     if options.json:
         kinds = {kind: to_dict(statistics) for kind, statistics in by_kind.items()}
         about = {"checkpoint": model.name, "pairs": len(pairs), **kinds}

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 
 from transformer.analysis.formation import Forming
-from transformer.analysis.heads import HeadStatistics
+from transformer.analysis.heads import OFFSETS, READINGS, HeadStatistics
 from transformer.tracing.trace import Trace
 from transformer.view.languages import browser_texts
 from transformer.view.pack import Writer
 from transformer.view.state import View
 
-HABITS = ("previous", "same", "next", "aligned")  # of `HeadStatistics`, in this order
+HABITS = (*OFFSETS, *READINGS)  # of `HeadStatistics`, in this order
 SHOWN = 240  # characters of a state's translation; an untrained one goes on until it is cut off
 
 

@@ -73,16 +73,7 @@ export class CellLine {
     const agrees = Math.abs(row.weights[k] - stored) <= kindData.checks.tolerance;
     this.work = { exact, row, q, k, stored, agrees, merged, shown };
     if (merged) {
-      parts.push(
-        el(
-          "span",
-          { class: "hs-pairing" },
-          el("em", null, t("cell_words")),
-          " ",
-          el("b", null, this.weight(shown, true)),
-        ),
-        el("em", null, t("cell_words_piece")),
-      );
+      parts.push(el("em", null, t("cell_words_piece")));
       parts.push(...this.pair(view, model.pieceLabel(view.sides.rows, q), model.pieceLabel(view.sides.columns, k)));
     }
     const hidden = masked && masked[q * exact.count + k];
@@ -106,14 +97,32 @@ export class CellLine {
         {
           class: agrees ? "hs-ok" : "hs-bad",
           "data-testid": "cell-check",
-          title: t("cell_drawn_title", { computed: row.weights[k].toPrecision(7), stored: stored.toPrecision(7) }),
+          title: t("cell_stored_title", { computed: row.weights[k].toPrecision(7), stored: stored.toPrecision(7) }),
         },
-        t(agrees ? "cell_drawn" : "cell_differs"),
+        t(agrees ? "cell_stored" : "cell_differs"),
       ),
+      ...this.drawnSteps(),
     );
     if (kindData.zero && kindData.zero[view.layer][view.head]) parts.push(el("em", null, t("knocked_out")));
     this.line.replaceChildren(...parts);
     return this.finish(true);
+  }
+
+  // From the stored weight to what is drawn: merged words, hidden special tokens, the threshold.
+  drawnSteps() {
+    const { t } = this.hooks;
+    const { view, state } = this.subject;
+    const { shown, stored, merged } = this.work;
+    const value = this.weight(shown, true);
+    const steps = [];
+    if (merged) steps.push(t(view.renormalise ? "cell_merged_renormalised" : "cell_merged", { value }));
+    else if (view.renormalise && shown > 0) {
+      steps.push(t("cell_renormalised", { rest: formatWeight(stored / shown, true), value }));
+    }
+    if (state.threshold > 0 && shown < state.threshold) {
+      steps.push(t("cell_below", { threshold: state.threshold.toFixed(2) }));
+    }
+    return steps.map((step) => el("span", { class: "hs-pairing", "data-testid": "cell-drawn" }, step));
   }
 
   // Whether the scores are q . k / sqrt(d) (equation 1), q . k, or q . k times another factor.

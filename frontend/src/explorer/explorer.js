@@ -302,6 +302,7 @@ class Explorer {
     const kinds = this.shownKinds();
     if (this.panels.map((panel) => panel.kind).join() === kinds.join()) return;
     this.panels = kinds.map((kind) => new Panel(kind, this.sharedHooks));
+    this.tooltip.hide();
     this.work.classList.toggle("hs-three", kinds.length > 1);
     if (kinds.length > 1) {
       this.work.replaceChildren(

@@ -3,7 +3,7 @@ import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
 import { LinesPlot } from "../heads/lines.js";
 import { habitsOf } from "./recorded.js";
-import { checkMatrix, meanEntropy, largestOf, strongestInRow } from "../core/matrix.js";
+import { checkMatrix, meanEntropy, strongestInRow } from "../core/matrix.js";
 import { formatWeight, formatDeviation } from "../core/format.js";
 
 const CHECK_TOLERANCE = 1e-5;
@@ -128,7 +128,7 @@ export class Panel {
       });
       this.stats.replaceChildren(
         numberSpan("entropy", meanEntropy(view.raw, kindData.queries, kindData.keys), 3),
-        numberSpan("largest", largestOf(view.raw), 4),
+        numberSpan("largest", view.largest, 4),
         el("span", badge, t("recorded")),
         habits.length ? el("span", { class: "hs-habits" }, el("em", null, t("habits", words)), ...habits) : "",
         this.note,
@@ -138,7 +138,8 @@ export class Panel {
     const single = view.layer !== "all" && view.head !== "all";
     const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
     const deviations = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
-    const badges = [this.badge("rows", kindData.checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
+    const rows = state.special === "hidden" ? "rows_stored" : "rows";
+    const badges = [this.badge(rows, kindData.checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
     if (!single && state.summary === "max") {
       badges[0] = el(
         "span",
@@ -154,9 +155,31 @@ export class Panel {
     badges.push(this.badge("recomputed", kindData.checks.recomputed, deviations.recomputed, kindData.checks.tolerance));
     this.stats.replaceChildren(
       numberSpan("entropy", meanEntropy(view.raw, kindData.queries, kindData.keys), 3),
-      numberSpan("largest", largestOf(view.raw), 4),
+      numberSpan("largest", view.largest, 4),
       ...badges,
+      single && this.kind === "cross" ? this.alignment(model.header.alignment) : "",
       this.note,
+    );
+  }
+
+  // How well the chosen head aligns words in either reading of its rows, and a button to the reading in which it does.
+  alignment(measured) {
+    if (!measured) return "";
+    const { t } = this.hooks;
+    const { layer, head } = this.view;
+    const [fed, predicted] = [measured.aligned_in, measured.aligned_out].map((shares) => shares[layer][head]);
+    const better = fed > predicted ? "fed" : "predicted";
+    const percent = (share) => Math.round(100 * share);
+    const words = t("aligns", { ...measured, fed: percent(fed), predicted: percent(predicted) });
+    const label = { "data-testid": "aligns", title: t("aligns_title", measured) };
+    const change = () => this.hooks.change({ rows: better });
+    const button = { type: "button", class: "hs-link", "data-testid": "aligns-rows", click: change };
+    const offered = better !== this.state.rows && Math.max(fed, predicted) >= 0.5;
+    return el(
+      "span",
+      { class: "hs-habits" },
+      el("span", label, words),
+      offered ? el("button", button, t("aligns_" + better)) : "",
     );
   }
 
@@ -174,7 +197,7 @@ export class Panel {
       "span",
       {
         class: "hs-badge",
-        "data-testid": "badge-" + name,
+        "data-testid": "badge-" + name.replace("_stored", ""),
         "data-ok": String(holds),
         title,
         role: "img",

@@ -11,7 +11,7 @@ function recordedModel(live, { bytes, step, last, habits }) {
   return model;
 }
 
-const RECORDED_HABITS = ["previous", "same", "next", "aligned"]; // as formation_pack.py has them
+const RECORDED_HABITS = ["previous", "same", "next", "aligned_out", "aligned_in"]; // as formation_pack.py has them
 
 // Where a head had its largest weight at a recorded state, over all recorded sentences: [{name, percent}], for the
 // habits that could be measured.
@@ -20,7 +20,7 @@ export function habitsOf(model, kind, layer, head) {
   const count = RECORDED_HABITS.length;
   const from = (layer * model.kinds[kind].heads + head) * count;
   // In cross-attention positions cannot be compared: source and target count separately.
-  const names = kind === "cross" ? ["aligned"] : RECORDED_HABITS.slice(0, 3);
+  const names = kind === "cross" ? RECORDED_HABITS.slice(3) : RECORDED_HABITS.slice(0, 3);
   return names
     .map((name) => ({ name, percent: shares[kind][from + RECORDED_HABITS.indexOf(name)] }))
     .filter((habit) => habit.percent <= 100);

@@ -44,7 +44,8 @@ export const EXPLORER_TEXTS = {
   habit_previous: "on the previous token",
   habit_same: "on the token itself",
   habit_next: "on the next token",
-  habit_aligned: "on the aligned word",
+  habit_aligned_out: "on the source word of the token predicted",
+  habit_aligned_in: "on the source word of the token fed in",
   habit_title_previous:
     "{rows} rows of {sentences} recorded sentences: of the rows that have a previous token, the share whose largest " +
     "weight is on it",
@@ -53,9 +54,19 @@ export const EXPLORER_TEXTS = {
   habit_title_next:
     "{rows} rows of {sentences} recorded sentences: of the rows that have a next token, the share whose largest " +
     "weight is on it",
-  habit_title_aligned:
+  habit_title_aligned_out:
     "{rows} rows of {sentences} recorded sentences predict a word that our word list pairs with a source word: the " +
     "share of these rows whose largest weight is on that source word",
+  habit_title_aligned_in:
+    "{rows} rows of {sentences} recorded sentences are fed a word that our word list pairs with a source word: the " +
+    "share of these rows whose largest weight is on that source word",
+  aligns: "Aligns words in {pairs} sentence pairs: {fed} % by the token fed in, {predicted} % by the token predicted",
+  aligns_title:
+    "Measured over {links} words in {pairs} sentence pairs that our word list pairs: the share of their rows in which " +
+    "this head has its largest weight on the paired source word. A row of the decoder is fed one token and predicts " +
+    "the next; a head may align either.",
+  aligns_fed: "Label rows by the token fed in",
+  aligns_predicted: "Label rows by the token predicted",
   recorded_caption: "{caption}  (training step {step} of {last})",
   save: "Save",
   save_png: "Picture (PNG)",
@@ -105,8 +116,9 @@ export const EXPLORER_TEXTS = {
   entropy: "entropy",
   entropy_title: "Mean over the rows of −Σ w ln w, in nats, over all subword tokens, special tokens included",
   largest: "largest weight",
-  largest_title: "The largest weight of the matrix before merging, special tokens included",
+  largest_title: "The largest weight in this picture",
   badge_rows: "rows sum to 1",
+  badge_rows_stored: "stored rows sum to 1",
   badge_masked: "masked cells are 0",
   badge_recomputed: "recomputed = stored",
   badge_rows_max: "rows need not sum to 1",
@@ -131,14 +143,17 @@ export const EXPLORER_TEXTS = {
   cell_softmax: "softmax of the row",
   cell_uniform: "replaced by 1 ÷ visible keys",
   cell_argmax: "replaced by 1 on the best key",
-  cell_drawn: "= drawn",
-  cell_differs: "≠ drawn",
-  cell_drawn_title: "Recomputed {computed}, stored {stored}",
+  cell_stored: "= stored",
+  cell_differs: "≠ stored",
+  cell_stored_title: "Recomputed {computed}, stored {stored}",
+  cell_merged: "→ drawn: {value}, merged with the other subwords",
+  cell_merged_renormalised: "→ drawn: {value}, merged with the other subwords, without special tokens",
+  cell_renormalised: "÷ {rest}, the row without special tokens → drawn: {value}",
+  cell_below: "→ below the threshold {threshold}, so not drawn",
   cell_mean: "mean of {n} heads: {value}",
   cell_max: "largest of {n} heads: {value}",
   cell_no_arithmetic: "Choose a single head to see the arithmetic.",
-  cell_words: "merged weight",
-  cell_words_piece: "strongest subword",
+  cell_words_piece: "strongest pair of subwords",
   cell_words_title: "The merged weight {value}: sum over its columns ({columns}), then mean over its rows ({rows})",
   cell_more: "How is this cell computed?",
   cell_query: "query q of {token}",

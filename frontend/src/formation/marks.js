@@ -55,7 +55,7 @@ export function formationMarks(view, jump) {
       const details = never
         ? [t("never_detail", words), t("needed", words)]
         : [
-            t(forming.what === "aligned" ? "aligned_detail" : "offset_detail", words),
+            t(forming.what + "_detail", words),
             t("needed", words),
             t(forming.stays ? "stays" : "leaves", words),
           ];

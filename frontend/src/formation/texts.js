@@ -21,10 +21,12 @@ export const FORMATION_TEXTS = {
   steps: "Formed at steps",
   between: "{from}–{to}",
   at_first: "{to}",
-  aligned: "{head} begins to align",
+  aligned_out: "{head} aligns the token predicted",
+  aligned_in: "{head} aligns the token fed in",
   previous: "{head}: previous-token head",
   next: "{head}: next-token head",
-  aligned_never: "no head aligns",
+  aligned_out_never: "no head aligns the token predicted",
+  aligned_in_never: "no head aligns the token fed in",
   previous_never: "{kind}: no previous-token head",
   next_never: "{kind}: no next-token head",
   kind_encoder_self: "Encoder",
@@ -33,10 +35,16 @@ export const FORMATION_TEXTS = {
   head: "{kind} L{layer} H{head}",
   shares: "{before} → {after} %",
   percent: "{n} %",
-  aligned_detail:
+  aligned_out_detail:
     "{rows} rows predict a word that our word list pairs with a source word. The share of these rows whose largest " +
     "weight is on such a source word: {before} at step {from}, {after} at step {to}.",
-  offset_detail:
+  aligned_in_detail:
+    "{rows} rows are fed a word that our word list pairs with a source word. The share of these rows whose largest " +
+    "weight is on such a source word: {before} at step {from}, {after} at step {to}.",
+  previous_detail:
+    "{rows} rows can see such a token. The share of these rows whose largest weight is on it: {before} at step " +
+    "{from}, {after} at step {to}.",
+  next_detail:
     "{rows} rows can see such a token. The share of these rows whose largest weight is on it: {before} at step " +
     "{from}, {after} at step {to}.",
   needed: "Counted from {needed}: half of the rows, or twice the share of the best untrained head, {first}.",

@@ -6,6 +6,7 @@ export class HeadCanvas {
   /** @type {number} */ width;
   /** @type {number} */ height;
   /** @type {any} */ hover = null;
+  /** @type {PointerEvent | null} */ pointerEvent = null;
 
   // attributes: for the canvas
   constructor(kind, hooks, attributes) {
@@ -14,7 +15,10 @@ export class HeadCanvas {
     this.base = document.createElement("canvas");
     this.canvas = el("canvas", {
       tabindex: "0",
-      pointermove: (event) => this.pointer(event),
+      pointermove: (event) => {
+        this.pointerEvent = event;
+        this.pointer(event);
+      },
       pointerleave: () => this.leave(),
       click: (event) => this.click(event),
       keydown: (event) => this.key(event),
@@ -31,6 +35,11 @@ export class HeadCanvas {
 
   paintBase() {
     this.drawBase(sizeCanvas(this.base, this.width, this.height));
+  }
+
+  // After another picture was drawn under a pointer at rest: its tooltip tells what is there now.
+  pointAgain() {
+    if (this.pointerEvent) this.pointer(this.pointerEvent);
   }
 
   paint() {
@@ -54,6 +63,7 @@ export class HeadCanvas {
 
   leave() {
     this.hover = null;
+    this.pointerEvent = null;
     this.paint();
     this.hooks.unhover();
   }

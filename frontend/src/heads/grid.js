@@ -20,6 +20,7 @@ export class Grid extends HeadCanvas {
     this.paintBase();
     this.describe();
     this.paint();
+    this.pointAgain();
   }
 
   layout(width, height) {

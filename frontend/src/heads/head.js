@@ -22,6 +22,7 @@ export class HeadPlot extends HeadCanvas {
     this.layout(options.width, options.height);
     this.paintBase();
     this.paint();
+    this.pointAgain();
   }
 
   layout(width, height) {
