@@ -54,11 +54,7 @@ export function formationMarks(view, jump) {
       const never = forming.state === null;
       const details = never
         ? [t("never_detail", words), t("needed", words)]
-        : [
-            t(forming.what + "_detail", words),
-            t("needed", words),
-            t(forming.stays ? "stays" : "leaves", words),
-          ];
+        : [t(forming.what + "_detail", words), t("needed", words), t(forming.stays ? "stays" : "leaves", words)];
       details.push(t("over", { n: view.data.sentences.length }));
       const parts = never
         ? [el("span", null, t(forming.what + "_never", words))]
