@@ -31,8 +31,8 @@ def draw(frame: PageFrame) -> None:
 def about(model: Pretrained) -> None:
     st.markdown(
         _(
-            "Every small square is one **head**. Each row is a query token, each column a key token. The darker a "
-            "cell, the more of that key's value flows to the query. A row sums to 1."
+            "Every small square is one **head**. Each row is a query token, each column a key token. The "
+            "stronger the colour of a cell, the more of that key's value flows to the query. A row sums to 1."
         )
     )
     st.latex(r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V")
