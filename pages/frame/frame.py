@@ -18,6 +18,7 @@ from streamlit.navigation.page import StreamlitPage
 import transformer
 from pages.frame import downloads, sentence
 from pages.frame.examples import examples
+from pages.frame.menus import open_menu
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import (
@@ -42,11 +43,14 @@ PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
+# Header and sentence fold to a line each on phones, and in big text on screens of up to 1,700 pixels.
+FOLDED = Path(__file__).parent / "folded.css"
 STYLES = {  # folder -> the text of all its style sheets
-    folder.name: "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.css")))
+    folder.name: "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.css")) if file != FOLDED)
     for folder in Path(__file__).parents[1].iterdir()
     if folder.is_dir()
 }
+PHONE, PROJECTOR = 760, 1700  # pixels
 
 
 def no_parts() -> Mapping[str, str]:
@@ -248,6 +252,14 @@ def _open_linked_model(state: State) -> State:
     return state
 
 
+def _page_menu(header: st.delta_generator.DeltaGenerator, page: Page, links: Links) -> None:
+    menu = open_menu(header, f"☰ {page.title}", f"hs-page-menu-{page.name}")
+    if menu is not None:
+        with menu:
+            for linked_page, link in links.items():
+                st.page_link(link, label=linked_page.title)
+
+
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
@@ -255,8 +267,10 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
         h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
-        for linked_page, link in links.items():
-            st.page_link(link, label=linked_page.title)
+        with st.container(horizontal=True, gap=None, width="content", key="hs-page-links"):
+            for linked_page, link in links.items():
+                st.page_link(link, label=linked_page.title)
+        _page_menu(header, page, links)  # instead of the links where the header is folded
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
@@ -325,7 +339,8 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
     state = current_state()
     big = state.view.big if state is not None else st.query_params.get("big") == "1"
-    st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{':root{--hs-scale:1.3}' if big else ''}</style>")
+    folded = f"@media (max-width: {PROJECTOR if big else PHONE}px) {{{FOLDED.read_text(encoding='utf-8')}}}"
+    st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded}{':root{--hs-scale:1.3}' if big else ''}</style>")
     rerun_after_reconnect()
     for function in _every_run:
         function()
