@@ -48,7 +48,9 @@ def examples(model: Pretrained) -> tuple[Example, ...]:
         asked = entry.get("view")
         params = {name: str(value) for name, value in asked.items()} if isinstance(asked, dict) else {}
         if title and source:
-            loaded.append(Example(title, group, look, source, target, view_from_params(params, layers, config.heads)[0]))
+            loaded.append(
+                Example(title, group, look, source, target, view_from_params(params, layers, config.heads)[0])
+            )
     return tuple(loaded)
 
 

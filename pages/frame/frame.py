@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 import transformer
-from pages.frame import downloads, sentence
+from pages.frame import downloads, link, sentence
 from pages.frame.examples import examples
 from pages.frame.menus import open_menu
 from pages.frame.messages import message
@@ -31,8 +31,8 @@ from pages.frame.state import (
     store_state,
     write_address,
 )
-from pages.runtime import language, session_models
-from pages.runtime.streamlit import bound_to_page, load_plotly, rerun_after_reconnect
+from pages.runtime import language, session_models, short_links, viewer
+from pages.runtime.streamlit import bound_to_page, load_plotly, rerun_after_reconnect, went_through_history
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Switch, layers_of
 from transformer.texts import _
@@ -153,7 +153,7 @@ class PageFrame:
         if self.downloads is not None:
             downloads.download_menu(self.header, self.downloads, self.state)
         if content.menus:
-            downloads.link_menu(self.header)
+            link.link_menu(self.header)
             with self.header:
                 st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
         for draw in self._last:
@@ -182,6 +182,7 @@ def on_open_model(function: Callable[[str], str | None]) -> None:
 def _toggle_big() -> None:
     state = current_state()
     if state is not None:
+        viewer.keep_big(not state.view.big)
         change_state(view=replace(state.view, big=not state.view.big), renew=True)
 
 
@@ -256,8 +257,8 @@ def _page_menu(header: st.delta_generator.DeltaGenerator, page: Page, links: Lin
     menu = open_menu(header, f"☰ {page.title}", f"hs-page-menu-{page.name}")
     if menu is not None:
         with menu:
-            for linked_page, link in links.items():
-                st.page_link(link, label=linked_page.title)
+            for linked_page, page_link in links.items():
+                st.page_link(page_link, label=linked_page.title)
 
 
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
@@ -268,8 +269,8 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
         with st.container(horizontal=True, gap=None, width="content", key="hs-page-links"):
-            for linked_page, link in links.items():
-                st.page_link(link, label=linked_page.title)
+            for linked_page, page_link in links.items():
+                st.page_link(page_link, label=linked_page.title)
         _page_menu(header, page, links)  # instead of the links where the header is folded
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
@@ -283,8 +284,22 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             width=175,
         )
         language.menu()
+        viewer.tell_browser()
     st.html('<div id="hs-content" tabindex="-1"></div>')
     return header
+
+
+def _read_short_link() -> tuple[str, ...]:
+    """Put the link that a short link stands for into the address; a notice if it is not known."""
+    code = st.query_params.get(short_links.PARAM)
+    if code is None:
+        return ()
+    params = short_links.find(code)
+    st.query_params.from_dict(params or {})
+    if params is not None:
+        return ()
+    unknown = _("This server does not know the short link {code!r}. Ask for a new one, or for the long link.")
+    return (unknown.format(code=code[:20]),)
 
 
 def _open_model(state: State) -> Pretrained:
@@ -316,6 +331,8 @@ def _read_link(state: State, model: Pretrained, page: Page) -> State:
     params = {name: text for name, text in params.items() if name not in asked}
     begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
     view, misread = view_from_params(params, layers, config.heads, begin_with)
+    if "big" not in params:
+        view = replace(view, big=state.view.big)
     switches, wrong = read_switches(params, config)
     chosen = {page.name: asked} if asked else {}
     notices = (*state.notices, *misread, *wrong)
@@ -338,7 +355,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     content = page.content
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
     state = current_state()
-    big = state.view.big if state is not None else st.query_params.get("big") == "1"
+    big = state.view.big if state is not None else viewer.start_big()
     folded = f"@media (max-width: {PROJECTOR if big else PHONE}px) {{{FOLDED.read_text(encoding='utf-8')}}}"
     st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded}{':root{--hs-scale:1.3}' if big else ''}</style>")
     rerun_after_reconnect()
@@ -349,8 +366,14 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
+    returned = state is not None and went_through_history()
     if state is None:
-        state = store_state(arrive(session_models.names()))
+        unknown = _read_short_link()
+        state = arrive(session_models.names(), big)
+        state = store_state(replace(state, notices=(*unknown, *state.notices)))
+    elif returned:  # the address holds what was on the screen then
+        arrived = True
+        state = store_state(replace(arrive(session_models.names(), big), revision=state.revision + 1))
     elif arrived:
         # The picture is mounted again and does not know what was chosen since its data was packed.
         state = store_state(replace(state, revision=state.revision + 1))
@@ -359,7 +382,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     st.session_state[PAGE] = page.name
     header = _header(page, links, state, arrived)
     model = _open_model(state)
-    if fresh:
+    if fresh or returned:
         state = _read_link(state, model, page)
         st.session_state[UNREAD] = False
     else:

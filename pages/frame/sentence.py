@@ -63,9 +63,7 @@ def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> Non
 
 
 def _example_button(index: int, example: Example) -> None:
-    st.button(
-        plain_markdown(example.title), key=f"example-{index}", on_click=_show, args=(example,), width="stretch"
-    )
+    st.button(plain_markdown(example.title), key=f"example-{index}", on_click=_show, args=(example,), width="stretch")
     st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
 
 

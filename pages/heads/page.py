@@ -20,7 +20,9 @@ def draw(frame: PageFrame) -> None:
     if trace is None:
         payloads.forget(explorer.KEY)
     else:
-        lead = _("Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell.")
+        lead = _(
+            "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell."
+        )
         st.html(f'<p class="hs-lead">{html.escape(lead)}</p>')
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)

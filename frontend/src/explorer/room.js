@@ -9,7 +9,7 @@ export function measureRoom(explorer) {
   const above = Math.min(documentTop(host), window.innerHeight * 0.4);
   // A page can reserve space below the explorer with the variable --hs-below (pixels).
   const below = parseFloat(getComputedStyle(element).getPropertyValue("--hs-below")) || 10;
-  const height = Math.max((state.big ? 420 : 480) * unit, window.innerHeight - above - below);
+  const height = Math.max((state.big ? 380 : 480) * unit, window.innerHeight - above - below);
   const outer = (node) => {
     const style = getComputedStyle(node);
     return node.offsetHeight + parseFloat(style.marginTop) + parseFloat(style.marginBottom);
