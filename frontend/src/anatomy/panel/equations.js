@@ -212,11 +212,9 @@ export function equationOf(state, config, t, about = {}) {
 // The equation as it is read aloud, one sentence per row.
 export function spokenEquation(sort, { place }, config, near, t, about) {
   if (sort === "embedding")
-    return t(config.embedding_scale ? "eq_row" : "eq_row_off", config) + t("eq_plus_" + config.positions);
-  if (sort === "output") {
-    const table = t(config.tied_output ? "eq_table" : "eq_table_own");
-    return t("eq_output", { table, bias: config.output_bias ? t("eq_bias") : "" });
-  }
+    return t((config.embedding_scale ? "eq_row_" : "eq_row_unscaled_") + config.positions, config);
+  if (sort === "output")
+    return t((config.tied_output ? "eq_output_tied" : "eq_output_own") + (config.output_bias ? "_bias" : ""));
   if (!near) return t("eq_place_" + config.norm + (config.residual === false ? "_alone" : ""));
   const input = config.norm === "pre" ? "z" : "x";
   const values = { ...config, input, factor: about.factor, heads_named: headsOf(config) };

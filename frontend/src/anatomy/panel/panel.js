@@ -165,7 +165,7 @@ export class ExplanationPanel {
     const count = formatCount(parameters.count);
     const share = percentText(parameters.share);
     const boxes = parameters.shared.map((name) => t("box_" + name.replace(".", "_")));
-    const joined = boxes.reduce((one, two) => (one ? t("box_two", { one, two }) : two), "");
+    const joined = boxes.length > 1 ? t("box_two", { first: boxes[0], second: boxes[1] }) : boxes[0];
     const ownCount = formatCount(parameters.own);
     const line = el("span", null, ...richText(t(parameters.key, { count, share, boxes: joined, own: ownCount })));
     this.parameters.replaceChildren(line);

@@ -297,6 +297,8 @@ test("the equation that is read out is the model's", () => {
     [{ activation: "swish" }, { place: "encoder.ff" }, {}, ["FFN of x is swish of x times W 1 plus b 1, times"]],
     [{}, { place: "source" }, {}, ["row of the embedding table times the square root of 256, plus the"]],
     [{ embedding_scale: false }, { place: "source" }, {}, ["row of the embedding table, plus the position's"]],
+    [{ positions: "none" }, { place: "source" }, {}, ["times the square root of 256; no position is added."]],
+    [{ positions: "learned", embedding_scale: false }, { place: "source" }, {}, ["embedding table, plus the row of"]],
     [{ norm: "none", residual: false }, {}, {}, ["Q, K and V are x times", "8 heads"]],
     [{ norm: "pre", residual: false }, { place: "encoder.ff" }, {}, ["z is LayerNorm of x. FFN of z is"]],
   ];
