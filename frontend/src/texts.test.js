@@ -50,7 +50,7 @@ function stringsOf(folders) {
 
 for (const path of paths.filter((path) => path.endsWith("/texts.js") && path !== "core/texts.js")) {
   const folder = path.slice(0, -"/texts.js".length);
-  test(`every text of ${folder} is used`, async () => {
+  test(`the code uses every text of ${folder}`, async () => {
     const top = folder.split("/")[0];
     const { whole, starts, ends } = stringsOf([top, "core", "host", ...(USED_IN[top] ?? [])]);
     const built = BUILT[folder] ?? /^$/;
