@@ -107,12 +107,12 @@ def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
     return page
 
 
-def test_every_part_of_every_page_is_looked_at() -> None:
+def test_the_views_cover_every_part_of_every_page() -> None:
     assert set(PARTS) <= {(name, params.get("part")) for name, params in VIEWS.values()}
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_page_opens_cold_and_everybody_can_use_it(page: Page, server: str, view: str) -> None:
+def test_a_page_opens_from_a_link_and_is_accessible(page: Page, server: str, view: str) -> None:
     """No error, and nothing that axe finds: on a desk and on a phone, themes take turns. Then zoomed to 200 %,
     where nothing may be cut off, and in forced colours, where what is pressed must show."""
     first, second = ("light", "dark") if len(view) % 2 else ("dark", "light")
@@ -268,7 +268,7 @@ def test_menus_open_and_close_by_keyboard(page: Page, server: str, name: str) ->
     expect(save).to_be_focused()
 
 
-def test_the_page_that_is_taken_home(browser: Browser, page: Page, server: str, tmp_path: Path) -> None:
+def test_the_downloaded_page_is_accessible_offline(browser: Browser, page: Page, server: str, tmp_path: Path) -> None:
     show(page, server, "heads", opened=False)
     page.get_by_text("Download", exact=True).click()
     with page.expect_download() as download:
@@ -289,7 +289,7 @@ def test_the_page_that_is_taken_home(browser: Browser, page: Page, server: str, 
         context.close()
 
 
-def test_motion_is_reduced_where_it_is_asked_for(browser: Browser, server: str) -> None:
+def test_no_animation_runs_with_reduced_motion(browser: Browser, server: str) -> None:
     context = browser.new_context(viewport=DESK, reduced_motion="reduce")
     context.add_init_script(HELP)
     page = show(context.new_page(), server, "anatomy", opened=False)

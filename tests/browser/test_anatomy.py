@@ -91,7 +91,9 @@ def opened(context: BrowserContext, server: str) -> Iterator[Any]:
         assert not one.problems
 
 
-def test_numbers_drawn_are_the_traces(moved: Callable[..., Anatomy], model: Pretrained, trace: Trace) -> None:
+def test_the_numbers_drawn_are_those_of_the_trace(
+    moved: Callable[..., Anatomy], model: Pretrained, trace: Trace
+) -> None:
     drawing = moved(zoom="sub", place="encoder.self")
     layer, head = 1, 2
 
@@ -127,7 +129,7 @@ def test_numbers_drawn_are_the_traces(moved: Callable[..., Anatomy], model: Pret
     check("output", "hidden", "hidden", trace.decoder_output)
 
 
-def test_the_next_word_and_its_probability(moved: Callable[..., Anatomy], trace: Trace) -> None:
+def test_the_likeliest_next_words_are_those_of_the_trace(moved: Callable[..., Anatomy], trace: Trace) -> None:
     drawing = moved(t=4)
     expected = trace.logits[3].softmax(-1).topk(10)
     found = drawing.element.evaluate(
@@ -142,7 +144,7 @@ def test_the_next_word_and_its_probability(moved: Callable[..., Anatomy], trace:
     assert bars[0] == f"{expected.values[0]:.4f}"
 
 
-def test_the_tooltip_of_a_cell_says_its_weight(moved: Callable[..., Anatomy], trace: Trace) -> None:
+def test_the_tooltip_of_a_cell_shows_its_weight(moved: Callable[..., Anatomy], trace: Trace) -> None:
     drawing = moved(zoom="head", place="decoder.cross", step="softmax", decoder=2, head=3, t=2)
     box = drawing.element.evaluate(
         """(one) => { const item = one.anatomy.scene.find((item) => item.key === "m:decoder.1.cross.weights.h2"
@@ -159,7 +161,7 @@ def test_the_tooltip_of_a_cell_says_its_weight(moved: Callable[..., Anatomy], tr
     expect(tip).to_contain_text(trace.source_labels[column])
 
 
-def test_a_cell_opens_its_number(moved: Callable[..., Anatomy], trace: Trace) -> None:
+def test_a_click_on_a_cell_opens_its_number(moved: Callable[..., Anatomy], trace: Trace) -> None:
     drawing = moved(zoom="head", place="encoder.self", step="dot", encoder=1, head=1)
     box = drawing.element.evaluate(
         """(one) => { const item = one.anatomy.scene.find((item) => item.pick && item.key.includes(".scores.h0"));
@@ -224,7 +226,7 @@ LINKS = [
 
 
 @pytest.mark.parametrize("zoom, place, step", LINKS)
-def test_a_link_opens_cold(opened: Any, zoom: str, place: str, step: str) -> None:
+def test_a_link_opens_its_state_in_a_new_browser(opened: Any, zoom: str, place: str, step: str) -> None:
     drawing = opened(zoom=zoom, place=place, step=step, encoder=2, decoder=2, head=2, t=3)
     at = drawing.at
     assert (at["zoom"], at["place"], at["step"], at["t"]) == (zoom, place, step, 2)
@@ -237,7 +239,7 @@ def test_a_link_opens_cold(opened: Any, zoom: str, place: str, step: str) -> Non
     assert drawing.page.evaluate("document.documentElement.scrollWidth") <= 1440
 
 
-def test_markup_stays_text(opened: Any) -> None:
+def test_markup_in_a_sentence_stays_text(opened: Any) -> None:
     drawing = opened(source=MARKUP, target=MARKUP, zoom="head", place="decoder.cross", step="softmax")
     drawing.go(zoom="number")
     drawing.go(zoom="model", place="output")
@@ -246,7 +248,7 @@ def test_markup_stays_text(opened: Any) -> None:
     assert "<b>" in "".join(drawing.element.evaluate("(one) => one.anatomy.data.labels('source')"))
 
 
-def test_playing_walks_on_and_stops_at_a_key(opened: Any) -> None:
+def test_play_moves_on_and_a_key_stops_it(opened: Any) -> None:
     drawing = opened(zoom="sub", place="encoder.self")
     drawing.element.evaluate("(one) => { one.anatomy.tempo = 'fast'; }")
     drawing.page.get_by_test_id("anatomy-stage").focus()
@@ -261,7 +263,7 @@ def test_playing_walks_on_and_stops_at_a_key(opened: Any) -> None:
     assert drawing.at["step"] == step
 
 
-def test_a_head_knocked_out_is_marked_where_it_changes_something(opened: Any, model: Pretrained, trace: Trace) -> None:
+def test_only_what_a_knocked_out_head_changes_is_marked(opened: Any, model: Pretrained, trace: Trace) -> None:
     drawing = opened(zoom="model", place="encoder.self", encoder=2, head=1)
     drawing.page.get_by_test_id("anatomy-switches").locator("summary").first.click()
     drawing.page.get_by_test_id("knock").click()
@@ -281,7 +283,9 @@ def test_a_head_knocked_out_is_marked_where_it_changes_something(opened: Any, mo
     assert "changed:m:encoder.output" in marks and "changed:m:encoder.1.self.x" not in marks
 
 
-def test_parameters_on_the_boxes_add_up(moved: Callable[..., Anatomy], model: Pretrained) -> None:
+def test_the_parameters_on_the_boxes_add_up_to_those_of_the_model(
+    moved: Callable[..., Anatomy], model: Pretrained
+) -> None:
     drawing = moved()
     texts = drawing.element.evaluate(
         "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('layername:')).map((item) => item.text)"
@@ -294,7 +298,7 @@ def test_parameters_on_the_boxes_add_up(moved: Callable[..., Anatomy], model: Pr
     assert total == model.model.parameter_count()
 
 
-def test_nothing_moves_where_motion_is_reduced(browser: Browser, server: str) -> None:
+def test_nothing_moves_with_reduced_motion(browser: Browser, server: str) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     drawing = Anatomy(context, server)
     drawing.element.evaluate("(one) => { one.anatomy.stage.frames = []; one.anatomy.go({ zoom: 'layer' }); }")
@@ -316,7 +320,7 @@ def test_a_phone_shows_one_column(browser: Browser, server: str, zoom: str, plac
     context.close()
 
 
-def test_too_many_tokens_get_a_sentence(context: BrowserContext, server: str) -> None:
+def test_too_many_tokens_get_an_error_message(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     text = "the cat and the dog and " * 14
     page.goto(f"{server}/anatomy?{urlencode({'source': text, 'target': text})}")

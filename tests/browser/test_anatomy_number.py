@@ -108,7 +108,7 @@ def hold(page: Page, data: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_number_of_every_step_is_the_trace_s(page: Page, variant: str) -> None:
+def test_every_number_of_every_step_equals_the_trace(page: Page, variant: str) -> None:
     hold(page, given(variant))
     rows = page.evaluate("window.numbersOfAll()")
     seen = set()
@@ -129,7 +129,7 @@ def test_every_number_of_every_step_is_the_trace_s(page: Page, variant: str) -> 
 
 @pytest.mark.parametrize("variant", DEPTHS)
 @pytest.mark.parametrize("switches", ["", "scaling=3@encoder_self,off@cross"])
-def test_every_score_is_the_trace_s_whatever_the_order_of_its_sum(page: Page, variant: str, switches: str) -> None:
+def test_every_score_equals_the_trace_in_any_order_of_summation(page: Page, variant: str, switches: str) -> None:
     hold(page, given(variant, switches))
     found = page.evaluate('window.cellsOf(["dot", "scale", "mask"])')
     n, m = len(traced(variant).source_ids), len(traced(variant).target_in)
@@ -137,7 +137,7 @@ def test_every_score_is_the_trace_s_whatever_the_order_of_its_sum(page: Page, va
     assert found["differ"] == []
 
 
-def test_where_a_number_comes_from_without_residual_connections_or_norm(page: Page) -> None:
+def test_the_origin_of_a_number_is_right_without_residual_connections_or_norm(page: Page) -> None:
     """The step that made what enters is the last of the sub-layer before, whatever that is; and no number of such a
     model is said to be hidden by a mask it never had."""
     at = {"encoder": 1, "decoder": 1, "row": 2, "col": 1}
@@ -174,7 +174,7 @@ def ask(page: Page, variant: str, switches: str = "", **state: Any) -> dict[str,
     )
 
 
-def test_each_cell_is_the_one_of_the_trace_by_an_independent_reading(page: Page) -> None:
+def test_chosen_cells_equal_the_tensors_of_the_trace(page: Page) -> None:
     trace = traced("paper")
     layer, head, row, key = 1, 2, 3, 1
     at = {"decoder": layer, "head": head, "row": row, "col": key}
@@ -221,12 +221,12 @@ def test_each_cell_is_the_one_of_the_trace_by_an_independent_reading(page: Page)
 
 
 @pytest.mark.parametrize("switches", SWITCHES)
-def test_under_switches_too(page: Page, switches: str) -> None:
+def test_every_number_equals_the_trace_under_switches(page: Page, switches: str) -> None:
     hold(page, given("paper", switches))
     assert [row for row in page.evaluate("window.numbersOfAll()") if row[5] and not row[6]] == []
 
 
-def test_what_a_switch_put_in_the_place_of_a_number_is_said(page: Page) -> None:
+def test_a_number_that_a_switch_replaces_is_explained(page: Page) -> None:
     out, rules, masks = SWITCHES
     skip = ask(page, "paper", out, place="encoder.self", step="output", row=1, col=5)
     assert skip["value"] == 0 == skip["stored"] and skip["skipped"] and abs(skip["free"]) > 0
@@ -248,7 +248,7 @@ def test_what_a_switch_put_in_the_place_of_a_number_is_said(page: Page) -> None:
     assert ask(page, "paper", masks, place="encoder.self", step="mask", row=1, col=last)["why"] == "open_padding"
 
 
-def test_a_word_beyond_the_likeliest_leads_nowhere(page: Page) -> None:
+def test_a_word_outside_the_likeliest_has_no_link_to_its_logit(page: Page) -> None:
     hold(page, {**given("paper"), "name": "ranked"})
     set_rank = "(rank) => (window.given.trace.header.outputs.chosen_rank[1] = rank)"
     back = "(state) => { const found = numberOf({ state, data: window.dataOf(state) }); return found.from(0); }"
@@ -270,7 +270,7 @@ def test_a_word_beyond_the_likeliest_leads_nowhere(page: Page) -> None:
         ("wide", "", None, None),
     ],
 )
-def test_where_a_position_comes_from(page: Page, variant: str, switches: str, source: str, target: str) -> None:
+def test_the_origin_of_a_position_is_named(page: Page, variant: str, switches: str, source: str, target: str) -> None:
     hold(page, given(variant, switches))
     for place, expected in (("source", source), ("target", target)):
         state = {**STATE, "place": place, "step": "plus", "row": 1, "col": 8}
@@ -278,7 +278,7 @@ def test_where_a_position_comes_from(page: Page, variant: str, switches: str, so
         assert page.evaluate(note, state) == expected
 
 
-def test_the_default_cell_is_the_largest_weight_of_the_step_of_decoding(page: Page) -> None:
+def test_the_default_cell_is_the_largest_weight_of_the_decoding_step(page: Page) -> None:
     hold(page, given("paper"))
 
     def cell(**state: Any) -> dict[str, int]:
@@ -311,7 +311,7 @@ def test_the_cell_grows_out_of_its_matrix_and_text_stays_text(page: Page) -> Non
     assert check["colour"] == "good" and check["text"].startswith("computed here ")
 
 
-def test_a_number_that_is_not_what_was_computed_is_told(page: Page) -> None:
+def test_a_number_that_differs_from_the_trace_is_reported(page: Page) -> None:
     hold(page, {**given("paper"), "name": "broken"})
     page.evaluate('window.breakOne("encoder.0.self", "update", 5, 1e-4)')
     state = {**STATE, "place": "encoder.self", "step": "output", "col": 5}
@@ -325,7 +325,7 @@ def test_a_number_that_is_not_what_was_computed_is_told(page: Page) -> None:
 
 
 @pytest.mark.parametrize("missing", [["W_q"], ["place.queries"], ["place.b_q"]])
-def test_until_the_numbers_are_there_it_says_so(page: Page, missing: list[str]) -> None:
+def test_missing_numbers_show_a_loading_text(page: Page, missing: list[str]) -> None:
     hold(page, given("paper"))
     state = {**STATE, "place": "encoder.self", "step": "project", "col": 2}
     texts = "([state, missing]) => window.boardOf(state, undefined, missing).map((item) => item.text || '')"

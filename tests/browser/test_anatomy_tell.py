@@ -188,7 +188,7 @@ def test_every_step_shows_its_equation_shape_and_range(page: Page, variant: str)
         ("paper", "output", "probabilities", "probabilities", "softmax"),
     ],
 )
-def test_the_part_that_is_computed_is_lit(
+def test_the_computed_part_of_the_equation_is_highlighted(
     page: Page, variant: str, place: str, step: str, part: str, text: str
 ) -> None:
     panel = Panel(page, pretrained(**VARIANTS[variant]))
@@ -207,7 +207,7 @@ def test_the_equation_fits_the_panel(page: Page) -> None:
             assert room <= 1, (width, place)
 
 
-def test_parameters_add_up(page: Page) -> None:
+def test_the_parameters_of_a_step_are_those_of_the_model(page: Page) -> None:
     panel = Panel(page, pretrained())
     parameters = dict(panel.model.model.named_parameters())
 
@@ -232,7 +232,7 @@ def test_parameters_add_up(page: Page) -> None:
     assert f"{sum(one.numel() for one in parameters.values()):,}" in panel.part("tensors")
 
 
-def test_what_was_typed_stays_text(page: Page) -> None:
+def test_typed_markup_stays_text(page: Page) -> None:
     panel = Panel(page, pretrained(), "hide=source.2 zero=cross.1.3 scaling=off@encoder_self.1")
     for place in STEPS:
         for zoom in ("model", "layer", "sub", "head", "number"):
@@ -247,7 +247,7 @@ def test_what_was_typed_stays_text(page: Page) -> None:
     assert not panel.problems
 
 
-def test_under_switches_it_says_what_changed(page: Page) -> None:
+def test_the_panel_says_what_the_switches_changed(page: Page) -> None:
     text = "scaling=off@encoder_self.1"
     panel = Panel(page, pretrained(), text)
     plain = panel.model.trace(MARKUP, TARGET)
@@ -263,7 +263,7 @@ def test_under_switches_it_says_what_changed(page: Page) -> None:
     assert not Panel(page.context.new_page(), pretrained()).page.get_by_test_id("tell-off").is_visible()
 
 
-def test_the_panel_is_of_what_is_drawn(page: Page) -> None:
+def test_the_panel_describes_the_matrix_that_is_drawn(page: Page) -> None:
     panel = Panel(page, pretrained(), "causal=off@decoder_self.1")
     n, m = len(panel.trace.target_in_labels), len(panel.trace.source_labels)
     for step, said in (("mask", f"{n * (n - 1) // 2} cells shown or hidden"), ("scale", "The switches change noth")):
@@ -285,7 +285,7 @@ def cell(panel: Panel, **state: object) -> str:
     return panel.page.evaluate("(document.querySelector('.hs-an-cell-equation') || {textContent: ''}).textContent")
 
 
-def test_the_arithmetic_of_a_number_names_what_it_is_made_of(page: Page) -> None:
+def test_the_arithmetic_of_a_number_names_its_operands(page: Page) -> None:
     for norm, own, read in (("post", "x", "s"), ("pre", "z", "x")):
         panel = Panel(page.context.new_page(), pretrained(norm=norm))
         for place, matrix, letter in (
@@ -299,7 +299,7 @@ def test_the_arithmetic_of_a_number_names_what_it_is_made_of(page: Page) -> None
         assert "E[id]5" in cell(panel, place="source", step="times")
 
 
-def test_no_arithmetic_where_a_switch_puts_something_else_in_its_place(page: Page) -> None:
+def test_a_number_that_a_switch_replaces_has_no_arithmetic(page: Page) -> None:
     switched: list[tuple[str, dict[str, Any], str]] = [
         ("weights=uniform@cross.1", {"place": "decoder.cross", "step": "softmax"}, "uniform"),
         ("weights=argmax@cross.1", {"place": "decoder.cross", "step": "softmax"}, "argmax"),
@@ -322,7 +322,7 @@ def test_no_arithmetic_where_a_switch_puts_something_else_in_its_place(page: Pag
     assert "not divided" in (panel.page.locator(".hs-an-math").first.get_attribute("aria-label") or "")
 
 
-def test_a_scale_that_heads_share_is_told(page: Page) -> None:
+def test_a_colour_scale_shared_by_heads_is_named(page: Page) -> None:
     panel = Panel(page, pretrained())
     for step, name in (("dot", "dot"), ("scale", "scaled"), ("project", "queries")):
         panel.go(zoom="sub", place="encoder.self", step=step, matrix="queries")
@@ -336,7 +336,7 @@ def test_a_scale_that_heads_share_is_told(page: Page) -> None:
             assert "share one scale" not in said
 
 
-def test_bars_go_where_they_say(page: Page) -> None:
+def test_the_controls_lead_to_the_state_they_name(page: Page) -> None:
     panel = Panel(page, pretrained())
     state = lambda: page.evaluate("view.state")  # noqa: E731
     panel.go(zoom="sub", place="encoder.self", step="dot")
@@ -372,7 +372,7 @@ def test_bars_go_where_they_say(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("width", "height", "big"), [(1440, 900, False), (1280, 720, True), (390, 844, False)])
-def test_nothing_jumps_from_step_to_step(page: Page, width: int, height: int, big: bool) -> None:
+def test_no_part_of_the_page_moves_from_step_to_step(page: Page, width: int, height: int, big: bool) -> None:
     page.set_viewport_size({"width": width, "height": height})
     panel = Panel(page, pretrained())
     page.evaluate("view.reveal = () => {}")  # where the bar sticks depends on what is scrolled
@@ -402,7 +402,7 @@ def test_nothing_jumps_from_step_to_step(page: Page, width: int, height: int, bi
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_on_a_phone_everything_can_be_touched(page: Page) -> None:
+def test_controls_on_a_phone_are_large_enough_to_touch(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     panel = Panel(page, pretrained())
     for zoom, place in (("sub", "encoder.self"), ("model", "output"), ("number", "decoder.cross")):

@@ -19,7 +19,7 @@ from tests.browser.explorer_page import cell, click_head, exact, hover, opened, 
 HEADS, CELLS = 3, 4  # of each kind; tooltips of 36 cells, and the arithmetic of every second one
 
 
-def test_thirty_six_cells(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_thirty_six_weights_equal_those_of_bertviz(context: BrowserContext, server: str, model: Pretrained) -> None:
     trace = model.trace(SENTENCE)
     shown = bertviz(trace)
     page = opened(context, server, source=SENTENCE, rows="fed")  # BertViz labels decoder rows by the token fed in

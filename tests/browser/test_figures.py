@@ -58,7 +58,9 @@ def rows(content: bytes) -> list[list[str]]:
     return list(csv.reader(text[1:].splitlines()))
 
 
-def test_a_figure_is_saved_as_it_is(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_a_saved_figure_has_the_numbers_and_texts_shown(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, "positions", part="order", seed="3")
     trace = model.trace(SENTENCE, TARGET)
     order = permutation(len(trace.source_ids), 3)
@@ -76,7 +78,7 @@ def test_a_figure_is_saved_as_it_is(context: BrowserContext, server: str, model:
     assert saved(page, "permutation", "png").startswith(b"\x89PNG")
 
 
-def test_a_heatmap_is_saved_with_its_labels_and_tokens_are_no_formulas(
+def test_a_saved_heatmap_keeps_its_labels_and_no_token_becomes_a_formula(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     page = opened(context, server, "embeddings", part="lens")
@@ -122,7 +124,7 @@ def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> Non
     assert strokes()[1:] == [rgb(BLUE["dark"]), rgb(INK["dark"])]
 
 
-def test_heatmaps_and_axes_follow_the_theme_both_ways(context: BrowserContext, server: str) -> None:
+def test_heatmaps_and_axes_follow_the_theme_to_dark_and_back(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "embeddings", part="lens")
     read = (
         "() => [...document.querySelectorAll('.hs-fig .js-plotly-plot')].filter(one => one._fullData).flatMap(one => "
@@ -161,7 +163,7 @@ def test_a_slider_moves_the_tokens_without_the_server(context: BrowserContext, s
     context.set_offline(False)
 
 
-def test_a_slider_stays_where_it_was_put_and_the_link_follows(context: BrowserContext, server: str) -> None:
+def test_a_slider_keeps_its_value_and_the_link_follows(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "embeddings", part="map")
     slider = page.locator("[data-testid=figure] input[type=range]").first
     for key, value in (("End", "4"), ("ArrowLeft", "3"), ("Home", "0"), ("ArrowRight", "1")):
@@ -191,7 +193,7 @@ def test_the_encoding_is_computed_in_the_browser_as_in_python(context: BrowserCo
     page.wait_for_url(re.compile("length=20"))
 
 
-def test_out_of_range_in_a_link_is_said_and_nothing_is_lost(context: BrowserContext, server: str) -> None:
+def test_an_out_of_range_link_shows_a_warning_and_keeps_the_sentence(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "feedforward", part="neurons", layer="99", neuron="123456", stack="decoder")
     said = " ".join(page.locator(".hs-warning").all_inner_texts())
     assert "'99'" in said and "Shown: 4." in said and "Shown: 1024." in said

@@ -106,7 +106,7 @@ def test_every_stop_draws_exactly_what_was_recorded(
 
 
 @pytest.mark.parametrize("step", [0, 1219, 9200])
-def test_one_head_has_the_recorded_numbers_and_says_how_exact_they_are(
+def test_a_recorded_head_shows_its_numbers_and_their_precision(
     context: BrowserContext, server: str, recording: Recording, step: int, tmp_path: Path
 ) -> None:
     page = opened(context, server, kind="cross", layer="3", head="7", training=str(step))
@@ -131,7 +131,9 @@ def test_one_head_has_the_recorded_numbers_and_says_how_exact_they_are(
     expect(page.get_by_test_id("chips")).to_contain_text("Recorded on")
 
 
-def test_a_person_opens_it_plays_it_and_goes_back(context: BrowserContext, server: str, recording: Recording) -> None:
+def test_a_person_opens_the_slider_plays_it_and_goes_back(
+    context: BrowserContext, server: str, recording: Recording
+) -> None:
     page = opened(context, server, kind="cross", layer="3", head="7")
     shows(page, None)
     exact(page)
@@ -172,7 +174,7 @@ def test_a_person_opens_it_plays_it_and_goes_back(context: BrowserContext, serve
     assert page.problems == []  # type: ignore[attr-defined]
 
 
-def test_a_link_reopens_the_state_and_moves_are_in_the_link(context: BrowserContext, server: str) -> None:
+def test_the_link_holds_the_recorded_step(context: BrowserContext, server: str) -> None:
     page = opened(context, server, kind="encoder_self", layer="2", head="3", training="2739", view="lines")
     shows(page, 2739)
     expect(slider(page)).to_have_value("10")
@@ -189,7 +191,7 @@ def test_a_link_reopens_the_state_and_moves_are_in_the_link(context: BrowserCont
     expect(again.locator(".hs-message")).to_contain_text("The nearest recorded step, 1,219, is shown")
 
 
-def test_a_milestone_leads_to_its_state_and_head(context: BrowserContext, server: str) -> None:
+def test_a_milestone_leads_to_its_step_and_head(context: BrowserContext, server: str) -> None:
     page = opened(context, server, kind="decoder_self", training="0")
     shows(page, 0)
     mark = page.get_by_test_id("formation-aligned-cross")
@@ -207,7 +209,7 @@ def test_a_milestone_leads_to_its_state_and_head(context: BrowserContext, server
     expect(page.get_by_test_id("formation-previous-decoder_self")).to_contain_text("no previous-token head")
 
 
-def test_sentences_that_were_not_recorded_lead_to_those_that_were(context: BrowserContext, server: str) -> None:
+def test_a_sentence_without_a_recording_links_to_a_recorded_one(context: BrowserContext, server: str) -> None:
     page = opened(context, server, source="A cat sleeps.", training="501")
     expect(page.locator(".fm-elsewhere")).to_contain_text("This sentence was not recorded")
     shows(page, None)
@@ -226,7 +228,7 @@ def test_sentences_that_were_not_recorded_lead_to_those_that_were(context: Brows
     assert page.problems == []  # type: ignore[attr-defined]
 
 
-def test_who_does_not_open_it_is_sent_nothing_of_it(context: BrowserContext, server: str) -> None:
+def test_a_closed_slider_loads_no_recording(context: BrowserContext, server: str) -> None:
     received: list[bytes] = []
     page = context.new_page()
 
@@ -244,7 +246,7 @@ def test_who_does_not_open_it_is_sent_nothing_of_it(context: BrowserContext, ser
     assert [one for one in received if b"headscope.formation" in one]
 
 
-def test_on_a_phone(browser: Browser, server: str) -> None:
+def test_the_slider_works_on_a_phone(browser: Browser, server: str) -> None:
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="dark"
     )

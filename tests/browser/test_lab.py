@@ -116,7 +116,7 @@ def test_heads_are_knocked_out_by_clicking_and_by_key(context: BrowserContext, s
     assert not page.problems  # type: ignore[attr-defined]
 
 
-def test_every_card_reaches_the_link_and_everything_goes_back(
+def test_every_switch_is_in_the_link_and_reset_removes_them(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     page = opened(context, server, kind="decoder_self", layer="2", head="3")
@@ -150,9 +150,7 @@ def test_every_card_reaches_the_link_and_everything_goes_back(
     expect(page.get_by_test_id("weights-argmax")).to_have_attribute("aria-pressed", "true")
 
 
-def test_two_people_with_different_switches_never_see_each_others(
-    browser: Browser, server: str, model: Pretrained
-) -> None:
+def test_two_people_never_see_the_switches_of_each_other(browser: Browser, server: str, model: Pretrained) -> None:
     contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
     names = ("scaling", "causal")
     pages = [opened(one, server, kind="decoder_self", layer="1", head="1") for one in contexts]
@@ -219,7 +217,7 @@ def test_the_picture_of_d_k_is_redrawn_without_the_server(context: BrowserContex
     assert not frames and not page.problems  # type: ignore[attr-defined]
 
 
-def test_the_playground_agrees_with_autograd(context: BrowserContext, server: str) -> None:
+def test_the_softmax_playground_agrees_with_autograd(context: BrowserContext, server: str) -> None:
     page = opened(context, server, part="softmax")
     scores = [3.0, -1.5, 0.5, 2.0, 0.0]
     for number, score in enumerate(scores, 1):
@@ -252,7 +250,7 @@ def test_a_probe_set_is_measured_and_can_be_stopped(context: BrowserContext, ser
     assert "BLEU" in text and "perplexity" in text.lower(), json.dumps(text)
 
 
-def test_gains_are_coloured_and_losses_grey_to_the_very_end(
+def test_the_largest_gain_is_coloured_and_the_largest_loss_is_grey(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     before, after = traced(model), traced(model, "causal=off")
@@ -278,9 +276,7 @@ def test_gains_are_coloured_and_losses_grey_to_the_very_end(
     assert max(colours["lost"]) - min(colours["lost"]) < 20 and max(colours["lost"]) < 60, colours
 
 
-def test_between_the_pages_the_sentence_stays_and_the_back_button_goes_back(
-    context: BrowserContext, server: str
-) -> None:
+def test_the_sentence_stays_across_pages_and_the_back_button_works(context: BrowserContext, server: str) -> None:
     page = opened(context, server, scaling="off")
     page.get_by_test_id("causal-off").click()
     wait_for_params(page, causal="off")

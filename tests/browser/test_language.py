@@ -137,7 +137,7 @@ def test_no_text_stays_english(page: Page, address: str, path: str, view: dict[s
     assert {text: words for text in ours if (words := untranslated(text))} == {}
 
 
-def test_two_visitors_read_two_languages_and_the_choice_stays(browser: Browser, address: str) -> None:
+def test_two_visitors_read_two_languages_and_keep_their_choice(browser: Browser, address: str) -> None:
     contexts = [browser.new_context(locale=locale) for locale in ("de-DE", "en-GB")]
     try:
         german, english = (context.new_page() for context in contexts)

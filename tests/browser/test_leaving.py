@@ -92,7 +92,7 @@ def there(page: Page, title: str, drawn: bool = True) -> None:
     settled(page)
 
 
-def test_links_and_the_back_button_while_the_picture_asks(page: Page, server: str, line: Line) -> None:
+def test_links_and_the_back_button_work_while_a_picture_polls(page: Page, server: str, line: Line) -> None:
     trains(page, server)
     line.asked = []
     page.wait_for_timeout(SLOW)  # without anyone going anywhere it asks: there is something to hold back
@@ -118,7 +118,7 @@ def test_links_and_the_back_button_while_the_picture_asks(page: Page, server: st
     there(page, "Lab")
 
 
-def test_the_links_to_a_model_while_another_run_trains(page: Page, server: str, line: Line) -> None:
+def test_links_to_a_trained_model_work_while_another_run_trains(page: Page, server: str, line: Line) -> None:
     trains(page, server)
     press(page, "stop")
     stage(page, "done")
@@ -138,7 +138,7 @@ def test_the_links_to_a_model_while_another_run_trains(page: Page, server: str, 
     page.wait_for_url(re.compile("/[?]checkpoint=mine"))
 
 
-def test_a_report_that_waits_for_a_pause(page: Page, server: str, line: Line) -> None:
+def test_a_delayed_report_does_not_undo_a_change_of_page(page: Page, server: str, line: Line) -> None:
     """Positions tells Python a moment after the last move; somebody is faster."""
     page.goto(f"{server}/positions")
     page.wait_for_selector("[data-drawn]")
@@ -153,7 +153,7 @@ def test_a_report_that_waits_for_a_pause(page: Page, server: str, line: Line) ->
     there(page, "Model", drawn=False)
 
 
-def test_a_line_that_breaks_and_nobody_went_after_all(page: Page, server: str, line: Line) -> None:
+def test_polling_resumes_after_a_broken_connection_and_a_cancelled_click(page: Page, server: str, line: Line) -> None:
     """Streamlit's page connects again by itself; the run has gone on, and so does the picture of it. Then a click that
     another script swallowed: after ten seconds the picture asks again."""
     trains(page, server)

@@ -64,7 +64,7 @@ def stops(config: ModelConfig) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_way_through_the_model_has_the_steps_the_model_has(
+def test_the_anatomy_shows_only_the_steps_of_the_model(
     context: BrowserContext, server: str, folder: Path, kind: str
 ) -> None:
     """Every step from the first to the last by the arrow key, each drawn; and from afar only the connections there
@@ -84,7 +84,7 @@ def test_the_way_through_the_model_has_the_steps_the_model_has(
     assert not page.problems
 
 
-def test_the_lab_has_no_mask_to_take_off(context: BrowserContext, server: str) -> None:
+def test_the_lab_cannot_switch_off_a_mask_the_model_lacks(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     for kind in KINDS:
         page.goto(f"{server}/lab?{urlencode({'checkpoint': kind, **TEXTS})}")

@@ -37,7 +37,9 @@ def marian_server(browser_path: str, folder: Path, tmp_path_factory: pytest.Temp
     stop(process)
 
 
-def test_the_explorer_shows_its_weights(context: BrowserContext, marian_server: str, folder: Path) -> None:
+def test_the_explorer_shows_the_weights_of_a_marian_model(
+    context: BrowserContext, marian_server: str, folder: Path
+) -> None:
     trace = transformer.load(folder).trace(SOURCE, TARGET)
     page = context.new_page()
     problems: list[str] = []
@@ -54,7 +56,7 @@ def test_the_explorer_shows_its_weights(context: BrowserContext, marian_server: 
     expect(page.get_by_text("Source · en")).to_be_visible()
 
 
-def test_the_whole_model_says_whose_tables_they_are(context: BrowserContext, marian_server: str, folder: Path) -> None:
+def test_the_anatomy_counts_the_tables_of_each_side(context: BrowserContext, marian_server: str, folder: Path) -> None:
     model = transformer.load(folder).model
     drawing = Anatomy(context, marian_server, source=SOURCE, target=TARGET)
     told = drawing.element.evaluate("(one) => one.anatomy.scene.map(({ key, text }) => [key, text])")
@@ -76,7 +78,7 @@ def test_the_whole_model_says_whose_tables_they_are(context: BrowserContext, mar
         ("output", "logits", ["row of W", "bias"]),
     ],
 )
-def test_the_number_panel_computes_again_what_the_trace_has(
+def test_the_number_panel_recomputes_the_number_of_the_trace(
     context: BrowserContext, marian_server: str, place: str, step: str, words: list[str]
 ) -> None:
     column = 1 if place == "output" else 16  # of 24: in the second half, the cosines

@@ -118,7 +118,7 @@ def drawn(page: Page) -> None:
 
 
 @pytest.mark.parametrize("name, part", EVERY, ids=[f"{page or 'heads'}-{part or 'whole'}" for page, part in EVERY])
-def test_on_every_page(watched: BrowserContext, evil: str, name: str, part: str) -> None:
+def test_markup_stays_text_on_every_page(watched: BrowserContext, evil: str, name: str, part: str) -> None:
     switches = SWITCHED if name in ("lab", "anatomy") or part == "lab" else {}
     page = opened(watched, link(evil, name, **({"part": part} if part else {}), **switches))
     drawn(page)
@@ -135,7 +135,7 @@ def test_on_every_page(watched: BrowserContext, evil: str, name: str, part: str)
         assert page.get_by_text(bold, exact=True).count() == 0
 
 
-def test_figures_say_tokens_letter_by_letter(watched: BrowserContext, evil: str) -> None:
+def test_figures_show_tokens_as_plain_text(watched: BrowserContext, evil: str) -> None:
     page = opened(watched, link(evil, "embeddings", part="norms"))
     drawn(page)
     box = page.locator("[data-testid=figure] .hs-fig-plot").first
@@ -175,7 +175,9 @@ def check_csv(content: str) -> None:
     assert "'=HYPERLINK(attacked)" in cells and "'+1+1" in cells and ATTACKS[0] in cells
 
 
-def test_the_explorer_and_what_is_taken_home_from_it(watched: BrowserContext, evil: str, tmp_path: Path) -> None:
+def test_markup_stays_text_in_the_explorer_and_its_downloads(
+    watched: BrowserContext, evil: str, tmp_path: Path
+) -> None:
     page = opened(watched, link(evil, kind="cross", layer="1", head="1"))
     drawn(page)
     plot = page.get_by_test_id("head-cross")
@@ -227,7 +229,7 @@ def opened_file(watched: BrowserContext, path: Path) -> Page:
     return page
 
 
-def test_in_a_notebook(watched: BrowserContext, model: Pretrained, tmp_path: Path) -> None:
+def test_markup_stays_text_in_a_notebook(watched: BrowserContext, model: Pretrained, tmp_path: Path) -> None:
     cell = model.trace(ALL, ALL)._repr_html_()
     page = tmp_path / "notebook.html"
     page.write_text(f"<!doctype html><meta charset=utf-8><title>n</title><p>before</p>{cell}<p>after", encoding="utf-8")
@@ -242,7 +244,7 @@ def test_in_a_notebook(watched: BrowserContext, model: Pretrained, tmp_path: Pat
     assert safe_but_frame == [] and watched.asked == []  # type: ignore[attr-defined]
 
 
-def test_checkpoints_say_who_they_are_as_text(watched: BrowserContext, evil: str, model: Pretrained) -> None:
+def test_names_and_cards_of_checkpoints_stay_text(watched: BrowserContext, evil: str, model: Pretrained) -> None:
     page = opened(watched, link(evil, source="lo mi"))
     label = page.locator("[data-testid=stTextInput] label").first.text_content() or ""
     assert model.languages[0].replace("\u2060", "") in label.replace("\u2060", "")
@@ -283,7 +285,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES, ids=[name or "heads" for name in NAMES])
-def test_links_are_quoted_as_text(watched: BrowserContext, evil: str, name: str) -> None:
+def test_values_of_a_link_are_quoted_as_text(watched: BrowserContext, evil: str, name: str) -> None:
     asked = dict(zip(NAMES[name], (*TYPED, *ATTACKS[len(name) :]), strict=False))  # others on every page
     asked["<svg/onload=attacked(70)>"] = ATTACKS[0]
     page = opened(watched, link(evil, name, source="lo mi", **asked))
@@ -304,7 +306,7 @@ FIELDS = (  # page, link, label, and how many characters the field takes
 
 
 @pytest.mark.parametrize("name, params, label, longest", FIELDS, ids=[f"{one[0]}-{one[2][:7]}" for one in FIELDS])
-def test_what_is_typed_stays_as_it_was_typed(
+def test_typed_text_stays_unchanged_in_its_field(
     watched: BrowserContext, evil: str, name: str, params: dict[str, str], label: str, longest: int
 ) -> None:
     page = opened(watched, link(evil, name, source="lo mi", **params))
@@ -318,14 +320,14 @@ def test_what_is_typed_stays_as_it_was_typed(
         safe(page)
 
 
-def test_too_long_says_so_without_markup(watched: BrowserContext, evil: str) -> None:
+def test_the_error_for_a_long_sentence_has_no_markup(watched: BrowserContext, evil: str) -> None:
     page = opened(watched, link(evil, source=f"{ALL} " * 12))
     drawn(page)
     expect(page.locator(".hs-error")).to_contain_text("shorten it")
     safe(page)
 
 
-def test_the_page_is_told_apart_from_text_by_escaping_alone(model: Pretrained) -> None:
+def test_the_html_page_escapes_the_sentence(model: Pretrained) -> None:
     """A pack in a page is base64, so no text of it can end its element; title and heading are escaped."""
     from transformer.view.page import html_page
 

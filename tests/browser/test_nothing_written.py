@@ -56,7 +56,7 @@ def homeless(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         stop(process)
 
 
-def test_every_download_of_a_server_that_cannot_write(
+def test_every_download_works_on_a_server_that_cannot_write(
     context: BrowserContext, homeless: tuple[str, Path], tmp_path: Path
 ) -> None:
     address, folder = homeless

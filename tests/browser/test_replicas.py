@@ -139,7 +139,9 @@ def settled(page: Page) -> None:
 # -- one link, one picture --------------------------------------------------------------------------------------------
 
 
-def test_a_link_shows_the_same_on_either_replica(browser: Browser, replicas: Replicas, model: Pretrained) -> None:
+def test_a_link_shows_the_same_picture_on_either_replica(
+    browser: Browser, replicas: Replicas, model: Pretrained
+) -> None:
     pages = [viewer(browser, f"http://localhost:{port}", **LINK) for port in replicas.ports]
     seen = []
     for page in pages:
@@ -168,7 +170,7 @@ def test_a_link_to_the_lab_shows_the_same_switches(browser: Browser, replicas: R
 # -- who goes where ---------------------------------------------------------------------------------------------------
 
 
-def test_a_viewer_keeps_to_one_replica_and_two_from_one_address_may_part(browser: Browser, replicas: Replicas) -> None:
+def test_a_viewer_stays_on_one_replica_and_viewers_are_spread(browser: Browser, replicas: Replicas) -> None:
     found: dict[int, list[Page]] = {port: [] for port in replicas.ports}
     for _ in range(20):  # all of them on one: once in a million runs
         page = viewer(browser, replicas.address, **LINK)
@@ -189,7 +191,7 @@ def test_a_viewer_keeps_to_one_replica_and_two_from_one_address_may_part(browser
             page.context.close()
 
 
-def test_newcomers_are_spread_and_a_cookie_of_ones_own_making_is_replaced(replicas: Replicas) -> None:
+def test_new_viewers_are_spread_and_a_forged_cookie_is_replaced(replicas: Replicas) -> None:
     before = len(replicas.served())
     for _ in range(100):
         assert status(f"{replicas.address}/_stcore/health") == 200
@@ -206,7 +208,7 @@ def test_newcomers_are_spread_and_a_cookie_of_ones_own_making_is_replaced(replic
 # -- what nginx lets through ------------------------------------------------------------------------------------------
 
 
-def test_only_what_a_page_needs_is_answered(replicas: Replicas) -> None:
+def test_only_the_addresses_that_pages_need_are_served(replicas: Replicas) -> None:
     address = replicas.address
     for path in ("metrics", "agent/openapi.json", "upload_file/a/b", "script-health-check"):
         assert status(f"{address}/_stcore/{path}") == 404, path
@@ -224,7 +226,7 @@ def test_only_what_a_page_needs_is_answered(replicas: Replicas) -> None:
         assert answer.headers["Server"] == "nginx"
 
 
-def test_scripts_arrive_compressed(replicas: Replicas) -> None:
+def test_scripts_are_sent_compressed(replicas: Replicas) -> None:
     with asked(replicas.address) as answer:
         script = re.search(r'src="\./(static/js/index\.[^"]+)"', answer.read().decode())
     assert script
@@ -235,7 +237,7 @@ def test_scripts_arrive_compressed(replicas: Replicas) -> None:
     assert sizes[1] < 0.45 * sizes[0]
 
 
-def test_every_page_works_under_the_policy_and_the_log_holds_no_word(browser: Browser, replicas: Replicas) -> None:
+def test_every_page_works_under_the_policy_and_no_typed_word_is_logged(browser: Browser, replicas: Replicas) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(60_000)
     page, complaints = context.new_page(), []
@@ -269,7 +271,7 @@ def killed(replicas: Replicas) -> Iterator[Callable[[int], None]]:
             replicas.revive(port)
 
 
-def test_a_killed_replica_moves_its_viewers_with_all_they_see(
+def test_viewers_of_a_killed_replica_keep_what_they_see(
     browser: Browser, replicas: Replicas, killed: Callable[[int], None], model: Pretrained
 ) -> None:
     page = viewer(browser, replicas.address, **LINK)
@@ -305,7 +307,7 @@ def test_a_killed_replica_moves_its_viewers_with_all_they_see(
     page.context.close()
 
 
-def test_switches_of_the_lab_survive_and_a_download_is_found_after_the_return(
+def test_lab_switches_survive_a_killed_replica_and_downloads_work_after_its_return(
     browser: Browser, replicas: Replicas, killed: Callable[[int], None]
 ) -> None:
     page = viewer(browser, replicas.address, "lab", **LAB)
@@ -331,7 +333,7 @@ def test_switches_of_the_lab_survive_and_a_download_is_found_after_the_return(
     page.context.close()
 
 
-def test_viewers_of_the_other_replica_notice_nothing(
+def test_a_killed_replica_does_not_disturb_viewers_of_the_other(
     browser: Browser, replicas: Replicas, killed: Callable[[int], None]
 ) -> None:
     page = viewer(browser, replicas.address, **LINK)
@@ -350,7 +352,7 @@ def test_viewers_of_the_other_replica_notice_nothing(
         one.context.close()
 
 
-def test_a_replica_that_hangs_is_set_aside(browser: Browser, replicas: Replicas) -> None:
+def test_a_hanging_replica_gets_no_viewers(browser: Browser, replicas: Replicas) -> None:
     """It accepts connections, as its system does for it, and never answers."""
     context = browser.new_context()
     home = replicas.of(context)

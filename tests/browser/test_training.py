@@ -48,7 +48,7 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
-def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> None:
+def test_a_class_trains_compares_and_opens_models(page: Page, server: str, tmp_path: Path) -> None:
     opened(page, server, "?steps=600")
     expect(page.get_by_text(re.compile("600 steps.*at most 120 s"))).to_be_visible()
     press_train(page)
@@ -155,7 +155,7 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
         other.close()
 
 
-def test_own_pairs_stay_typed_and_are_trained(page: Page, server: str) -> None:
+def test_pasted_pairs_stay_in_the_field_and_are_trained(page: Page, server: str) -> None:
     opened(page, server, "?preset=own&steps=40")
     expect(page.get_by_role("button", name="Train", exact=True)).to_be_disabled()
     field = page.get_by_role("textbox", name=re.compile("^Your pairs"))

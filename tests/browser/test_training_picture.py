@@ -29,7 +29,7 @@ def page(context: BrowserContext) -> Page:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_every_head_at_every_step_is_what_was_recorded(page: Page, training_page: str, number: int) -> None:
+def test_every_head_at_every_step_shows_the_recorded_weights(page: Page, training_page: str, number: int) -> None:
     """Cell by cell: all heads of all kinds at steps from the first to the last, with a mask and without."""
     run = a_run(number, SMALL)
     picture = Picture(page, f"{training_page}/?runs={number + 1}").done()
@@ -67,7 +67,7 @@ def test_the_enlarged_head_is_the_chosen_one(page: Page, training_page: str) -> 
             assert np.abs(pixels(head, places) - wanted)[visible].max() <= 1
 
 
-def test_values_under_the_pointer_and_the_keys(page: Page, training_page: str) -> None:
+def test_pointer_and_arrow_keys_show_the_value_of_a_cell(page: Page, training_page: str) -> None:
     run = a_run(0, SMALL)
     picture = Picture(page, f"{training_page}/?runs=1").done()
     picture.slide(60)
@@ -140,7 +140,7 @@ def test_numbers_and_letters_follow_the_slider_without_the_server(page: Page, tr
     assert picture.sent == []
 
 
-def test_four_runs_are_told_apart_and_laid_side_by_side(page: Page, training_page: str) -> None:
+def test_four_runs_look_different_and_stand_side_by_side(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=4").done()
     lines = page.locator(".learn-svg[data-testid=training-plot-exact] path[data-series]")
     assert lines.count() == 4
@@ -183,7 +183,7 @@ def test_a_click_on_a_curve_goes_to_that_step(page: Page, training_page: str) ->
     expect(plot).to_have_attribute("aria-label", re.compile(rf"at step {step}:"))
 
 
-def test_what_runs_write_on_the_same_inputs_stands_side_by_side(page: Page, training_page: str) -> None:
+def test_outputs_for_the_same_inputs_stand_side_by_side(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=4").done()
     picture.slide(80)
     outputs = page.locator(".learn-outputs")
@@ -200,7 +200,7 @@ def test_what_runs_write_on_the_same_inputs_stands_side_by_side(page: Page, trai
     expect(outputs.locator("thead")).not_to_contain_text("no causal mask")
 
 
-def test_nothing_jumps_while_it_trains(page: Page, training_page: str) -> None:
+def test_no_part_of_the_page_moves_during_training(page: Page, training_page: str) -> None:
     """Where every part begins stays the same from the first frame to the last."""
     picture = Picture(page, f"{training_page}/?runs=2&rate=60")
     parts = "['.learn-time', '.learn-work', '.learn-one canvas', '.learn-under', '.learn-predictions']"
@@ -215,7 +215,7 @@ def test_nothing_jumps_while_it_trains(page: Page, training_page: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE])
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
+def test_the_training_picture_is_accessible_and_not_wider_than_the_page(
     browser: Browser, training_page: str, scheme: str, size: dict[str, int]
 ) -> None:
     context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
@@ -230,20 +230,20 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     context.close()
 
 
-def test_the_first_screen_holds_curves_heads_and_slider(page: Page, training_page: str) -> None:
+def test_the_first_screen_shows_curves_heads_and_slider(page: Page, training_page: str) -> None:
     Picture(page, f"{training_page}/?runs=4").done()
     for part in (".learn-curves", ".learn-grids", ".learn-one", ".learn-time", ".learn-runs"):
         box = page.locator(part).bounding_box()
         assert box and box["y"] >= 0 and box["y"] + box["height"] <= 900, part
 
 
-def test_forced_colours_show_what_is_chosen(page: Page, training_page: str) -> None:
+def test_forced_colours_show_the_chosen_items(page: Page, training_page: str) -> None:
     page.emulate_media(forced_colors="active")
     Picture(page, f"{training_page}/?runs=3").done()
     assert page.evaluate("hsSameWhenPressed()") == []
 
 
-def test_less_motion(browser: Browser, training_page: str) -> None:
+def test_reduced_motion_draws_few_frames(browser: Browser, training_page: str) -> None:
     context = browser.new_context(viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
     context.set_default_timeout(WAIT)
     picture = Picture(context.new_page(), f"{training_page}/?runs=1&rate=60")
