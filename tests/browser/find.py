@@ -56,8 +56,8 @@ def _runs(path: str | Path, ask: str = "--version") -> bool:
 
 def _installed() -> Iterator[str]:
     for name in NAMES:
-        if found := shutil.which(name):
-            yield found
+        if path := shutil.which(name):
+            yield path
     for place in PLACES:
         for variable in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
             place = place.replace(f"{{{variable}}}", os.environ.get(variable, f"{{{variable}}}"))
@@ -137,12 +137,12 @@ def find_browser() -> str:
         if _runs(path):
             return path
     tried = ["none is installed"]
-    own = _playwrights_own()
-    if not own.is_file():
+    playwright_browser = _playwrights_own()
+    if not playwright_browser.is_file():
         failed = _try(sys.executable, "-m", "playwright", "install", "chromium", seconds=120)
         tried.append(f"'playwright install chromium' failed ({failed})" if failed else "Playwright fetched one")
-    if own.is_file() and _runs(own):
-        return str(own)
+    if playwright_browser.is_file() and _runs(playwright_browser):
+        return str(playwright_browser)
     failed = _from_debian("chromium")
     if failed is not None:
         if not failed and (path := shutil.which("chromium")) and _runs(path):

@@ -101,7 +101,7 @@ def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
     still(page)
     if opened:
         if name == "training":  # fields in a fold that was not clicked open are inert
-            page.locator("summary", has_text="Details").evaluate("one => one.click()")
+            page.locator("summary", has_text="Details").evaluate("element => element.click()")
         page.evaluate(OPEN)
         still(page)
     return page
@@ -146,12 +146,13 @@ def structured(page: Page, view: str) -> None:
     assert page.evaluate("document.documentElement.lang") == "en"
     name = VIEWS[view][0] or "heads"
     assert page.title() == f"{TITLES[name]} · Headscope"
-    assert page.evaluate("hsEvery('h1').map((one) => one.textContent)") == [TITLES[name]]
+    assert page.evaluate("hsEvery('h1').map((element) => element.textContent)") == [TITLES[name]]
     assert page.evaluate("hsEvery('main, [role=main]').length") == 1
-    live = page.evaluate("hsEvery('[aria-live], [role=status]').map((one) => one.getAttribute('aria-live'))")
+    live = page.evaluate("hsEvery('[aria-live], [role=status]').map((element) => element.getAttribute('aria-live'))")
     assert set(live) <= {None, "polite", "off"}
     assert (
-        page.evaluate("hsEvery(HS_USE).filter((one) => hsSeen(one) && !hsName(one)).map((one) => one.outerHTML)") == []
+        page.evaluate("hsEvery(HS_USE).filter((node) => hsSeen(node) && !hsName(node)).map((node) => node.outerHTML)")
+        == []
     )
 
 
@@ -225,13 +226,13 @@ def test_arrow_keys_read_the_numbers_of_a_figure(page: Page, server: str) -> Non
     box = figure.locator(".hs-fig-plot")
     expect(box).to_have_attribute("aria-label", re.compile(r"^When the final token is found: \d+ numbers, from"))
     box.focus()
-    for key, said in (
+    for key, spoken in (
         ("ArrowRight", r"after embedding, step 1 · Der, probability \d\.\d{4}, rank"),
         ("ArrowDown", r"after layer 1, step 1 · Der"),
         ("End", r"after layer 1, step 7 · </s>"),
     ):
         page.keyboard.press(key)
-        expect(figure.locator(".hs-spoken")).to_have_text(re.compile(said))
+        expect(figure.locator(".hs-spoken")).to_have_text(re.compile(spoken))
     page.keyboard.press("Enter")  # as a click: the step is chosen
     page.wait_for_url(re.compile("step=7"))
     box.focus()
@@ -297,8 +298,8 @@ def test_no_animation_runs_with_reduced_motion(browser: Browser, server: str) ->
     page.wait_for_timeout(50)
     # Transitions of ours that last: only those by which a component notices another theme, of 1 ms.
     lasting = page.evaluate(
-        """() => hsEvery(".hs, .hs *").filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0.01 ||
-          (parseFloat(getComputedStyle(one).animationDuration) > 0.01)).map((one) => one.outerHTML.slice(0, 100))"""
+        """() => hsEvery(".hs, .hs *").filter((node) => parseFloat(getComputedStyle(node).transitionDuration) > 0.01 ||
+          (parseFloat(getComputedStyle(node).animationDuration) > 0.01)).map((node) => node.outerHTML.slice(0, 100))"""
     )
     assert lasting == []
     context.close()

@@ -131,10 +131,10 @@ def test_every_number_of_every_step_equals_the_trace(page: Page, variant: str) -
 @pytest.mark.parametrize("switches", ["", "scaling=3@encoder_self,off@cross"])
 def test_every_score_equals_the_trace_in_any_order_of_summation(page: Page, variant: str, switches: str) -> None:
     hold(page, given(variant, switches))
-    found = page.evaluate('window.cellsOf(["dot", "scale", "mask"])')
+    scores = page.evaluate('window.cellsOf(["dot", "scale", "mask"])')
     n, m = len(traced(variant).source_ids), len(traced(variant).target_in)
-    assert found["count"] == 3 * HEADS * 2 * (n * n + m * m + m * n)
-    assert found["differ"] == []
+    assert scores["count"] == 3 * HEADS * 2 * (n * n + m * m + m * n)
+    assert scores["differ"] == []
 
 
 def test_the_origin_of_a_number_is_right_without_residual_connections_or_norm(page: Page) -> None:
@@ -148,13 +148,13 @@ def test_the_origin_of_a_number_is_right_without_residual_connections_or_norm(pa
         back = ask(page, variant, place="decoder.cross", step="x", **{**at, "matrix": "memory"})["back"]
         assert (back["place"], back["step"]) == ("encoder.ff", {"output": "outer"}.get(step, step)), variant
     for variant, read, step in (("paper", "sum", "add"), ("alone", "update", "output"), ("alone pre", "x", "x")):
-        found = ask(page, variant, place="encoder.self", step="norm", **at)
-        assert (found["input"], found["back"]["step"]) == (read, step) and found["agrees"]
+        number = ask(page, variant, place="encoder.self", step="norm", **at)
+        assert (number["input"], number["back"]["step"]) == (read, step) and number["agrees"]
     for variant, why in (("paper", "future"), ("bare", "bare_future"), ("alone pre", "bare_future")):
-        found = ask(page, variant, place="decoder.self", step="mask", **{**at, "row": 1, "col": 3})
-        assert found["why"] == why and (found["value"] == -math.inf) == (why == "future") and found["agrees"]
-    found = ask(page, "bare", "hide=target.4@decoder_self", place="decoder.self", step="mask", **{**at, "col": 3})
-    assert found["why"] == "switch" and found["value"] == -math.inf
+        number = ask(page, variant, place="decoder.self", step="mask", **{**at, "row": 1, "col": 3})
+        assert number["why"] == why and (number["value"] == -math.inf) == (why == "future") and number["agrees"]
+    number = ask(page, "bare", "hide=target.4@decoder_self", place="decoder.self", step="mask", **{**at, "col": 3})
+    assert number["why"] == "switch" and number["value"] == -math.inf
 
 
 STATE = {"zoom": "number", "encoder": 0, "decoder": 0, "matrix": "queries", "head": 0, "t": 0, "row": 0, "col": 0}
@@ -165,9 +165,9 @@ def ask(page: Page, variant: str, switches: str = "", **state: Any) -> dict[str,
     hold(page, given(variant, switches))
     return page.evaluate(
         """(state) => {
-          const found = numberOf({ state, data: window.dataOf(state) });
-          const back = found.from && found.from(found.col);
-          const { matrix, from, ...rest } = found;
+          const number = numberOf({ state, data: window.dataOf(state) });
+          const back = number.from && number.from(number.col);
+          const { matrix, from, ...rest } = number;
           return { ...rest, back };
         }""",
         {**STATE, **state},
@@ -179,45 +179,49 @@ def test_chosen_cells_equal_the_tensors_of_the_trace(page: Page) -> None:
     layer, head, row, key = 1, 2, 3, 1
     at = {"decoder": layer, "head": head, "row": row, "col": key}
     cross, self_ = trace.cross, trace.decoder_self
-    found = ask(page, "paper", place="decoder.cross", step="softmax", **at)
-    assert found["value"] == pytest.approx(cross.weights[layer, head, row, key].item(), abs=1e-6)
-    assert sum(found["weights"]) == pytest.approx(1) and found["of"]["name"] == "weights"
-    assert found["key"] == "m:decoder.1.cross.weights.h2" and found["back"] == {"step": "mask", "row": 3, "col": 1}
-    found = ask(page, "paper", place="decoder.cross", step="values", **at)
+    number = ask(page, "paper", place="decoder.cross", step="softmax", **at)
+    assert number["value"] == pytest.approx(cross.weights[layer, head, row, key].item(), abs=1e-6)
+    assert sum(number["weights"]) == pytest.approx(1) and number["of"]["name"] == "weights"
+    assert number["key"] == "m:decoder.1.cross.weights.h2" and number["back"] == {"step": "mask", "row": 3, "col": 1}
+    number = ask(page, "paper", place="decoder.cross", step="values", **at)
     wanted = sum(
         cross.weights[layer, head, row, k] * cross.values[layer, head, k, key] for k in range(len(trace.source_ids))
     )
     assert (
-        found["value"] == pytest.approx(wanted.item(), abs=1e-5) and found["key"] == "m:decoder.1.cross.head_outputs.h2"
+        number["value"] == pytest.approx(wanted.item(), abs=1e-5)
+        and number["key"] == "m:decoder.1.cross.head_outputs.h2"
     )
-    found = ask(page, "paper", place="decoder.self", step="dot", **at)
-    assert found["value"] == pytest.approx(
+    number = ask(page, "paper", place="decoder.self", step="dot", **at)
+    assert number["value"] == pytest.approx(
         (self_.queries[layer, head, row] @ self_.keys[layer, head, key]).item(), abs=1e-4
     )
-    assert found["key"] == "m:decoder.1.self.scores.h2" and len(found["a"]) == D_MODEL // HEADS
-    found = ask(page, "paper", place="decoder.self", step="project", matrix="values", decoder=1, row=3, col=45)
-    assert found["value"] == pytest.approx(self_.values[layer, 2, row, 1].item(), abs=1e-5)
+    assert number["key"] == "m:decoder.1.self.scores.h2" and len(number["a"]) == D_MODEL // HEADS
+    number = ask(page, "paper", place="decoder.self", step="project", matrix="values", decoder=1, row=3, col=45)
+    assert number["value"] == pytest.approx(self_.values[layer, 2, row, 1].item(), abs=1e-5)
     assert (
-        found["key"] == "m:decoder.1.self.values"
-        and found["back"]["step"] == "x"
-        and found["of"]["cols"] == "heads_d_head"
+        number["key"] == "m:decoder.1.self.values"
+        and number["back"]["step"] == "x"
+        and number["of"]["cols"] == "heads_d_head"
     )
-    found = ask(page, "paper", place="decoder.cross", step="project", matrix="keys", decoder=1, row=2, col=45)
-    assert found["value"] == pytest.approx(cross.keys[layer, 2, 2, 1].item(), abs=1e-5)
-    assert found["back"] == {"step": "x", "matrix": "memory", "row": 2, "col": 45}
+    number = ask(page, "paper", place="decoder.cross", step="project", matrix="keys", decoder=1, row=2, col=45)
+    assert number["value"] == pytest.approx(cross.keys[layer, 2, 2, 1].item(), abs=1e-5)
+    assert number["back"] == {"step": "x", "matrix": "memory", "row": 2, "col": 45}
     assert ask(page, "paper", place="decoder.self", step="scale", row=1)["made"] == "divide"
-    found = ask(page, "paper", place="decoder.self", step="mask", row=1, col=3)
-    assert found["value"] == -math.inf and found["why"] == "future" and found["agrees"]
-    found = ask(page, "paper", place="encoder.ff", step="outer", encoder=1, row=2, col=40)
+    number = ask(page, "paper", place="decoder.self", step="mask", row=1, col=3)
+    assert number["value"] == -math.inf and number["why"] == "future" and number["agrees"]
+    number = ask(page, "paper", place="encoder.ff", step="outer", encoder=1, row=2, col=40)
     assert (
-        found["value"] == pytest.approx(trace.encoder_ff.update[1, 2, 40].item(), abs=1e-5) and len(found["a"]) == D_FF
+        number["value"] == pytest.approx(trace.encoder_ff.update[1, 2, 40].item(), abs=1e-5)
+        and len(number["a"]) == D_FF
     )
-    found = ask(page, "paper", place="output", step="probabilities", t=2, row=4)
-    assert found["value"] == pytest.approx(trace.logits[2].softmax(-1).sort(descending=True).values[4].item(), rel=1e-5)
-    found = ask(page, "paper", place="output", step="choose", t=2, row=4)
-    assert found["value"] == pytest.approx(trace.probabilities[2].item(), rel=1e-5)
-    found = ask(page, "paper", place="source", step="plus", row=1, col=9)
-    assert found["wave"]["sort"] == "cos" and found["b"] == pytest.approx(math.cos(10000 ** (-8 / D_MODEL)), abs=1e-6)
+    number = ask(page, "paper", place="output", step="probabilities", t=2, row=4)
+    assert number["value"] == pytest.approx(
+        trace.logits[2].softmax(-1).sort(descending=True).values[4].item(), rel=1e-5
+    )
+    number = ask(page, "paper", place="output", step="choose", t=2, row=4)
+    assert number["value"] == pytest.approx(trace.probabilities[2].item(), rel=1e-5)
+    number = ask(page, "paper", place="source", step="plus", row=1, col=9)
+    assert number["wave"]["sort"] == "cos" and number["b"] == pytest.approx(math.cos(10000 ** (-8 / D_MODEL)), abs=1e-6)
 
 
 @pytest.mark.parametrize("switches", SWITCHES)
@@ -251,12 +255,12 @@ def test_a_number_that_a_switch_replaces_is_explained(page: Page) -> None:
 def test_a_word_outside_the_likeliest_has_no_link_to_its_logit(page: Page) -> None:
     hold(page, {**given("paper"), "name": "ranked"})
     set_rank = "(rank) => (window.given.trace.header.outputs.chosen_rank[1] = rank)"
-    back = "(state) => { const found = numberOf({ state, data: window.dataOf(state) }); return found.from(0); }"
+    back = "(state) => { const number = numberOf({ state, data: window.dataOf(state) }); return number.from(0); }"
     for rank in (0, 4, anatomy.LIKELIEST - 1, anatomy.LIKELIEST, 50):
         page.evaluate(set_rank, rank)
         for step in ("choose", "back"):
-            found = page.evaluate(back, {**STATE, "place": "output", "step": step, "t": 1})
-            assert found == (None if rank >= anatomy.LIKELIEST else {"step": "logits", "row": rank, "col": 0})
+            origin = page.evaluate(back, {**STATE, "place": "output", "step": step, "t": 1})
+            assert origin == (None if rank >= anatomy.LIKELIEST else {"step": "logits", "row": rank, "col": 0})
 
 
 @pytest.mark.parametrize(
@@ -274,7 +278,7 @@ def test_the_origin_of_a_position_is_named(page: Page, variant: str, switches: s
     hold(page, given(variant, switches))
     for place, expected in (("source", source), ("target", target)):
         state = {**STATE, "place": place, "step": "plus", "row": 1, "col": 8}
-        note = "(state) => (window.boardOf(state).find((one) => one.key === 'number:card.1.note') || {}).text"
+        note = "(state) => (window.boardOf(state).find((item) => item.key === 'number:card.1.note') || {}).text"
         assert page.evaluate(note, state) == expected
 
 

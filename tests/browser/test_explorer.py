@@ -176,10 +176,10 @@ def test_a_notebook_cell_shows_the_same_picture(context: BrowserContext, model: 
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.set_content(trace._repr_html_())
     frame = page.frame_locator("iframe")
-    drawn = frame.locator("[data-drawn]")
-    expect(drawn).to_have_attribute("data-drawn", f"{trace.id}:cross")
+    picture = frame.locator("[data-drawn]")
+    expect(picture).to_have_attribute("data-drawn", f"{trace.id}:cross")
     frame.get_by_test_id("kind-all").click()
-    expect(drawn).to_have_attribute("data-drawn", f"{trace.id}:all")
+    expect(picture).to_have_attribute("data-drawn", f"{trace.id}:all")
     assert not problems
 
 
@@ -220,12 +220,12 @@ def test_a_lone_surrogate_in_a_link_is_harmless(context: BrowserContext, server:
 def test_two_viewers_see_their_own_sentence(browser: Browser, server: str, model: Pretrained) -> None:
     contexts = [browser.new_context() for _ in range(2)]
     texts = ("I am here.", "You were there.")
-    pages = [opened(one, server, source=text) for one, text in zip(contexts, texts, strict=True)]
+    pages = [opened(context, server, source=text) for context, text in zip(contexts, texts, strict=True)]
     for page, text in zip(pages, texts, strict=True):
-        drawn = page.locator("[data-drawn]").first.get_attribute("data-drawn") or ""
-        assert drawn.startswith(model.trace(text).id)
-    for one in contexts:
-        one.close()
+        drawn_id = page.locator("[data-drawn]").first.get_attribute("data-drawn") or ""
+        assert drawn_id.startswith(model.trace(text).id)
+    for context in contexts:
+        context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

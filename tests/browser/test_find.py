@@ -48,9 +48,9 @@ def test_a_browser_that_does_not_run_is_skipped(programs: Path) -> None:
 
 
 def test_the_browser_of_playwright_comes_after_installed_ones(programs: Path) -> None:
-    own = pretend(programs / "own")
-    assert find.find_browser() == own
-    assert find.find_browser() == own != pretend(programs / "chromium") == find.find_browser()
+    playwright_browser = pretend(programs / "own")
+    assert find.find_browser() == playwright_browser
+    assert find.find_browser() == playwright_browser != pretend(programs / "chromium") == find.find_browser()
 
 
 def test_without_a_browser_the_error_lists_what_was_tried(programs: Path) -> None:

@@ -34,9 +34,9 @@ class Line:
         server.on_message(lambda message: browser.send(message) if self.held is None else self.held.append(message))
 
         def to_server(message: str | bytes) -> None:
-            said = BackMsg.FromString(message if isinstance(message, bytes) else message.encode())
-            if said.WhichOneof("type") == "rerun_script":
-                self.asked.append((said.rerun_script.page_script_hash, said.rerun_script.fragment_id))
+            request = BackMsg.FromString(message if isinstance(message, bytes) else message.encode())
+            if request.WhichOneof("type") == "rerun_script":
+                self.asked.append((request.rerun_script.page_script_hash, request.rerun_script.fragment_id))
             server.send(message)
 
         browser.on_message(to_server)
@@ -54,7 +54,7 @@ class Line:
     def leads_away(self) -> bool:
         """Whether the last that the browser asked for is the whole of a page that it had not named before."""
         *before, (page, part) = self.asked
-        return not part and page not in {one for one, _ in before}
+        return not part and page not in {earlier for earlier, _ in before}
 
     def breaks(self) -> None:
         for end in (self.browser, self.server):

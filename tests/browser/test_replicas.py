@@ -64,7 +64,7 @@ class Replicas:
         """(path, port of the replica that answered last) of every request that nginx has logged."""
         lines = [line.split() for line in self.log.read_text().splitlines() if line.startswith("127.0.0.1 [")]
         ports = [re.findall(r"127\.0\.0\.1:(\d+)", " ".join(words[8:])) for words in lines]  # all that were tried
-        return [(words[4], int(found[-1])) for words, found in zip(lines, ports, strict=True) if found]
+        return [(words[4], int(tried[-1])) for words, tried in zip(lines, ports, strict=True) if tried]
 
     def of(self, context: BrowserContext) -> int:
         """The port of the replica that a viewer's cookie leads to."""
@@ -97,8 +97,8 @@ def replicas(browser_path: str, nginx_path: str, tmp_path_factory: pytest.TempPa
             time.sleep(0.1)
         yield running
     finally:
-        for one in (*processes.values(), *([proxy] if proxy else [])):
-            stop(one)
+        for process in (*processes.values(), *([proxy] if proxy else [])):
+            stop(process)
 
 
 def asked(address: str, method: str = "GET", **headers: str) -> Any:
@@ -147,10 +147,10 @@ def test_a_link_shows_the_same_picture_on_either_replica(
     for page in pages:
         exact(page)
         expect(page.get_by_test_id("cell").get_by_test_id("cell-check")).to_have_class(re.compile("hs-ok"))
-        drawn = page.locator("[data-drawn]").first.get_attribute("data-drawn")
+        drawn_id = page.locator("[data-drawn]").first.get_attribute("data-drawn")
         numbers = [hover(page, "cross", row, row) for row in range(4)]
         texts = [page.get_by_test_id(name).inner_text() for name in ("cell", "explorer")]
-        seen.append((drawn, params_of(page), plot(page.get_by_test_id("head-cross")), numbers, texts))
+        seen.append((drawn_id, params_of(page), plot(page.get_by_test_id("head-cross")), numbers, texts))
     assert seen[0] == seen[1] and seen[0][0] == f"{model.trace(SENTENCE).id}:cross"
     assert {name: seen[0][1][name] for name in LINK} == LINK
     for page in pages:
@@ -171,14 +171,14 @@ def test_a_link_to_the_lab_shows_the_same_switches(browser: Browser, replicas: R
 
 
 def test_a_viewer_stays_on_one_replica_and_viewers_are_spread(browser: Browser, replicas: Replicas) -> None:
-    found: dict[int, list[Page]] = {port: [] for port in replicas.ports}
+    viewers: dict[int, list[Page]] = {port: [] for port in replicas.ports}
     for _ in range(20):  # all of them on one: once in a million runs
         page = viewer(browser, replicas.address, **LINK)
-        found[replicas.of(page.context)].append(page)
-        if all(found.values()):
+        viewers[replicas.of(page.context)].append(page)
+        if all(viewers.values()):
             break
-    assert all(found.values())
-    for port, opened in found.items():
+    assert all(viewers.values())
+    for port, opened in viewers.items():
         before = len(replicas.served())
         assert {replicas.of(opened[0].context) for _ in range(20)} == {port}
         opened[0].reload()
@@ -186,7 +186,7 @@ def test_a_viewer_stays_on_one_replica_and_viewers_are_spread(browser: Browser, 
         click_head(opened[0], "cross", 0, 1)
         wait_for_params(opened[0], layer="1", head="2")
         assert {other for _, other in replicas.served()[before:]} == {port}
-    for opened in found.values():
+    for opened in viewers.values():
         for page in opened:
             page.context.close()
 
@@ -199,10 +199,10 @@ def test_new_viewers_are_spread_and_a_forged_cookie_is_replaced(replicas: Replic
     assert min(counts[port] for port in replicas.ports) >= 20  # 100 throws of a fair coin: never in a lifetime
     for cookie in ("", "headscope=1", "headscope=" + "f" * 33, "headscope=; x=y"):
         with asked(replicas.address, Cookie=cookie) as answer:
-            handed = [one for one in answer.headers.get_all("Set-Cookie") if one.startswith("headscope=")]
+            handed = [line for line in answer.headers.get_all("Set-Cookie") if line.startswith("headscope=")]
         assert len(handed) == 1 and re.fullmatch(r"headscope=[0-9a-f]{32}; Path=/; HttpOnly; SameSite=Lax", handed[0])
     with asked(replicas.address, Cookie=handed[0].split(";")[0]) as answer:
-        assert not [one for one in answer.headers.get_all("Set-Cookie") or [] if one.startswith("headscope=")]
+        assert not [line for line in answer.headers.get_all("Set-Cookie") or [] if line.startswith("headscope=")]
 
 
 # -- what nginx lets through ------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_every_page_works_under_the_policy_and_no_typed_word_is_logged(browser: 
     page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     word = "Zwiebelkuchen"
-    for name in (one.path for one in pages()):
+    for name in (entry.path for entry in pages()):
         page.goto(f"{replicas.address}/{name}?{urlencode({'source': f'I like {word}.'})}")
         page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         page.wait_for_selector("canvas, [data-drawn], .js-plotly-plot, [data-testid=training]", state="attached")
@@ -348,8 +348,8 @@ def test_a_killed_replica_does_not_disturb_viewers_of_the_other(
         exact(page)
     newcomer = viewer(browser, replicas.address, **LINK)  # while one is down, everyone is served by the other
     assert replicas.of(newcomer.context) == home == replicas.of(page.context) and not lost
-    for one in (page, newcomer):
-        one.context.close()
+    for tab in (page, newcomer):
+        tab.context.close()
 
 
 def test_a_hanging_replica_gets_no_viewers(browser: Browser, replicas: Replicas) -> None:

@@ -37,7 +37,7 @@ def test_frames_missing_from_an_answer_are_requested_again(page: Page, training_
     run = a_run(0, SMALL)
     picture = Picture(page, f"{training_page}/?runs=1&rate=80&gap=1").done()
     assert picture.log()["asks"] > 3  # the third was answered with a gap
-    rows = picture.tell("v.store.runs[0].weights.map((one) => [...one])")
+    rows = picture.tell("v.store.runs[0].weights.map((row) => [...row])")
     assert [bytes(row) for row in rows] == [frame.weights for frame in run.every]
 
 
@@ -85,9 +85,9 @@ def test_commands_reach_the_page(page: Page, training_page: str) -> None:
     second.get_by_role("button", name="remove").click()
     expect(page.get_by_test_id("training-run")).to_have_count(1)
     page.wait_for_selector(RUNNING, state="detached")
-    one, two = "000000000000", "000000000001"
+    first, second = "000000000000", "000000000001"
     assert picture.log()["log"] == [
-        [one, "pause"], [one, "go"], [one, "stop"], [two, "stop"], [two, "again"], [two, "remove"]
+        [first, "pause"], [first, "go"], [first, "stop"], [second, "stop"], [second, "again"], [second, "remove"]
     ]  # fmt: skip
 
 

@@ -111,7 +111,7 @@ def test_workers_end_when_their_server_is_killed(
     pages = [train(), train()]
     for page in pages:
         trains(page)
-    found = set(children(server[0].pid))
-    assert len(found) >= 2
+    workers = set(children(server[0].pid))
+    assert len(workers) >= 2
     server[0].kill()
-    assert gone(found)
+    assert gone(workers)

@@ -46,8 +46,8 @@ test("every stage of a run is described", () => {
     [{ stage: "failed", error: "the loss is not finite." }, 0, "failed at step 120: the loss is not finite."],
   ];
   const usual = { step: 120, steps: 4000, limit: 90, reason: "", place: 0, error: "", seconds: 2 };
-  for (const [about, waiting, said] of cases)
-    assert.equal(stageText(t, { about: { ...usual, ...about }, frames: [], speed: null }, waiting), said);
+  for (const [about, waiting, text] of cases)
+    assert.equal(stageText(t, { about: { ...usual, ...about }, frames: [], speed: null }, waiting), text);
 });
 
 test("the axis of the loss reaches the largest loss", () => {

@@ -205,8 +205,8 @@ export function equationOf(state, config, t, about = {}) {
   ];
   const [, rows, sort] = sorts.find(([holds]) => holds(state.place));
   const spoken = spokenEquation(sort, state, config, near, t, about);
-  const made = near ? rows(state, config, part, about) : placeRows(state, config);
-  return mathEl("math", { class: "hs-an-math", "aria-label": spoken, alttext: spoken }, tableOf(made));
+  const lines = near ? rows(state, config, part, about) : placeRows(state, config);
+  return mathEl("math", { class: "hs-an-math", "aria-label": spoken, alttext: spoken }, tableOf(lines));
 }
 
 // The equation as it is read aloud, one sentence per row.
@@ -312,8 +312,8 @@ export function cellEquationOf(state, config, value, t, about = {}) {
   if (!make || state.col < 0 || (REPLACED[state.step] && REPLACED[state.step](about, state))) return null;
   const parts = make(state.row + 1, state.col + 1, config, state, about);
   const spoken = t("eq_cell", { row: state.row + 1, column: state.col + 1, value });
-  const made = [...parts, equals(), mathEl("mrow", { class: "hs-an-lit" }, ...valueOf(value))];
-  return mathEl("math", { class: "hs-an-math", display: "block", "aria-label": spoken, alttext: spoken }, ...made);
+  const row = [...parts, equals(), mathEl("mrow", { class: "hs-an-lit" }, ...valueOf(value))];
+  return mathEl("math", { class: "hs-an-math", display: "block", "aria-label": spoken, alttext: spoken }, ...row);
 }
 
 // Text for the page with d_k, W^Q, W_i^Q and the like set as in the paper. values: for the {names} of the text; they
@@ -325,15 +325,15 @@ export function richText(text, values = {}) {
 }
 
 function richSymbols(text) {
-  const made = [];
+  const pieces = [];
   let end = 0;
   for (const match of text.matchAll(SYMBOL)) {
     const [whole, first, index, power, second, only] = match;
-    made.push(text.slice(end, match.index));
+    pieces.push(text.slice(end, match.index));
     end = match.index + whole.length;
     const below = index ? el("sub", null, index) : null;
     const above = power || only ? el("sup", null, power || only) : null;
-    made.push(el("span", { class: "hs-an-symbol" }, el("i", null, first || second), below, above));
+    pieces.push(el("span", { class: "hs-an-symbol" }, el("i", null, first || second), below, above));
   }
-  return [...made, text.slice(end)].filter((part) => part !== "");
+  return [...pieces, text.slice(end)].filter((part) => part !== "");
 }

@@ -186,12 +186,12 @@ test("the numbers in the texts are those of the model", () => {
   assert.equal(textValues(at({}), made({}, two)).factor, "0.5");
   assert.equal(textKeys(at({ step: "scale", head: 1 }), made({}, two)).text, "tell_scale_removed");
   assert.equal(textKeys(at({ step: "scale", head: 1 }), made({ scaling: false }, two)).text, "tell_scale_off");
-  for (const [d_k, d_model, one, other] of [
+  for (const [d_k, d_model, rootSign, modelRootSign] of [
     [32, 256, "≈", "="],
     [16, 250, "=", "≈"],
   ]) {
     const { root_is, root_model_is } = textValues(at({}), made({ d_k, d_model }));
-    assert.deepEqual([root_is, root_model_is], [one, other]);
+    assert.deepEqual([root_is, root_model_is], [rootSign, modelRootSign]);
   }
 });
 
