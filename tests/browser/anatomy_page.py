@@ -32,7 +32,7 @@ class Anatomy:
         self.settle()
 
     def settle(self) -> None:
-        """Until nothing moves, nothing is on its way, and the server has been told."""
+        """Wait until nothing moves, all data is loaded, and the server knows the state."""
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         self.element.evaluate(
             """async ({ anatomy }) => {
@@ -45,7 +45,7 @@ class Anatomy:
         )
 
     def told(self) -> None:
-        """The server hears at once of what it would hear of after a rest."""
+        """Report the state to the server now, not after the usual pause."""
         self.element.evaluate("({ anatomy }) => { clearTimeout(anatomy.reporting); anatomy.sendState(); }")
         self.page.wait_for_timeout(150)
         self.settle()

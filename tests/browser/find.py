@@ -36,11 +36,11 @@ FLAGS = [
 
 
 class NoBrowser(Exception):
-    """No browser, and what was tried."""
+    """No browser was found; the message lists what was tried."""
 
 
 class NoNginx(Exception):
-    """No nginx, and what was tried."""
+    """No nginx was found; the message lists what was tried."""
 
 
 def _runs(path: str | Path, ask: str = "--version") -> bool:
@@ -94,7 +94,7 @@ def _try(*command: str, seconds: int) -> str:
 
 
 def _from_debian(package: str) -> str | None:
-    """Install a package of Debian's. Returns "" or why it failed; None where nobody may try."""
+    """Install a Debian package. Returns "" or why it failed; None without apt-get or root rights."""
     if not shutil.which("apt-get") or not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     install = ("apt-get", "install", "-y", "--no-install-recommends", package)

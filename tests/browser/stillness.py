@@ -36,5 +36,5 @@ STILL = """async () => {
 
 
 def still(page: Page) -> None:
-    """Until no script of Streamlit runs and nothing is drawn any more."""
+    """Wait until no Streamlit script runs and all drawing has ended."""
     page.evaluate(STILL)

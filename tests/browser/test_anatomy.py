@@ -1,4 +1,4 @@
-"""The anatomy in a real Chromium: every number drawn is the trace's, and every way through it leads back."""
+"""The anatomy in Chromium: the numbers drawn are those of the trace, and going back restores the picture."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ PLACES = {
 
 
 def same(first: tuple[str, Tensor], second: tuple[str, Tensor]) -> bool:
-    """Whether two pictures are one: the same items and, but for smoothed edges, the same dots."""
+    """Whether two pictures are the same: equal items and, apart from smoothed edges, equal pixels."""
     return first[0] == second[0] and apart(first[1], second[1]) < 0.001
 
 
 def apart(first: Tensor, second: Tensor) -> float:
-    """Share of the dots that differ visibly."""
+    """Share of the pixels that differ visibly."""
     return float(((first - second).abs().amax(-1) > 16).float().mean())
 
 
@@ -67,7 +67,7 @@ def whole(browser: Browser, server: str) -> Iterator[Anatomy]:
 
 @pytest.fixture
 def moved(whole: Anatomy) -> Callable[..., Anatomy]:
-    """The page, moved to this state; what is not said is the first. Numbers are those of links, from 1."""
+    """The page in this state. Missing values are the first; numbers count from 1, as in links."""
 
     def move(**state: Any) -> Anatomy:
         counted = {name: int(state.pop(name, 1)) - 1 for name in ("encoder", "decoder", "head", "t", "row", "col")}

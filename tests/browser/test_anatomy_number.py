@@ -1,4 +1,4 @@
-"""The last zoom of the anatomy in Chromium, on traces: every number is computed again from what it is made of."""
+"""The number zoom of the anatomy in Chromium: every number of a trace is computed again from its operands."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def test_every_score_equals_the_trace_in_any_order_of_summation(page: Page, vari
 
 
 def test_the_origin_of_a_number_is_right_without_residual_connections_or_norm(page: Page) -> None:
-    """The step that made what enters is the last of the sub-layer before, whatever that is; and no number of such a
-    model is said to be hidden by a mask it never had."""
+    """The input of a sub-layer comes from the last step of the sub-layer before. In a model without a mask, no
+    number is explained by a mask."""
     at = {"encoder": 1, "decoder": 1, "row": 2, "col": 1}
     last = {"paper": "norm", "pre": "add", "no norm": "add", "alone": "norm", "alone pre": "output", "bare": "output"}
     for variant, step in last.items():

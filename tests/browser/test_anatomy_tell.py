@@ -1,5 +1,5 @@
-"""What stands around the anatomy's drawing, in Chromium: equations, shapes, colours and parameters are the model's,
-what a person typed stays text, and nothing moves from step to step."""
+"""The panel and the bars around the anatomy's drawing, in Chromium: equations, shapes, colours and parameters are those
+of the model, typed markup stays text, and no part of the page moves from step to step."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Panel:
         return getattr(anatomy.steps(self.trace, self.model.model, layered(place), STEP), name)
 
     def lit(self) -> list[list[str]]:
-        """Part, text and width of what is lit in the equation."""
+        """Part, text and width of everything highlighted in the equation."""
         return self.page.evaluate(
             """() => [...document.querySelectorAll(".hs-an-lit")].map((element) =>
               [element.dataset.part || "", element.textContent, element.getBoundingClientRect().width])"""
@@ -284,7 +284,7 @@ def test_the_panel_describes_the_matrix_that_is_drawn(page: Page) -> None:
 
 
 def cell(panel: Panel, **state: object) -> str:
-    """The arithmetic of one number as the panel writes it; "" where it has none."""
+    """The arithmetic of one number in the panel; "" if it has none."""
     panel.go(zoom="number", **{"row": 1, "col": 4, **state})
     return panel.page.evaluate("(document.querySelector('.hs-an-cell-equation') || {textContent: ''}).textContent")
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pretenders 
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A PATH with only what a test puts there, and nothing that fetches a browser."""
+    """A PATH that holds only the programs of the test; nothing can download a browser."""
     monkeypatch.delenv(find.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/nowhere")
     monkeypatch.setattr(find, "PLACES", ())

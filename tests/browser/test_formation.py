@@ -1,4 +1,4 @@
-"""The slider over the training of the bundled model, in a real Chromium: what it draws are the recorded bytes."""
+"""The slider over the training of the bundled model, in Chromium: it draws the recorded bytes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def slider(page: Page) -> Locator:
 
 
 def shows(page: Page, step: int | None) -> None:
-    """Until the picture is at this recorded step; None: at the trace itself."""
+    """Wait until the picture shows this recorded step; None: the trace itself."""
     expect(page.get_by_test_id("explorer")).to_have_attribute("data-training", "" if step is None else str(step))
 
 

@@ -67,7 +67,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
 
 @pytest.fixture(scope="module")
 def watched(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that records what ran, what asked another server for something, and what opened."""
+    """A browser that records scripts that ran, requests to other servers, and windows that opened."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
     context.set_default_timeout(30_000)
     context.add_init_script(RECORD)
@@ -84,14 +84,14 @@ def watched(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def safe(page: Page) -> None:
-    """Nothing ran, nothing was asked of others, and nothing is on the page that only markup puts there."""
+    """No script ran, no request left the server, and no element on the page comes from typed markup."""
     assert page.evaluate(FOUND) == []
     assert page.context.asked == []  # type: ignore[attr-defined]
     assert len(page.context.pages) == 1 and not page.failures  # type: ignore[attr-defined]
 
 
 def lone_page(watched: BrowserContext) -> Page:
-    """A new page, the only one, that remembers what failed on it."""
+    """A new page, the only one, that records its failures."""
     for old in watched.pages:
         old.close()
     page = watched.new_page()

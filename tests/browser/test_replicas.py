@@ -1,5 +1,5 @@
-"""Two processes behind nginx as deploy/ ships it: one link, one picture; a viewer stays; a killed replica costs nobody
-what they see. Only ports differ from the shipped files."""
+"""Two processes behind nginx with the files of deploy/: a link shows the same picture on both, a viewer stays on one,
+and viewers of a killed replica keep what they see. Only the ports differ from the shipped files."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def replicas(browser_path: str, nginx_path: str, tmp_path_factory: pytest.TempPa
 
 
 def asked(address: str, method: str = "GET", **headers: str) -> Any:
-    """The answer to one request, whatever its status; None where nobody listens."""
+    """The answer to one request with any status; None if no server listens."""
     request = urllib.request.Request(address, headers=headers, method=method)
     try:
         return urllib.request.urlopen(request, timeout=20)

@@ -1,4 +1,4 @@
-"""Runs while they train, in a real Chromium: what is drawn is what was recorded, whoever looks at it."""
+"""The picture of runs during training, in Chromium: it shows exactly what was recorded, to every viewer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs while they train, in a real Chromium: time is the browser's own, and only what is new is asked for."""
+"""The picture of runs during training, in Chromium: it plays by the browser's clock and requests only new frames."""
 
 from __future__ import annotations
 

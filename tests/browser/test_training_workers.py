@@ -1,4 +1,4 @@
-"""The processes behind the training page: how many, who waits, and that none is left of whoever has gone."""
+"""The processes behind the Training page: how many run, which runs wait, and that none outlives its viewer."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ RUNNING = "[data-testid=stApp][data-test-script-state=running]"
 
 
 class Picture:
-    """A page with the picture, and what it sends."""
+    """A page with the picture, and the messages it sends."""
 
     def __init__(self, page: Page, link: str) -> None:
         self.page = page
@@ -40,7 +40,7 @@ class Picture:
         self.page.wait_for_function(f"() => {{ const e = {find}; const v = e && e.training; return v && ({code}); }}")
 
     def done(self) -> Picture:
-        """All that was recorded is here, and nothing moves or is asked any more."""
+        """Wait until all recorded frames are loaded, nothing moves, and polling has ended."""
         self.until("v.store.runs.length && !v.store.active && !v.store.lacks && !v.player.moving(v.shown)")
         self.page.wait_for_selector(RUNNING, state="detached")
         return self
