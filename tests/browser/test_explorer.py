@@ -33,7 +33,9 @@ from tests.browser.explorer_page import (
 from tests.browser.stillness import still
 
 
-def test_type_click_and_read_what_python_computes(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_a_typed_sentence_and_a_clicked_head_show_the_weights_of_python(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, source="Hello.")
     page.get_by_label(re.compile("Source · English")).fill(SENTENCE)
     page.keyboard.press("Enter")
@@ -55,7 +57,9 @@ def test_type_click_and_read_what_python_computes(context: BrowserContext, serve
     assert not page.problems  # type: ignore[attr-defined]
 
 
-def test_a_cells_arithmetic_is_shown_and_agrees(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_the_arithmetic_of_a_cell_agrees_with_its_weight(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, kind="cross", layer="2", head="3")
     exact(page)
     page.get_by_test_id("head-cross").click(position=cell(page, "cross", 2, 1))
@@ -69,7 +73,9 @@ def test_a_cells_arithmetic_is_shown_and_agrees(context: BrowserContext, server:
     assert weight_in(text) == pytest.approx(float(part.weights[1, 2, 2, 1]), abs=0.5001e-4)
 
 
-def test_one_token_shift_is_labelled_both_ways(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_decoder_rows_are_labelled_by_the_token_fed_in_or_predicted(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, kind="decoder_self", layer="1", head="1")
     exact(page)
     trace = model.trace(SENTENCE)
@@ -103,7 +109,7 @@ def test_a_link_opens_the_same_picture_in_a_fresh_browser(
     other.close()
 
 
-def test_what_was_chosen_survives_a_visit_to_another_page(context: BrowserContext, server: str) -> None:
+def test_choices_survive_a_visit_to_another_page(context: BrowserContext, server: str) -> None:
     page = opened(context, server, kind="cross", layer="1", head="1")
     page.get_by_test_id("kind-encoder_self").click()
     click_head(page, "encoder_self", 2, 3)
@@ -125,7 +131,7 @@ def test_arrow_keys_move_from_head_to_head(context: BrowserContext, server: str)
     wait_for_params(page, layer="2", head="3")
 
 
-def test_the_page_downloads_and_opens_offline(
+def test_the_downloaded_page_opens_offline(
     browser: Browser, context: BrowserContext, server: str, model: Pretrained, tmp_path: Path
 ) -> None:
     page = opened(context, server, kind="cross", layer="3", head="2")
@@ -153,7 +159,7 @@ def test_the_page_downloads_and_opens_offline(
     offline.close()
 
 
-def test_a_deep_link_to_a_server_that_just_started(context: BrowserContext, browser_path: str, tmp_path: Path) -> None:
+def test_a_fresh_server_opens_a_deep_link(context: BrowserContext, browser_path: str, tmp_path: Path) -> None:
     process, address = start(tmp_path / "log.txt")
     try:
         page = opened(context, address, kind="encoder_self", layer="4", head="8", view="lines", pieces="words")
@@ -170,10 +176,10 @@ def test_a_notebook_cell_shows_the_same_picture(context: BrowserContext, model: 
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.set_content(trace._repr_html_())
     frame = page.frame_locator("iframe")
-    drawn = frame.locator("[data-drawn]")
-    expect(drawn).to_have_attribute("data-drawn", f"{trace.id}:cross")
+    picture = frame.locator("[data-drawn]")
+    expect(picture).to_have_attribute("data-drawn", f"{trace.id}:cross")
     frame.get_by_test_id("kind-all").click()
-    expect(drawn).to_have_attribute("data-drawn", f"{trace.id}:all")
+    expect(picture).to_have_attribute("data-drawn", f"{trace.id}:all")
     assert not problems
 
 
@@ -190,7 +196,7 @@ def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str,
 MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 
 
-def test_markup_stays_text_everywhere(context: BrowserContext, server: str) -> None:
+def test_markup_stays_text_in_the_explorer(context: BrowserContext, server: str) -> None:
     page = opened(context, server, source=MARKUP, target=MARKUP + " $x$ **b**", kind="encoder_self")
     exact(page)
     for row in range(3):
@@ -214,12 +220,12 @@ def test_a_lone_surrogate_in_a_link_is_harmless(context: BrowserContext, server:
 def test_two_viewers_see_their_own_sentence(browser: Browser, server: str, model: Pretrained) -> None:
     contexts = [browser.new_context() for _ in range(2)]
     texts = ("I am here.", "You were there.")
-    pages = [opened(one, server, source=text) for one, text in zip(contexts, texts, strict=True)]
+    pages = [opened(context, server, source=text) for context, text in zip(contexts, texts, strict=True)]
     for page, text in zip(pages, texts, strict=True):
-        drawn = page.locator("[data-drawn]").first.get_attribute("data-drawn") or ""
-        assert drawn.startswith(model.trace(text).id)
-    for one in contexts:
-        one.close()
+        drawn_id = page.locator("[data-drawn]").first.get_attribute("data-drawn") or ""
+        assert drawn_id.startswith(model.trace(text).id)
+    for context in contexts:
+        context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -239,7 +245,7 @@ def test_nothing_is_cut_off(browser: Browser, server: str, size: tuple[int, int]
     context.close()
 
 
-def test_nothing_is_asked_of_another_host(context: BrowserContext, server: str) -> None:
+def test_no_request_goes_to_another_host(context: BrowserContext, server: str) -> None:
     asked: list[str] = []
     context.on("request", lambda request: asked.append(request.url))
     opened(context, server, kind="all").wait_for_timeout(1000)
@@ -247,7 +253,7 @@ def test_nothing_is_asked_of_another_host(context: BrowserContext, server: str) 
     assert hosts == {"localhost"}
 
 
-def test_what_is_wrong_is_said_and_the_text_stays(context: BrowserContext, server: str) -> None:
+def test_an_error_is_shown_and_the_typed_text_stays(context: BrowserContext, server: str) -> None:
     page = opened(context, server)
     field = page.get_by_label(re.compile("Source · English"))
     for text, sentence in (("word " * 10_000, "at most 128 are allowed"), ("   ", "The source text is empty")):

@@ -15,14 +15,14 @@ function sentencesOf(header) {
 }
 
 function pictureOf(explorer) {
-  const drawn = explorer.panels.filter((panel) => panel.view.queries && panel.view.keys);
+  const panels = explorer.panels.filter((panel) => panel.view.queries && panel.view.keys);
   const { recorded, header } = explorer.model;
   const caption = sentencesOf(header);
-  if (!drawn.length) return null;
+  if (!panels.length) return null;
   return pictureSvg({
     theme: explorer.theme,
     caption: recorded ? explorer.t("recorded_caption", { ...recorded, caption }) : caption,
-    panels: drawn.map((panel) => ({
+    panels: panels.map((panel) => ({
       grid: panel.grid,
       plot: panel.plot,
       legend: explorer.legendOf(panel),

@@ -106,6 +106,7 @@ export const EXPLORER_TEXTS = {
   head_label: "{title}, {kind}, {rows} rows by {columns} columns. Strongest link of each row: {links}",
   head_label_link: "{row} to {column} {weight}",
   head_label_more: "and {n} more rows",
+  list: "{first}; {second}",
   link: "{row} → {column}",
   link_spoken: "{row} to {column}, weight {weight}",
   step: "Step {n}: fed {fed}, predicts {predicted}",

@@ -210,7 +210,7 @@ export class Lab {
     const hooks = {
       t,
       name: name + "-",
-      named: (label) => `${t("lab_" + name)}: ${label}`,
+      named: (label) => t("lab_pane", { pane: t("lab_" + name), label }),
       title: (...at) => reader.title(...at),
       axis: (side, direction) => t(direction === "row" ? "row_axis" : "column_axis", { name: t("axis_" + side) }),
       hover: (...args) => this.hover(name, reader, args),
@@ -346,7 +346,7 @@ export class Lab {
       const view = pane.model.view(state.kind, layer, head, state);
       const title = pane.reader.title(state.kind, layer, head);
       pane.title.textContent = title;
-      const label = `${t("lab_" + name)}: ${title}`;
+      const label = t("lab_pane", { pane: t("lab_" + name), label: title });
       const cell = this.cell && this.cell[0] < view.queries && this.cell[1] < view.keys ? this.cell : null;
       pane.head.draw(view, state, this.theme, {
         top: 1,

@@ -50,6 +50,7 @@ export const LAB_TEXTS = {
   lab_hide_target: "fed in {n} · {token}",
   lab_hide_remove: "{token}: show again",
   lab_reset: "Reset all switches",
+  lab_pane: "{pane}: {label}",
   lab_before: "Before",
   lab_before_about: "the model as it was trained",
   lab_after: "After",
