@@ -39,7 +39,7 @@ def test_the_command_prints_the_table(checkpoint: str, capsys: pytest.CaptureFix
     assert main(["describe"]) == 0  # the bundled one
     printed = capsys.readouterr().out
     assert printed.startswith("en-de: English to German\n8,396,800 parameters, 33.6 MB in float32\n")
-    assert "  encoder.0 to encoder.3: 4 alike, each has" in printed
+    assert "  encoder.0 to encoder.3: 4 equal layers, each has" in printed
 
 
 @pytest.mark.parametrize("changes", PAIRWISE, ids=variant_name)

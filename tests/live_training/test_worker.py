@@ -20,11 +20,12 @@ from tests.support.processes import PATIENCE, gone
 from transformer.checkpoints.archive import read_zip
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame, Opening
-from transformer.live_training.messages import Checked, Message, read
+from transformer.live_training.messages import CRASHED, TOO_LARGE, Checked, Message, read
 from transformer.live_training.pairs import ExperimentError
 from transformer.live_training.recipe import recipe_text
 from transformer.live_training.session import Session
 from transformer.live_training.worker import sentence, train
+from transformer.texts import ENGLISH, Language, use_language
 from transformer.training.settings import TrainingError
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -213,23 +214,30 @@ def test_it_ends_at_its_time_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [
         (ExperimentError("heads is 9; choose a whole number from 1 to 8"), "^heads is 9; choose"),
         (TrainingError("at step 3 the loss is nan"), "^at step 3 the loss is nan$"),
-        (MemoryError(), "needs more memory than is allowed here; choose a smaller model"),
+        (MemoryError(), f"^{TOO_LARGE}$"),
         (
             RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory: you tried"),
-            "needs more",
+            f"^{TOO_LARGE}$",
         ),
-        (
-            ZeroDivisionError("a\nb"),
-            r"^the training failed \(ZeroDivisionError\); the server's log has the details$",
-        ),
+        (ZeroDivisionError("a\nb"), f"^{re.escape(CRASHED)}$"),
     ],
 )
-def test_every_failure_is_a_sentence(error: Exception, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = sentence(error)
-    assert re.search(said, found) and "\n" not in found
-    traced = "Error" in capsys.readouterr().err
-    assert traced == (not isinstance(error, ValueError))  # those of ours need none
+def test_every_failure_is_a_sentence(error: Exception, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = sentence(error)
+    assert re.search(text, message) and "\n" not in message
+    has_traceback = "Error" in capsys.readouterr().err
+    assert has_traceback == (not isinstance(error, ValueError))  # user errors need none
+
+
+def test_the_server_translates_the_worker_s_failures() -> None:
+    use_language(Language("de", {TOO_LARGE: "zu wenig Speicher", CRASHED: "Fehler {exception}"}))
+    try:
+        for error, expected in ((TOO_LARGE, "zu wenig Speicher"), (CRASHED, "Fehler KeyError"), ("a {b}", "a {b}")):
+            message = Message("failed", {"error": error, "exception": "KeyError"})
+            assert str(Checked().failed(message)) == expected
+    finally:
+        use_language(ENGLISH)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from babel.messages.pofile import PoFileError
@@ -15,7 +17,8 @@ from tests.support.app import address, components, every_part, figures, linked, 
 from tests.support.build import tiny_pretrained
 from tests.support.locale_template import catalogue
 from tests.support.payloads import unpack
-from tests.support.pseudo import CODE, html_texts, message_texts, untranslated, write_catalogue
+from tests.support.pseudo import CODE, html_texts, message_texts, untranslated, untranslated_output, write_catalogue
+from transformer.__main__ import COMMANDS, main
 from transformer.figures import embedding
 from transformer.inference.pretrained import InputError
 from transformer.texts import ENGLISH, use_language
@@ -37,6 +40,7 @@ def locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for cached in (languages, load_language):
         cached.cache_clear()
     yield folder
+    use_language(ENGLISH)  # commands choose one for this thread
     monkeypatch.undo()
     for cached in (languages, load_language):
         cached.cache_clear()
@@ -58,6 +62,48 @@ def test_errors_notices_and_what_a_link_says_are_translated(open_page: Callable[
     app = open_page(lang=CODE, source="ka " * 200, layer="99", zero="cross.9.9", checkpoint="gone", open="x")
     assert not app.exception and "hs-message" in messages(app, notes=True)
     assert [words for text in html_texts(messages(app, notes=True)) if (words := untranslated(text))] == []
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_no_help_text_of_the_command_line_stays_english(command: str, locale: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main([*command.split(), "--help", "--language", CODE])
+    printed = capsys.readouterr().out
+    assert "⟦" in printed and untranslated_output(printed) == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "translate",
+        "translate --checkpoint",
+        "evaluate --checkpoint tiny --beam x",
+        "train --output tiny --preset huge",
+        "train --output tiny --source tiny",
+        "describe --checkpoint gone",
+        "describe --target tiny",
+    ],
+)
+def test_errors_of_the_command_line_are_translated(
+    command: str, locale: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("HEADSCOPE_LANGUAGE", CODE)
+    with suppress(SystemExit):
+        assert main(command.split()) == 2
+    printed = capsys.readouterr().err
+    assert "⟦" in printed and untranslated_output(printed) == ""
+
+
+@pytest.mark.parametrize("command", ["describe --sentence 123", "describe --all", "evaluate --data {data}"])
+def test_tables_of_the_command_line_are_translated(
+    command: str, locale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("HEADSCOPE_LANGUAGE", CODE)
+    (tmp_path / "data").write_text("ka\tak\n")
+    arguments = command.format(data=tmp_path / "data").split()
+    assert main([*arguments, "--checkpoint", "reverse"]) == 0
+    printed = capsys.readouterr().out
+    assert "⟦" in printed and untranslated_output(printed) == ""
 
 
 def test_a_german_catalogue_of_a_few_texts_shows_on_a_page_in_a_picture_and_in_an_error(
