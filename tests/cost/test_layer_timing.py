@@ -16,13 +16,13 @@ from transformer.cost import layer_timing
 from transformer.cost.complexity import Sizes
 from transformer.cost.layer_timing import (
     BUDGET,
+    ENOUGH,
     KINDS,
     LEAST,
     LENGTHS,
     MEMORY,
     MOST,
     ROUNDS,
-    SHARE,
     SLOWEST,
     Timing,
     fits,
@@ -171,7 +171,7 @@ def test_points_come_in_rounds_and_hold_all_passes_so_far() -> None:
     times = iter([5, 0.1, 0.3, 5, 0.2, 0.2, 5, 0.5, 0.1])  # the first of each round warms up
     found = list(measure({"fused": clock.layer(lambda n, ran: next(times))}, SIZES, [8], clock=clock))
     sofar = [[0.1, 0.3], [0.1, 0.3, 0.2, 0.2], [0.1, 0.3, 0.2, 0.2, 0.5, 0.1]]
-    assert (LEAST, ROUNDS) == (2, 3) and SHARE < 0.2
+    assert (LEAST, ROUNDS) == (2, 3) and ENOUGH < 0.2
     for one, taken in zip(found, sofar, strict=True):
         assert one.passes == len(taken) and one.median == pytest.approx(statistics.median(taken))
         _low, _middle, high = statistics.quantiles(taken, n=4, method="inclusive")

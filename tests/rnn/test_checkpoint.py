@@ -16,7 +16,7 @@ from tests.support.build import refusal, saved_checkpoint, tiny_tokenizer
 from tests.support.recurrent import model as random_model
 from transformer import CheckpointError, InputError, rnn, save_checkpoint
 from transformer.rnn import Recurrent, RecurrentConfig, RecurrentTrace
-from transformer.rnn.alignment import alignment, best_head, right_places
+from transformer.rnn.alignment import alignment, best_head, right_cells
 from transformer.rnn.decoding import greedy
 from transformer.rnn.pretrained import ARCHITECTURE, BUNDLED
 from transformer.training.recipe import read_recipe, task_of
@@ -175,7 +175,7 @@ def test_what_is_saved_is_what_is_read(saved: Path) -> None:
 
 
 def test_a_folder_without_a_checkpoint_is_refused(saved: Path, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="there is no recurrent checkpoint 'none'; choose reverse-recurrent"):
+    with pytest.raises(CheckpointError, match="unknown recurrent checkpoint 'none'; choose reverse-recurrent"):
         rnn.load("none")
     transformers = saved_checkpoint(tmp_path / "other")
     with pytest.raises(CheckpointError, match=r"another architecture, .* 'headscope-recurrent' can be opened"):
@@ -208,9 +208,9 @@ def test_a_folder_beside_the_transformers_is_refused_in_one_sentence(
 # -- the diagonal -----------------------------------------------------------------------------------------------------
 
 
-def test_the_right_places() -> None:
-    assert right_places(4, 4) == [(0, 2), (1, 1), (2, 0)]  # abc</s> read, cba</s> written
-    assert right_places(4, 2) == [(0, 2), (1, 1)] and right_places(4, 9) == right_places(4, 4)
+def test_right_cells_are_the_reversed_diagonal() -> None:
+    assert right_cells(4, 4) == [(0, 2), (1, 1), (2, 0)]  # abc</s> read, cba</s> written
+    assert right_cells(4, 2) == [(0, 2), (1, 1)] and right_cells(4, 9) == right_cells(4, 4)
 
 
 def test_alignment_and_the_best_head_by_hand() -> None:

@@ -18,7 +18,7 @@ import transformer
 from tests.support.app import address, figures, messages, said
 from transformer import rnn
 from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
-from transformer.rnn.alignment import alignment, best_head, right_places
+from transformer.rnn.alignment import alignment, best_head, right_cells
 
 pytestmark = pytest.mark.slow  # many cold pages
 
@@ -174,7 +174,7 @@ def test_without_the_bundled_transformer(open_page: Callable[..., AppTest], fold
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_map_says_what_it_shows(theme: str) -> None:
     values = np.array([[0.1, 0.7, 0.2], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]])
-    figure = additive_map(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_places(3, 3), theme=theme)
+    figure = additive_map(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_cells(3, 3), theme=theme)
     (heat,) = figure.data
     np.testing.assert_allclose(heat.z, values, atol=1e-7)
     assert figure.layout.title.text == LABELS["additive"] and "tanh" in figure.layout.title.subtitle.text
@@ -187,19 +187,19 @@ def test_a_map_says_what_it_shows(theme: str) -> None:
 def test_cross_attention_of_a_head_and_the_mean_of_all() -> None:
     values = np.random.default_rng(1).random((2, 3, 5, 4))
     labels = ("a", "b", "c", "d", "</s>"), ("a", "b", "c", "</s>")
-    single = cross_map(values, *labels, right_places(4, 5), 16, (1, 2))
+    single = cross_map(values, *labels, right_cells(4, 5), 16, (1, 2))
     np.testing.assert_allclose(single.data[0].z, values[1, 2], atol=1e-6)
     assert "layer 2, head 3" in single.layout.title.text and "= 16" in single.layout.title.subtitle.text
-    mean = cross_map(values, *labels, right_places(4, 5), 16)
+    mean = cross_map(values, *labels, right_cells(4, 5), 16)
     np.testing.assert_allclose(mean.data[0].z, values.mean((0, 1)), atol=1e-6)
     assert "all 6 heads" in mean.layout.title.text
 
 
 def test_long_maps_are_not_framed_and_not_endless() -> None:
     count = MARKED + 1
-    long = additive_map(np.eye(count), ["a"] * count, ["a"] * count, right_places(count, count))
+    long = additive_map(np.eye(count), ["a"] * count, ["a"] * count, right_cells(count, count))
     assert not long.layout.shapes
-    short = additive_map(np.eye(3), ["a"] * 3, ["a"] * 3, right_places(3, 3), rows=count)
+    short = additive_map(np.eye(3), ["a"] * 3, ["a"] * 3, right_cells(3, 3), rows=count)
     assert not short.layout.shapes and short.layout.height == long.layout.height
-    longest = additive_map(np.eye(63), ["a"] * 63, ["a"] * 63, right_places(63, 63))
+    longest = additive_map(np.eye(63), ["a"] * 63, ["a"] * 63, right_cells(63, 63))
     assert longest.layout.height == additive_map(np.eye(40), ["a"] * 40, ["a"] * 40, []).layout.height < 760
