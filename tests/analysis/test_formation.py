@@ -73,7 +73,7 @@ def test_a_head_that_does_not_stay(trace: Trace) -> None:
     assert not one.stays and one.count == 0
 
 
-def test_what_untrained_heads_do_already_must_be_done_twice_as_often(trace: Trace) -> None:
+def test_a_habit_of_untrained_heads_must_double(trace: Trace) -> None:
     """In a short decoder chance alone reaches half of the rows."""
     rows = len(trace.target_in) - 1
     assert rows >= 3
@@ -120,7 +120,7 @@ def test_equal_weights_share_a_link(trace: Trace) -> None:
     assert torch.allclose(found["decoder_self"].previous, torch.tensor(1 / len(trace.target_in)).double())
 
 
-def test_other_tokens_and_nothing_at_all_are_errors(trace: Trace) -> None:
+def test_different_tokens_and_empty_input_are_errors(trace: Trace) -> None:
     other = dataclasses.replace(tiny_pretrained().trace("ka lo", "nu re"))
     with pytest.raises(ValueError, match="the recorded encoder_self weights have shape"):
         recorded(blank(trace, 2), other)

@@ -212,7 +212,7 @@ def test_one_slow_pass_of_a_busy_machine_ends_nothing() -> None:
     assert [one.left for one in measure(made, SIZES, [8, 16], clock=clock)] == [""] * (2 * ROUNDS)
 
 
-def test_all_of_it_ends_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_measurement_ends_with_its_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     made = {"recurrent": clock.layer(lambda n, ran: 0.9 * BUDGET / (LEAST + 1) if n == 8 else 0.3 * BUDGET)}
     monkeypatch.setattr(layer_timing, "SLOWEST", math.inf)
@@ -242,7 +242,7 @@ def test_memory_is_bounded() -> None:
     assert fits(Sizes(4, 1024, 16, kernel=31)) and not fits(Sizes(4, 8192, 8))
 
 
-def test_it_stops_before_the_next_pass() -> None:
+def test_a_cancelled_measurement_stops_before_the_next_pass() -> None:
     clock, told = Clock(), []
     made = {"attention": clock.layer(lambda n, ran: told.append(n) or 0.001)}
     found: list[Timing] = []

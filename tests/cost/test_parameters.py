@@ -168,7 +168,7 @@ def watched(model: Transformer) -> dict[str, list[str]]:
     return boxes
 
 
-def test_boxes_read_what_a_pass_reads(model: Transformer) -> None:
+def test_boxes_have_the_tensors_that_a_pass_reads(model: Transformer) -> None:
     """The same boxes in the same order, with the same tensors, as a whole pass under watch."""
     expected = watched(model)
     assert {box.key: [one.name for one in box.tensors] for box in describe(model).boxes} == expected

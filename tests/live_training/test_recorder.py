@@ -176,7 +176,7 @@ def test_the_example_was_not_trained_on() -> None:
 # -- its end ---------------------------------------------------------------------------------------------------------
 
 
-def test_it_stops_where_it_is_told_and_what_it_has_is_kept() -> None:
+def test_a_stopped_training_keeps_its_results() -> None:
     session, frames = Session(SMALL), []
     assert session.run(frames.append, stop=lambda: session.trainer.step >= 17) == "stopped"
     assert session.trainer.step == 17 and frames[-1].step == 17 and frames[-1].exact is not None
@@ -190,7 +190,7 @@ def test_it_stops_where_it_is_told_and_what_it_has_is_kept() -> None:
 
 
 @pytest.mark.parametrize("reason", ["steps", "stopped", "time"])
-def test_the_result_is_a_checkpoint_that_says_what_it_is(reason: str) -> None:
+def test_the_result_is_a_checkpoint_with_a_model_card(reason: str) -> None:
     session = Session(KINDS_OF_RUN["own"] if reason == "time" else SMALL)
     steps = {"steps": 25, "stopped": 17, "time": 1}[reason]
     end = session.run(

@@ -88,7 +88,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
             stream.close()
 
 
-def test_it_trains_what_it_is_told_and_sends_every_frame(worker: Worker, tmp_path: Path) -> None:
+def test_the_worker_trains_the_experiment_and_sends_every_frame(worker: Worker, tmp_path: Path) -> None:
     worker.begin(SMALL)
     heard = worker.until("done", "failed")
     assert heard[-1].values == {"reason": "steps", "step": 25}
@@ -110,7 +110,7 @@ def test_it_trains_what_it_is_told_and_sends_every_frame(worker: Worker, tmp_pat
     assert [path.name for path in tmp_path.rglob("*")] == ["stderr"]  # which this test made
 
 
-def test_it_pauses_goes_on_and_stops(worker: Worker) -> None:
+def test_the_worker_pauses_continues_and_stops(worker: Worker) -> None:
     worker.begin(ENDLESS)
     worker.until("frame")
     worker.say({"do": "pause"})
@@ -206,7 +206,7 @@ def test_invalid_first_messages_are_errors(first: Any, kind: type[Exception], er
         train(first, NO_ORDERS, Heard())  # type: ignore[arg-type]
 
 
-def test_it_ends_at_its_time_limit() -> None:
+def test_the_worker_ends_at_its_time_limit() -> None:
     heard = Heard()
     train({"experiment": ENDLESS.to_dict(), "seconds": 0.2}, NO_ORDERS, heard)  # type: ignore[arg-type]
     kind, values, body = heard.sent[-1]

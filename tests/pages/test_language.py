@@ -58,7 +58,7 @@ def test_no_text_of_a_page_stays_english(open_page: Callable[..., AppTest], loca
     assert left == {}
 
 
-def test_errors_notices_and_what_a_link_says_are_translated(open_page: Callable[..., AppTest], locale: Path) -> None:
+def test_errors_notices_and_link_messages_are_translated(open_page: Callable[..., AppTest], locale: Path) -> None:
     app = open_page(lang=CODE, source="ka " * 200, layer="99", zero="cross.9.9", checkpoint="gone", open="x")
     assert not app.exception and "hs-message" in messages(app, notes=True)
     assert [words for text in html_texts(messages(app, notes=True)) if (words := untranslated(text))] == []
@@ -131,7 +131,7 @@ def test_the_language_of_a_link_is_taken_over_and_leaves_the_address(
     assert app.selectbox(key=MENU).options == ["English", "Deutsch", CODE]
 
 
-def test_the_server_s_language_is_for_those_who_chose_none(
+def test_the_servers_language_applies_until_a_viewer_selects_one(
     open_page: Callable[..., AppTest], locale: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_LANGUAGE", "de")
@@ -144,9 +144,7 @@ def test_without_catalogues_there_is_no_menu(open_page: Callable[..., AppTest]) 
     assert not [menu for menu in app.selectbox if menu.key == MENU] and "Heads" in " ".join(texts(app))
 
 
-def test_what_viewers_share_is_never_in_another_viewer_s_language(
-    open_page: Callable[..., AppTest], locale: Path
-) -> None:
+def test_shared_results_appear_in_each_viewers_language(open_page: Callable[..., AppTest], locale: Path) -> None:
     for code in ("de", "en", "de"):
         figure = next(iter(figures(open_page("embeddings", part="norms", lang=code)).values()))
         assert ("Länge" in json.dumps(figure["layout"], ensure_ascii=False)) == (code == "de")
@@ -162,11 +160,11 @@ def test_a_catalogue_that_is_damaged_is_named(locale: Path) -> None:
 @pytest.mark.parametrize(
     "asked, found", [(["ko-KR", "de-AT"], "de"), (["de_DE"], "de"), (["ko"], None), ([], None), (["EN-us"], "en")]
 )
-def test_the_best_language_is_the_first_there_is(locale: Path, asked: list[str], found: str | None) -> None:
+def test_the_best_language_is_the_first_available(locale: Path, asked: list[str], found: str | None) -> None:
     assert best_language(asked) == found
 
 
-def test_a_script_is_handed_the_texts_it_has(locale: Path) -> None:
+def test_a_script_gets_its_own_texts(locale: Path) -> None:
     use_language(load_language(CODE))
     try:
         assert set(browser_texts("figure").values()) == {f"⟦{text}⟧" for text in browser_texts("figure")}

@@ -31,7 +31,7 @@ WALKED += [(kind, *part) for kind in LEFT_OUT if kind != "bare" for part in SOME
 
 
 @pytest.mark.parametrize(("kind", "page", "part"), WALKED)
-def test_every_part_opens_and_says_what_the_model_is(
+def test_every_part_opens_and_describes_the_model(
     open_variant: Callable[..., AppTest],
     kind: str,
     page: str,
@@ -72,7 +72,7 @@ def test_the_model_card_names_what_is_missing(open_variant: Callable[..., AppTes
             assert (phrase in text) == (kind in kinds), (kind, phrase)
 
 
-def test_the_figures_have_what_there_is(open_variant: Callable[..., AppTest]) -> None:
+def test_figures_show_the_existing_parts(open_variant: Callable[..., AppTest]) -> None:
     """Lines of x and its update always; lines of the sum and of LayerNorm only if the model has them; and the
     equation."""
     wanted = {
@@ -112,7 +112,7 @@ def test_pictures_of_models_without_a_mask_do_not_say_masked(variants: Path) -> 
         assert ("whole target in sight" in header["wording"].get("chip", "")) == bare
 
 
-def test_what_is_missing_in_words() -> None:
+def test_missing_parts_are_described() -> None:
     equation = [
         sub_layer_equation(tiny_config(norm=norm, residual=residual))
         for norm in ("post", "pre", "none")

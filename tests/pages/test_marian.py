@@ -95,7 +95,7 @@ def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
         ("apart-untied", "the output projection another one of that size", "a separate matrix W", "Wᵀ + b"),
     ],
 )
-def test_the_output_says_which_tables_there_are(
+def test_the_output_names_the_embedding_tables(
     open_variant: Callable[..., AppTest], kind: str, tables: str, projection: str, product: str
 ) -> None:
     app = open_variant(kind, "embeddings", "output")
@@ -124,7 +124,7 @@ def test_the_page_says_that_embeddings_are_not_multiplied(open_variant: Callable
     assert "made without" not in text and "√40 = 6.325" in text
 
 
-def test_the_page_says_that_marian_orders_positions_otherwise(open_variant: Callable[..., AppTest]) -> None:
+def test_the_page_explains_the_order_of_marians_positions(open_variant: Callable[..., AppTest]) -> None:
     for part in ("encoding", "distance"):
         assert "PE(p, 20 + i) is the cosine of the same angle" in said(open_variant("swish", "positions", part))
     assert "another order" not in said(open_variant("reverse", "positions", "encoding", source="abc", target=""))
@@ -142,7 +142,7 @@ def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
     assert "This model has swish instead of max(0, ·)" in text and "here 0.30 at first" in text
 
 
-def test_the_model_page_says_what_differs_and_what_is_not_known(
+def test_the_model_page_lists_differences_and_unknown_values(
     open_variant: Callable[..., AppTest], variants: Path
 ) -> None:
     app = open_variant("apart-untied", "model")

@@ -209,7 +209,7 @@ def finished(app: AppTest) -> AppTest:
     return app.run()
 
 
-def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
+def test_a_stopped_measurement_keeps_its_results(slow: Slow) -> None:
     app = start()
     assert labels(app) == ["Measure on this machine"] and "anatomy-timing" not in figures(app)
     assert "PyTorch with 1 thread. It takes 5 to 30 seconds." in said(app)
@@ -239,7 +239,7 @@ def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
     assert "At n = 8" in said(app)
 
 
-def test_times_stand_under_their_own_widths_only(slow: Slow) -> None:
+def test_times_are_shown_only_for_their_widths(slow: Slow) -> None:
     slow.go.set()
     app = start()
     finished(app.button(key="hs-layers-start").click().run())
@@ -262,7 +262,7 @@ def test_a_running_measurement_is_shown_for_other_widths_too(slow: Slow) -> None
     assert "r = 5" in bar.proto.text and labels(app) == ["Stop"] and "anatomy-timing" not in figures(app)
 
 
-def test_an_error_in_the_thread_is_one_sentence(
+def test_an_error_in_the_thread_gives_one_sentence(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(layer_timing, "measure", Slow(error=RuntimeError("no <b>memory")))
@@ -326,5 +326,5 @@ def test_work_stops_when_its_viewer_no_longer_looks(slow: Slow, monkeypatch: pyt
     assert "anatomy-timing" in figures(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
 
 
-def test_times_belong_to_everything_but_n() -> None:
+def test_times_depend_on_all_sizes_except_n() -> None:
     assert key_of(SIZES) == key_of(dataclasses.replace(SIZES, n=99)) != key_of(dataclasses.replace(SIZES, d_k=3))

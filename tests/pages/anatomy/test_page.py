@@ -335,7 +335,7 @@ def test_a_smaller_model_shows_the_nearest(open_page: Callable[..., AppTest], fo
     assert (address(app)["encoder"], address(app)["head"], address(app)["col"]) == ("2", "3", "60")
 
 
-def test_the_head_is_that_of_the_other_pages_until_one_is_chosen(open_page: Callable[..., AppTest]) -> None:
+def test_the_page_uses_the_head_of_other_pages_until_one_is_selected(open_page: Callable[..., AppTest]) -> None:
     app = app_test()
     app.query_params.update({"source": "ka lo mi", "target": "re sta vu", "kind": "cross", "layer": "2", "head": "3"})
     app.run()
@@ -350,7 +350,7 @@ def test_the_head_is_that_of_the_other_pages_until_one_is_chosen(open_page: Call
     assert header(app)["state"]["head"] == 0
 
 
-def test_other_parts_of_the_page_and_back(open_page: Callable[..., AppTest]) -> None:
+def test_switching_to_another_part_and_back_keeps_the_state(open_page: Callable[..., AppTest]) -> None:
     app = report(open_page("anatomy", skip="encoder.1.ff"), zoom="sub", place="source", step="plus")
     before = header(app)["state"]["revision"]
     for part in ("compare", "before"):

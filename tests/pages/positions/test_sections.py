@@ -265,7 +265,7 @@ def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
     assert app.button(key="hs-exact-start")  # of the toys
 
 
-def test_without_the_toys_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_toy_checkpoints_the_page_shows_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "_bundled", lambda name: None)
     app = start("learned")
     assert "No checkpoint with learned positions was found" in said(app) and not figures(app)
@@ -330,7 +330,7 @@ def test_dissimilar_rows_are_not_called_similar() -> None:
     assert "(mean cosine –)" in learned._row_statistics(table, (0, 6), "m")
 
 
-def test_counting_can_be_stopped_and_what_was_counted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_count_keeps_its_results(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = []
 
     def counts(model: Pretrained, task: str, length: int) -> float:
