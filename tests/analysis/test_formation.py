@@ -143,11 +143,11 @@ def test_how_the_bundled_model_formed() -> None:
             assert np.abs(weights[kind][-1] - now).max() <= 1
     probes, examples = ((PROBES / file).read_text(encoding="utf-8") for file in WORDS)
     numbers, formings = formation(sentences, read_word_list(probes + examples))
-    said = [
+    texts = [
         (one.what, one.kind, one.rows, one.state and recording.steps[one.state], one.layer + 1, one.head + 1, one.stays)
         for one in formings
     ]
-    assert said == [
+    assert texts == [
         ("aligned", "cross", 109, 1219, 3, 1, True),
         ("previous", "encoder_self", 143, 2739, 2, 3, True),
         ("previous", "decoder_self", 136, None, 1, 4, False),

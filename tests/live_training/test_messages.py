@@ -25,7 +25,7 @@ def packed(header: bytes, body: bytes = b"") -> bytes:
     return LENGTHS.pack(len(header), len(body)) + header + body
 
 
-def said(header: bytes, body: bytes = b"") -> Message | None:
+def read_back(header: bytes, body: bytes = b"") -> Message | None:
     return read(io.BytesIO(packed(header, body)))
 
 
@@ -84,7 +84,7 @@ def test_any_bytes(data: bytes) -> None:
 @given(st.binary(max_size=100) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_header(header: bytes) -> None:
     with pytest.raises(MessageError):
-        said(header)
+        read_back(header)
 
 
 @pytest.mark.parametrize("cut", [1, 7, 8, 20, 41])

@@ -39,7 +39,7 @@ HEAVY = Experiment(layers=2, heads=8, d_model=256, d_ff=1024, batch=256, shortes
 
 
 class Worker:
-    """A worker process and what it has said."""
+    """A worker process and its output."""
 
     def __init__(self, folder: Path) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -62,7 +62,7 @@ class Worker:
 
     def hear(self) -> Message:
         message = read(self.output)
-        assert message is not None, self.said()
+        assert message is not None, self.stderr()
         return message
 
     def until(self, *kinds: str) -> list[Message]:
@@ -72,7 +72,7 @@ class Worker:
             heard.append(self.hear())
         return heard
 
-    def said(self) -> str:
+    def stderr(self) -> str:
         self.errors.seek(0)
         return self.errors.read().decode()
 

@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from tests.support.app import address, figures, messages, said
+from tests.support.app import address, figures, messages, page_text
 from transformer import rnn
 from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
 from transformer.rnn.alignment import alignment, best_head, right_cells
@@ -74,14 +74,14 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
     assert table["sequential steps to read"] == ["12, one per token", "2 layers, all tokens at once"]
     assert table["longest path between two letters"] == ["10", "1, in each layer"]
     assert table["parameters"] == ["150,848", "169,408"]
-    assert "12 × 128 = 1,536 numbers" in said(app) and "64 numbers, however long" in said(app)
+    assert "12 × 128 = 1,536 numbers" in page_text(app) and "64 numbers, however long" in page_text(app)
     assert len(app.get("expander")) == 1 and "3.2.1" in app.expander[0].markdown[0].value
     assert [latex.value.count("e_{ij}") for latex in app.latex] == [1, 1]
 
 
 def test_a_checkpoint_of_another_task_gets_its_own_letters(open_page: Callable[..., AppTest]) -> None:
     app = open_page()
-    assert "The loaded checkpoint tiny reads Invented" in said(app)
+    assert "The loaded checkpoint tiny reads Invented" in page_text(app)
     app.text_input("anatomy_letters").input("abc").run()
     assert not app.exception and rows(app)["writes"] == ["cba ✓", "cba ✓"]
     assert address(app)["letters"] == "abc"
@@ -101,7 +101,7 @@ def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[...
     app = open_page(checkpoint="reverse-gelu", source="Hello")
     assert not app.exception and rows(app)["writes"] == ["olleh ✓", "olleh ✓"]
     assert [field.key for field in app.text_input] == ["source", "target"]  # no field for other letters
-    assert "Transformer reverse-gelu" in said(app) and "letters of the page's source" in said(app)
+    assert "Transformer reverse-gelu" in page_text(app) and "letters of the page's source" in page_text(app)
     gelu_trace = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
     drawn = weights(figures(app)["before-cross-attention"])
     np.testing.assert_allclose(drawn, gelu_trace.cross.weights[best_head(gelu_trace.cross.weights)], atol=1e-6)

@@ -237,7 +237,7 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent, said",
+    "sent, text",
     [
         (
             {"name": "x.zip", "data": "!"},
@@ -251,10 +251,10 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
     ids=["alphabet", "no-zip", "no-data", "no-name", "large"],
 )
 @pytest.mark.usefixtures("folder")
-def test_a_file_that_is_not_a_zip_gives_a_message(sent: dict[str, Any], said: str) -> None:
+def test_a_file_that_is_not_a_zip_gives_a_message(sent: dict[str, Any], text: str) -> None:
     app = loaded(sent)
     assert not app.exception and app.text[0].value == "tiny"
-    assert said in messages(app)
+    assert text in messages(app)
 
 
 @pytest.mark.usefixtures("folder")
