@@ -15,15 +15,20 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, load
 from transformer.probing.probes import PROBES, english_to_german
+from transformer.texts import N_, _, translate
 from transformer.tracing.trace import Trace
 
+SUMMARY = N_(
+    "Measure what each head attends to: the previous, same or next token, or the aligned word; and how sharply."
+)
 POSITIONAL, ALIGNED = 0.9, 0.75
 LARGEST_WORDS = 50_000_000  # bytes
 TITLES = {
-    "encoder_self": "encoder self-attention",
-    "decoder_self": "decoder self-attention",
-    "cross": "cross-attention",
+    "encoder_self": N_("encoder self-attention"),
+    "decoder_self": N_("decoder self-attention"),
+    "cross": N_("cross-attention"),
 }
+TARGETS = {"previous": N_("previous"), "same": N_("same"), "next": N_("next"), "aligned": N_("aligned")}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -33,16 +38,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="sentence pairs with their targets (default for English to German: 120 built-in pairs)",
+        help=_("sentence pairs with their targets (default for English to German: 120 built-in pairs)"),
     )
     parser.add_argument(
         "--words",
         type=Path,
         metavar="FILE",
-        help="lines SOURCE WORD<tab>TARGET WORDS for the alignment (default: the list of the built-in pairs)",
+        help=_("lines SOURCE WORD<tab>TARGET WORDS for the alignment (default: the list of the built-in pairs)"),
     )
     add_device(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help=_("also write the numbers to this file"))
 
 
 def best(statistics: HeadStatistics, layer: int, head: int) -> tuple[str, float]:
@@ -56,20 +61,38 @@ def table(statistics: HeadStatistics) -> str:
     """One line per layer; for every head what it attends to most, in percent, and its mean entropy."""
     layers, heads = statistics.entropy.shape
     lines = [
-        f"{TITLES[statistics.kind]}: {statistics.rows:,} rows, mean entropy {statistics.entropy.mean():.2f} "
-        "(0: one key, 1: all keys equally)"
+        _(
+            "{title}: {rows:,} rows, mean entropy {entropy:.2f} (0: one key, 1: all keys equally)",
+            title=translate(TITLES[statistics.kind]),
+            rows=statistics.rows,
+            entropy=statistics.entropy.mean(),
+        )
     ]
     for layer in range(layers):
         cells = []
         for head in range(heads):
             name, share = best(statistics, layer, head)
-            cells.append(f"{name:>8} {100 * share:3.0f}% {statistics.entropy[layer, head]:.2f}")
-        lines.append(f"  layer {layer + 1}  " + "  ".join(cells))
+            cells.append(f"{translate(TARGETS[name]):>8} {100 * share:3.0f}% {statistics.entropy[layer, head]:.2f}")
+        lines.append("  ".join(["", _("layer {layer}", layer=layer + 1), *cells]))
     positional = statistics.positional(POSITIONAL)
-    lines.append(f"  {positional} of {layers * heads} heads attend to the same offset in 90% or more of the rows")
+    lines.append(
+        "  "
+        + _(
+            "{count} of {heads} heads attend to the same offset in 90% or more of the rows",
+            count=positional,
+            heads=layers * heads,
+        )
+    )
     if statistics.links:
         aligned = int((statistics.aligned >= ALIGNED).sum())
-        lines.append(f"  {aligned} agree with the word list in 75% or more of its {statistics.links:,} links")
+        lines.append(
+            "  "
+            + _(
+                "{count} agree with the word list in 75% or more of its {links:,} links",
+                count=aligned,
+                links=statistics.links,
+            )
+        )
     return "\n".join(lines)
 
 
