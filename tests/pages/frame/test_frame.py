@@ -126,7 +126,7 @@ def test_a_cell_outside_the_picture_is_forgotten(open_app: Callable[..., AppTest
     assert "cell" not in address(open_app(cell="500,500"))
 
 
-def test_a_damaged_checkpoint_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_a_damaged_checkpoint_gives_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
     weights = folder / "tiny" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     app = open_app()
@@ -169,7 +169,7 @@ def test_the_chosen_head_survives_an_invalid_sentence(open_app: Callable[..., Ap
     assert address(app)["kind"] == "encoder_self" and address(app)["head"] == "2"
 
 
-def test_the_model_page_says_what_the_checkpoint_says(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_the_model_page_shows_the_checkpoints_metadata(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "tiny" / "README.md").write_text("# Tiny <script>alert(1)</script>\n\nMade for tests.")
     (folder / "tiny" / "training.csv").write_text("step,loss,validation_loss,validation_bleu\n1,2.5,2.0,\n")
     (folder / "tiny" / "metrics.json").write_text('{"bleu": 12.34, "chrf": "n/a"}')
@@ -222,9 +222,7 @@ def test_another_model_of_the_same_languages_gets_the_same_sentence(family: Path
     assert texts(app) == ("ka zen", "mi") and address(app)["checkpoint"] == "twin" and pictures(app) == 1
 
 
-def test_a_model_of_other_languages_begins_with_its_example_and_nothing_typed_is_lost(
-    family: Path, open_app: Any
-) -> None:
+def test_a_model_of_other_languages_starts_with_its_example_and_typed_text_is_kept(family: Path, open_app: Any) -> None:
     app = open_app(source="ka zen", target="mi")
     app.selectbox(key="checkpoint").select("toy").run()
     assert texts(app) == ("vu ti", "")
