@@ -63,6 +63,7 @@ def metrics(session: Session) -> dict[str, Any]:
         "perplexity": None if loss is None or loss > 50 else math.exp(loss),
         "step": frame.step,
         "seconds": round(frame.seconds, 3),
+        "trained_up_to": session.experiment.longest + 1,
     }
 
 

@@ -249,3 +249,21 @@ def test_a_link_without_a_sentence_shows_the_models_first_example(family: Path) 
     app.query_params["checkpoint"] = "toy"
     app.run()
     assert texts(app) == ("vu ti", "")
+
+
+def test_a_text_that_the_model_cannot_read_says_so_first(open_page: Callable[..., AppTest]) -> None:
+    reads = "This model reads English"
+    for source in ("안녕하세요", "Guten Morgen, wie geht es dir?"):
+        first = messages(open_page("heads", checkpoint="en-de", source=source)).strip()
+        assert reads in first.split(".")[0] + first.split(".")[1], first
+    assert reads not in messages(open_page("heads", checkpoint="en-de", source="Good morning."))
+
+
+def test_a_text_longer_than_those_of_the_training_says_so(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "128")
+    long = " ".join(["We went home."] * 11)
+    assert "Nearly all texts of the model's training had at most 40" in messages(
+        open_page("heads", checkpoint="en-de", source=long), True
+    )
