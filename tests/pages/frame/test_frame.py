@@ -264,6 +264,6 @@ def test_a_text_longer_than_those_of_the_training_says_so(
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "128")
     long = " ".join(["We went home."] * 11)
-    assert "Nearly all texts of the model's training had at most 40" in messages(
+    assert "Nearly all texts of the model&#x27;s training had at most 40" in messages(
         open_page("heads", checkpoint="en-de", source=long), True
     )
