@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame.menus import open_menu
 from pages.runtime import short_links
-from pages.runtime.streamlit import address_for_others
+from pages.runtime.streamlit import network_address
 from transformer.texts import _
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -26,7 +26,7 @@ def _base() -> tuple[str, bool]:
     url = urlsplit(str(st.context.url or ""))
     netloc, reachable = url.netloc, True
     if url.hostname in LOOPBACK:
-        host = address_for_others()
+        host = network_address()
         reachable = host is not None
         if host is not None:
             netloc = f"{f'[{host}]' if ':' in host else host}{f':{url.port}' if url.port else ''}"

@@ -186,11 +186,70 @@ def test_a_notebook_cell_shows_the_same_picture(context: BrowserContext, model: 
 def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str, model: Pretrained) -> None:
     saved = saved_pictures(opened(context, server, kind="cross", layer="3", head="2"))
     assert saved["png"].startswith(b"\x89PNG\r\n") and b"<svg" in saved["svg"]
+    assert b"<image" not in saved["head"] and saved["head"].count(b"H8") < saved["svg"].count(b"H8")  # no grid
     rows = [line.split(",") for line in saved["csv"].decode("utf-8-sig").strip().splitlines()]
     numbers = [float(value) for value in re.findall(r"(?<=,)\d\.?\d*(?:e-?\d+)?(?=,|\s|$)", saved["csv"].decode())]
     assert len(rows) > len(model.trace(SENTENCE).target_out)
     largest = float(model.trace(SENTENCE).cross.weights[2, 1].max())
     assert any(value == pytest.approx(largest, abs=1e-6) for value in numbers)
+
+
+def test_a_saved_picture_tells_what_was_done_to_its_numbers(context: BrowserContext, server: str) -> None:
+    choices = {"pieces": "words", "special": "renormalised", "threshold": "0.1", "rows": "fed"}
+    page = opened(context, server, source="My name is Zorvik.", kind="cross", layer="3", head="4", **choices)
+    exact(page)
+    page.get_by_test_id("save").locator("summary").click()
+    with page.expect_download() as download:
+        page.get_by_test_id("save-head").click()
+    assert download.value.suggested_filename == (
+        "headscope-en-de-cross-layer3-head4-fed-words-renormalised-threshold0.1-alone.svg"
+    )
+    caption = re.findall(r"<title>(.*?)</title>", Path(download.value.path()).read_text(encoding="utf-8"))[0]
+    assert caption.startswith(
+        "My name is Zorvik.  →  Mein Name ist Zorvik.  ·  Special tokens are hidden, and each row"
+    )
+    assert caption.endswith("Weights below 0.10 are not drawn.")
+
+
+def test_the_arithmetic_ends_with_the_stored_weight_and_goes_on_to_what_is_drawn(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    weights = model.trace("The dog sees the cat.").cross.weights[3, 0]
+    row = max(range(5), key=lambda index: float(weights[index, -1]))  # much of it on </s>
+    cell, rest = int(weights[row, :-1].argmax()), 1 - float(weights[row, -1])
+    link = {"kind": "cross", "layer": "4", "head": "1", "cell": f"{row + 1},{cell + 1}"}
+    page = opened(context, server, source="The dog sees the cat.", special="renormalised", **link)
+    exact(page)
+    line = page.get_by_test_id("cell")
+    expect(line.get_by_test_id("cell-check")).to_have_text("= stored")
+    drawn = f"÷ {rest:.4f}, the row without special tokens → drawn: {float(weights[row, cell]) / rest:.4f}"
+    expect(line.get_by_test_id("cell-drawn")).to_have_text(drawn)
+    page.get_by_test_id("opt-special").select_option("hidden")
+    expect(line.get_by_test_id("cell-drawn")).to_have_count(0)
+    expect(page.get_by_test_id("badge-rows")).to_contain_text("stored rows sum to 1")
+
+
+def test_the_tooltip_follows_a_head_chosen_by_keys_under_a_resting_pointer(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    weights = model.trace(SENTENCE).cross.weights
+    page = opened(context, server, kind="cross", layer="3", head="1")
+    exact(page)
+    page.get_by_test_id("grid-cross").focus()
+    hover(page, "cross", 0, 0)
+    tip = page.get_by_test_id("tooltip").first
+    for head in (1, 2):
+        expect(tip).to_contain_text(f"{float(weights[2, head - 1, 0, 0]):.4f}")
+        page.keyboard.press("ArrowRight")
+    expect(tip).to_contain_text(f"{float(weights[2, 2, 0, 0]):.4f}")
+
+
+def test_the_explorer_offers_the_reading_in_which_a_head_aligns(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, source="The dog sees the cat.", kind="cross", layer="2", head="6")
+    expect(page.get_by_test_id("aligns")).to_contain_text("97 % by the token fed in, 25 % by the token predicted")
+    page.get_by_test_id("aligns-rows").click()
+    wait_for_params(page, rows="fed")
+    expect(page.get_by_test_id("aligns-rows")).to_have_count(0)
 
 
 MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">'

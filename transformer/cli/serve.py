@@ -167,7 +167,13 @@ def run(options: argparse.Namespace) -> int:
     # exception during an import or the first steps of the event loop would print a traceback.
     startup.at_once()
     sys.path.insert(0, str(app_folder()))
-    importlib.import_module("pages.runtime.streamlit").prepare_server()
+    streamlit_side = importlib.import_module("pages.runtime.streamlit")
+    streamlit_side.prepare_server()
+    others = streamlit_side.address_for_others(options.address or os.environ.get(ADDRESS))
+    if others is not None:
+        host = f"[{others}]" if ":" in others else others
+        port = next(argument.split("=")[1] for argument in sys.argv if argument.startswith("--server.port="))
+        print("\n  " + _("For others in the network: {address}", address=f"http://{host}:{port}"), flush=True)
     # The same as `python -m streamlit`, but in this process, so that Ctrl+C and signals reach it on every system.
     # Streamlit reads .streamlit/config.toml beside app.py.
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

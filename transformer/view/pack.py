@@ -138,6 +138,7 @@ def full_pack(
         "id": trace.id,
         "checkpoint": trace.checkpoint,
         "languages": trace.languages,
+        "sentences": {"source": trace.source_text, "target": trace.target_text},
         "tokens": tokens,
         "labels": labels,
         "special": {side: is_special(tokens[side]) for side in tokens},
