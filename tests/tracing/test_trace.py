@@ -216,7 +216,7 @@ def test_reprs_are_summaries() -> None:
     assert repr(trace).startswith(shown) and repr(trace).endswith("2 + 2 layers, switches: scaling=off)")
     keys = len(trace.source_ids)
     assert repr(trace.cross) == f"AttentionTrace(2 layers of 3 heads, {len(trace.target_in)} queries, {keys} keys)"
-    assert repr(trace.encoder_ff) == f"FeedForwardTrace(2 layers, {keys} tokens, 11 neurons)"
+    assert repr(trace.encoder_ff) == f"FeedForwardTrace(2 layers, {keys} tokens, 37 neurons)"
     assert "edits: logits)" in repr(model.trace("ka", "re", edits={"logits": torch.zeros_like}))
     assert len(repr(trace)) < 300 and len(repr(model)) < 200
     shown = repr(logit_lens(trace, model.model))
