@@ -14,7 +14,7 @@ class WrongTypeError(UserError, TypeError):
     """An argument of a wrong type. The message says what is allowed and what arrived."""
 
 
-def expect(value: object, kind: type | tuple[type, ...], name: str, allowed: Text | str) -> None:
+def expect(value: object, kind: type | tuple[type, ...], name: Text | str, allowed: Text | str) -> None:
     """Raises WrongTypeError unless the value is of this type; True and False are not numbers."""
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise WrongTypeError(

@@ -19,8 +19,6 @@ class _Shapes(reprlib.Repr):
         shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
         if isinstance(shape, tuple) and dtype is not None:
             return f"{str(dtype).removeprefix('torch.')}{list(shape)}"
-        if type(x).__repr__ is short_repr:
-            return repr(x)
         return super().repr1(x, level)
 
 

@@ -1,4 +1,4 @@
-"""The figures of heads: numbers, labels, masks, arguments; `browser/test_head_figures.py` compares them with the page."""
+"""Figures of heads: numbers, labels, masks, arguments; `browser/test_head_figures.py` compares them with the page."""
 
 from __future__ import annotations
 
