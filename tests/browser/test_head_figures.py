@@ -117,3 +117,17 @@ def test_the_figures_are_the_picture_of_the_page(
     assert page.get_by_text("Layer 2, head 3").count()
     assert head.layout.title.text.endswith("Layer 2, head 3 · changed: zero=decoder_self.2.5")
     context.close()
+
+
+def test_a_figure_is_saved_as_png_and_svg(
+    trace: Trace, browser_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what the extra [notebook] installs."""
+    pytest.importorskip("kaleido")
+    monkeypatch.setenv("BROWSER_PATH", browser_path)
+    figure = head_map(trace, "cross", 1, 5)
+    figure.write_image(tmp_path / "head.png", width=700)
+    assert (tmp_path / "head.png").read_bytes().startswith(b"\x89PNG")
+    figure.write_image(tmp_path / "head.svg")
+    drawn = (tmp_path / "head.svg").read_text(encoding="utf-8")
+    assert all(f">{label}<" in drawn for label in ("Katze", "sleep", "← predicted", "source →"))
