@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer.model.tap import SIDES
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import Trace
 
 
@@ -26,6 +27,8 @@ class Norms:
     row: Tensor
     scaled: Tensor
     positions: Tensor
+
+    __repr__ = short_repr
 
     @staticmethod
     def _ratio(above: Tensor, below: Tensor) -> float:
@@ -113,6 +116,8 @@ class Plane:
     share: Tensor
     best: Tensor
     basis: Tensor
+
+    __repr__ = short_repr
 
 
 def plane(states: Tensor) -> Plane:
