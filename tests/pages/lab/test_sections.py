@@ -6,13 +6,14 @@ import dataclasses
 import html
 import re
 from collections.abc import Callable, Iterator
+from statistics import fmean
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components import probing, translation
 from pages.components.comparison import Compared
-from pages.components.descriptions import in_words
+from pages.components.descriptions import in_words, trained_exact
 from pages.components.translation import number, relative, short, words_row
 from pages.lab import leak
 from pages.lab.leak import checked, runner_up, sides, verdict
@@ -117,10 +118,25 @@ def test_a_note_about_scaling_stands_below_the_translation(section: Callable[...
     app = section("translation", "scaling=off", "3142", model="sort")
     trace = load("sort").trace("3142")
     moved = relative(perplexity(trace), perplexity(load("sort").retrace(trace, Interventions.parse("scaling=off"))))
-    marked = len(re.findall("hs-tr-differs", re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))[1]))
-    assert f"{marked} of " in plain(app) and f"differ, and perplexity changed by {moved}. This model" in plain(app)
-    assert "so switching it off now only makes its softmax sharper." in plain(app) and "docs/table3.md" in plain(app)
-    assert "docs/table3.md" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
+    row_html = re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))[1]
+    marked = [words for words in re.findall(r'hs-tr-differs( hs-tr-special)?"', row_html) if not words]
+    count = len(load("sort").translate("3142", interventions=Interventions.parse("scaling=off")).tokens) - 1  # </s>
+    assert f"{len(marked)} of {count} words of this translation differ, and perplexity changed by {moved}." in plain(
+        app
+    )
+    assert "so switching it off now only makes its softmax sharper." in plain(app)
+    rows = dict((row[0], row[1:]) for row in cells(raw(app)))
+    for label, recipe in (("trained with the division by √dₖ", "base"), ("trained without it", "no-scaling")):
+        found = trained_exact(recipe)
+        assert rows[label] == [f"{value:.1f} %" for value in (fmean(found), *found)]
+    assert "trained without it" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
+
+
+def test_punctuation_and_special_tokens_are_not_counted_as_words() -> None:
+    texts = ["Der", "Mann", ",", "</s>", "ist", ".", "2", "–", "가"]
+    pieces = [("</s>",) if text == "</s>" else (f"▁{text}",) for text in texts]
+    counted = [text for text, own in zip(texts, pieces, strict=True) if translation.is_word(Word(text, own, (0.5,)))]
+    assert counted == ["Der", "Mann", "ist", "2", "가"]
 
 
 # -- the leak ---------------------------------------------------------------------------------------------------------
