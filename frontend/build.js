@@ -19,11 +19,11 @@ const ENTRIES = {
   lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css"],
   measures: ["measures/component.js", "measures/measures.css"],
   page: ["explorer/page.js", "explorer/explorer.css"],
-  page_language: ["host/language.js"],
   positions: ["positions/component.js", "figure/figure.css", "positions/positions.css"],
   softmax: ["softmax/component.js", "softmax/softmax.css"],
   training: ["training/component.js", "training/training.css"],
   training_file: ["training/file.js", "training/training.css"],
+  viewer: ["host/viewer.js"],
   why: ["why/component.js", "why/why.css"],
 };
 

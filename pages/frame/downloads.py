@@ -1,8 +1,6 @@
-"""Downloads that need the server, and the link to what is on the screen."""
+"""Downloads that need the server."""
 
 from __future__ import annotations
-
-from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -42,13 +40,3 @@ def download_menu(header: DeltaGenerator, trace: Trace, state: State) -> None:
         if state.view.training is not None:
             st.caption(_("Page and trace show the trained model, not the training state on the screen."))
         st.caption(_("To save what you see as PNG, SVG or CSV, use Save beside the colour scale."))
-
-
-def link_menu(header: DeltaGenerator) -> None:
-    menu = open_menu(header, _("Link"), "hs-link")
-    if menu is None:
-        return
-    with menu:
-        st.caption(_("The address bar always holds a link to what you see. This is the same link, to copy."))
-        base = str(st.context.url or "").split("?")[0]
-        st.code(f"{base}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)

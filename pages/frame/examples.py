@@ -16,14 +16,15 @@ EXAMPLES = "examples.json"
 LARGEST = 1_000_000  # bytes
 MOST = 100  # examples; more are left out, and so are invalid ones
 LONGEST = 2_000  # characters of one text
-TEXTS = ("title", "look", "source", "target")
+TEXTS = ("title", "group", "look", "source", "target")
 
 
 @dataclass(frozen=True)
 class Example:
-    """An interesting sentence for a checkpoint: title, what to look for, texts, and the view to open."""
+    """An interesting sentence for a checkpoint: title, heading in the menu, what to look for, texts, view to open."""
 
     title: str
+    group: str
     look: str
     source: str
     target: str
@@ -43,11 +44,13 @@ def examples(model: Pretrained) -> tuple[Example, ...]:
     for entry in entries[:MOST] if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not all(_text(entry.get(name, "")) for name in TEXTS):
             continue
-        title, look, source, target = (entry.get(name, "") for name in TEXTS)
+        title, group, look, source, target = (entry.get(name, "") for name in TEXTS)
         asked = entry.get("view")
         params = {name: str(value) for name, value in asked.items()} if isinstance(asked, dict) else {}
         if title and source:
-            loaded.append(Example(title, look, source, target, view_from_params(params, layers, config.heads)[0]))
+            loaded.append(
+                Example(title, group, look, source, target, view_from_params(params, layers, config.heads)[0])
+            )
     return tuple(loaded)
 
 

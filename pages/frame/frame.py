@@ -16,8 +16,9 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 import transformer
-from pages.frame import downloads, sentence
+from pages.frame import downloads, link, sentence
 from pages.frame.examples import examples
+from pages.frame.menus import open_menu
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import (
@@ -30,8 +31,8 @@ from pages.frame.state import (
     store_state,
     write_address,
 )
-from pages.runtime import language, session_models
-from pages.runtime.streamlit import bound_to_page, load_plotly, rerun_after_reconnect
+from pages.runtime import language, session_models, short_links, viewer
+from pages.runtime.streamlit import bound_to_page, load_plotly, rerun_after_reconnect, went_through_history
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Switch, layers_of
 from transformer.texts import _
@@ -42,11 +43,14 @@ PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
+# Header and sentence fold to a line each on phones, and in big text on screens of up to 1,700 pixels.
+FOLDED = Path(__file__).parent / "folded.css"
 STYLES = {  # folder -> the text of all its style sheets
-    folder.name: "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.css")))
+    folder.name: "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.css")) if file != FOLDED)
     for folder in Path(__file__).parents[1].iterdir()
     if folder.is_dir()
 }
+PHONE, PROJECTOR = 760, 1700  # pixels
 
 
 def no_parts() -> Mapping[str, str]:
@@ -149,7 +153,7 @@ class PageFrame:
         if self.downloads is not None:
             downloads.download_menu(self.header, self.downloads, self.state)
         if content.menus:
-            downloads.link_menu(self.header)
+            link.link_menu(self.header)
             with self.header:
                 st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
         for draw in self._last:
@@ -178,6 +182,7 @@ def on_open_model(function: Callable[[str], str | None]) -> None:
 def _toggle_big() -> None:
     state = current_state()
     if state is not None:
+        viewer.keep_big(not state.view.big)
         change_state(view=replace(state.view, big=not state.view.big), renew=True)
 
 
@@ -248,6 +253,14 @@ def _open_linked_model(state: State) -> State:
     return state
 
 
+def _page_menu(header: st.delta_generator.DeltaGenerator, page: Page, links: Links) -> None:
+    menu = open_menu(header, f"☰ {page.title}", f"hs-page-menu-{page.name}")
+    if menu is not None:
+        with menu:
+            for linked_page, page_link in links.items():
+                st.page_link(page_link, label=linked_page.title)
+
+
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
@@ -255,8 +268,10 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
         h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
-        for linked_page, link in links.items():
-            st.page_link(link, label=linked_page.title)
+        with st.container(horizontal=True, gap=None, width="content", key="hs-page-links"):
+            for linked_page, page_link in links.items():
+                st.page_link(page_link, label=linked_page.title)
+        _page_menu(header, page, links)  # instead of the links where the header is folded
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
@@ -269,8 +284,22 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             width=175,
         )
         language.menu()
+        viewer.tell_browser()
     st.html('<div id="hs-content" tabindex="-1"></div>')
     return header
+
+
+def _read_short_link() -> tuple[str, ...]:
+    """Put the link that a short link stands for into the address; a notice if it is not known."""
+    code = st.query_params.get(short_links.PARAM)
+    if code is None:
+        return ()
+    params = short_links.find(code)
+    st.query_params.from_dict(params or {})
+    if params is not None:
+        return ()
+    unknown = _("This server does not know the short link {code!r}. Ask for a new one, or for the long link.")
+    return (unknown.format(code=code[:20]),)
 
 
 def _open_model(state: State) -> Pretrained:
@@ -302,6 +331,8 @@ def _read_link(state: State, model: Pretrained, page: Page) -> State:
     params = {name: text for name, text in params.items() if name not in asked}
     begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
     view, misread = view_from_params(params, layers, config.heads, begin_with)
+    if "big" not in params:
+        view = replace(view, big=state.view.big)
     switches, wrong = read_switches(params, config)
     chosen = {page.name: asked} if asked else {}
     notices = (*state.notices, *misread, *wrong)
@@ -324,8 +355,9 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     content = page.content
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
     state = current_state()
-    big = state.view.big if state is not None else st.query_params.get("big") == "1"
-    st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{':root{--hs-scale:1.3}' if big else ''}</style>")
+    big = state.view.big if state is not None else viewer.start_big()
+    folded = f"@media (max-width: {PROJECTOR if big else PHONE}px) {{{FOLDED.read_text(encoding='utf-8')}}}"
+    st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded}{':root{--hs-scale:1.3}' if big else ''}</style>")
     rerun_after_reconnect()
     for function in _every_run:
         function()
@@ -334,8 +366,14 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
+    returned = state is not None and went_through_history()
     if state is None:
-        state = store_state(arrive(session_models.names()))
+        unknown = _read_short_link()
+        state = arrive(session_models.names(), big)
+        state = store_state(replace(state, notices=(*unknown, *state.notices)))
+    elif returned:  # the address holds what was on the screen then
+        arrived = True
+        state = store_state(replace(arrive(session_models.names(), big), revision=state.revision + 1))
     elif arrived:
         # The picture is mounted again and does not know what was chosen since its data was packed.
         state = store_state(replace(state, revision=state.revision + 1))
@@ -344,7 +382,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     st.session_state[PAGE] = page.name
     header = _header(page, links, state, arrived)
     model = _open_model(state)
-    if fresh:
+    if fresh or returned:
         state = _read_link(state, model, page)
         st.session_state[UNREAD] = False
     else:

@@ -54,15 +54,17 @@ def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> Non
     menu = open_menu(header, _("Examples"), f"hs-examples-{state.revision}") if loaded else None
     if menu is not None:
         with menu:
-            for index, example in enumerate(loaded):
-                st.button(
-                    plain_markdown(example.title),
-                    key=f"example-{index}",
-                    on_click=_show,
-                    args=(example,),
-                    width="stretch",
-                )
-                st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
+            for group in dict.fromkeys(example.group for example in loaded):
+                if group:
+                    st.html(f'<h3 class="hs-group">{html.escape(group)}</h3>')
+                for index, example in enumerate(loaded):
+                    if example.group == group:
+                        _example_button(index, example)
+
+
+def _example_button(index: int, example: Example) -> None:
+    st.button(plain_markdown(example.title), key=f"example-{index}", on_click=_show, args=(example,), width="stretch")
+    st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
 
 
 def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
@@ -71,7 +73,8 @@ def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
     arrived: the session was on another page before. fresh: the session is new, but its page may be older.
     """
     limit = model.token_limit(max_tokens())
-    left, right = st.columns(2, gap="small")
+    with st.container(key="hs-sentence"):
+        left, right = st.columns(2, gap="small")
     shown = {}
     for column, side, text in ((left, SOURCE, state.source), (right, TARGET, state.target)):
         if not fresh and (arrived or st.session_state.get(side) != text):
@@ -93,7 +96,7 @@ def example_line(model: Pretrained, state: State) -> None:
     """What to look for in the picture of an example."""
     for example in examples(model):
         if (example.source, example.target) == (state.source, state.target):
-            st.html(f'<p class="hs-look-for"><b>{_("Look for")}</b> {html.escape(example.look)}</p>')
+            st.html(f'<p class="hs-look-for" tabindex="0"><b>{_("Look for")}</b> {html.escape(example.look)}</p>')
 
 
 def traced(model: Pretrained, state: State) -> Trace | None:

@@ -62,8 +62,9 @@ def change_state(**changes: object) -> None:
         store_state(replace(state, **changes))  # type: ignore[arg-type]
 
 
-def arrive(names: list[str]) -> State:
-    """The state a link asks for: texts and checkpoint; the picture is read when the model's sizes are known.
+def arrive(names: list[str], big: bool = False) -> State:
+    """The state a link asks for: texts and checkpoint; the picture is read when the model's sizes are known. big: text
+    for a projector.
 
     A name in a link is looked up among the available checkpoints and never opened as a path.
     """
@@ -81,7 +82,7 @@ def arrive(names: list[str]) -> State:
             sentence = _("The link asks for the checkpoint {asked!r}. Available: {names}.")
             sentence_text = sentence.format(asked=asked[:60], names=", ".join(names))
             notices.append(f"{sentence_text} {session_models.from_elsewhere(asked)}".strip())
-    return State(name, params.get(SOURCE, START), params.get(TARGET, ""), notices=tuple(notices))
+    return State(name, params.get(SOURCE, START), params.get(TARGET, ""), View(big=big), notices=tuple(notices))
 
 
 def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Interventions, list[str]]:
@@ -111,9 +112,7 @@ def write_address(state: State, chosen: Mapping[str, int | float | str], names: 
     params = {CHECKPOINT: state.checkpoint, SOURCE: state.source}
     if state.target:
         params[TARGET] = state.target
-    view = state.view.to_params()
-    if {"layer", "head"} & set(names):
-        view = {name: text for name, text in view.items() if name == "big"}
+    view = {} if {"layer", "head"} & set(names) else state.view.to_params()
     params |= view | state.switches.to_params() | {name: str(value) for name, value in chosen.items()}
     # A text that is too long is cut, but stays too long in the link.
     params = {name: text[: LONGEST + 1].encode("utf-8", "replace").decode() for name, text in params.items()}

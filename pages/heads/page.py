@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import streamlit as st
 
 from pages.components import payloads
@@ -18,6 +20,10 @@ def draw(frame: PageFrame) -> None:
     if trace is None:
         payloads.forget(explorer.KEY)
     else:
+        lead = _(
+            "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell."
+        )
+        st.html(f'<p class="hs-lead">{html.escape(lead)}</p>')
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:
@@ -31,8 +37,8 @@ def draw(frame: PageFrame) -> None:
 def about(model: Pretrained) -> None:
     st.markdown(
         _(
-            "Every small square is one **head**. Each row is a query token, each column a key token. The darker a "
-            "cell, the more of that key's value flows to the query. A row sums to 1."
+            "Every small square is one **head**. Each row is a query token, each column a key token. The "
+            "stronger the colour of a cell, the more of that key's value flows to the query. A row sums to 1."
         )
     )
     st.latex(r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V")

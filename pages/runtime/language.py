@@ -8,15 +8,12 @@ import streamlit as st
 
 from pages.runtime.streamlit import session_id
 from transformer.texts import ENGLISH, Language, _, find_language_with, use_language
-from transformer.view.bundle import script
 from transformer.view.languages import best_language, languages, load_language
 
-CHOSEN = "headscope_language"  # in the session and as a cookie, which frontend/src/host/language.js writes
+CHOSEN = "headscope_language"  # in the session and as a cookie, which frontend/src/host/viewer.js writes
 ASKED = "lang"  # in links; taken over once, and never part of a link that the app writes
 VARIABLE = "HEADSCOPE_LANGUAGE"  # `headscope --language`
 MENU = "headscope_language_menu"
-
-_page_language = st.components.v2.component("headscope.page_language", js=script("page_language"))
 
 
 def chosen_language() -> str | None:
@@ -50,7 +47,7 @@ def begin() -> str:
 
 
 def menu() -> None:
-    """The choice of a language, where there is one; and what the browser has to know of it."""
+    """The choice of a language, where there is one."""
     names, code = languages(), session_language()
     if len(names) > 1:
         st.session_state[MENU] = code
@@ -58,7 +55,6 @@ def menu() -> None:
             _("Language"), list(names), key=MENU, format_func=lambda code: names[code], on_change=_choose,
             label_visibility="collapsed", width=120,
         )  # fmt: skip
-    _page_language(key="page_language", data={"language": code, "chosen": st.session_state.get(CHOSEN)}, height=1)
 
 
 def _choose() -> None:

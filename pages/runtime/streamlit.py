@@ -19,7 +19,7 @@ from datetime import timedelta
 from functools import cache
 
 import streamlit as st
-from streamlit import net_util, runtime
+from streamlit import config, net_util, runtime
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
@@ -74,6 +74,17 @@ def shorten_garbage_collection() -> None:
     gc.freeze()
 
 
+def address_for_others() -> str | None:
+    """The server's address in its network; None if it listens on this machine alone or has no network."""
+    listens = config.get_option("server.address")
+    if listens in ("localhost", "127.0.0.1", "::1"):
+        return None
+    if listens and listens not in ("0.0.0.0", "::"):
+        return str(listens)
+    found = net_util.get_internal_ip()
+    return found if found and not found.startswith("127.") else None
+
+
 # -- a viewer's session -----------------------------------------------------------------------------------------------
 
 
@@ -81,6 +92,12 @@ def session_id() -> str:
     """The session whose script runs in this thread; "" outside of a session."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context is not None else ""
+
+
+def went_through_history() -> bool:
+    """Whether this run was asked for by the browser's back or forward button."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and context.is_history_navigation
 
 
 def is_connected(session: str) -> bool:

@@ -6,7 +6,9 @@ import csv
 import functools
 import itertools
 import json
+import re
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import transformer
 from transformer.analysis.heads import head_statistics, read_word_list, to_dict
 from transformer.inference.pretrained import Pretrained
 from transformer.probing.probes import PROBES
+from transformer.tracing.trace import Trace
 from transformer.training.data import read_pairs
 from transformer.training.recipe import read_recipe
 from transformer.training.recording import Recording
@@ -57,36 +60,53 @@ def test_a_checkpoint_is_complete_and_small(models: dict[str, Pretrained], name:
     assert all(f"| {score:.1f} |" in card or f"| {score:.2f} % |" in card for score in scores)
 
 
+def labels(trace: Trace, kind: str, rows: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Labels of the rows, read by the token "predicted" or "fed" in, and of the columns."""
+    targets = trace.target_in_labels if rows == "fed" else trace.target_out_labels
+    columns = trace.target_in_labels if kind == "decoder_self" else trace.source_labels
+    return trace.source_labels if kind == "encoder_self" else targets, columns
+
+
+def numbers_of(text: str) -> list[str]:
+    return re.findall(r"\b[01]\.\d\d\b", text)
+
+
 @pytest.mark.parametrize(("name", "example"), EXAMPLES)
 def test_an_example_is_true_of_its_model(models: dict[str, Pretrained], name: str, example: dict[str, Any]) -> None:
+    """Every claim holds: a weight or a probability, or the number of rows with their largest weight on a given key. All
+    rows that a look-for line speaks of have a claim, and its numbers are those of the claims."""
     model = models[name]
-    config = model.config
+    config, view = model.config, example["view"]
     layers = dict.fromkeys(("decoder_self", "cross"), config.decoder_layers) | {"encoder_self": config.encoder_layers}
-    params = {key: str(value) for key, value in example["view"].items()}
+    params = {key: str(value) for key, value in view.items()}
     assert not view_from_params(params, layers, config.heads)[1]
     trace = model.trace(example["source"], example.get("target"))
     if "translation" in example:
         assert trace.target_text == example["translation"]
     assert example["claims"] or "translation" in example
+    measured = []
     for claim in example["claims"]:
         if "token" in claim:
-            probability = float(trace.probabilities[trace.target_out_labels.index(claim["token"])])
-            assert claim.get("at_least", 0) <= probability <= claim.get("at_most", 1), f"{claim}: {probability}"
+            value = float(trace.probabilities[trace.target_out_labels.index(claim["token"])])
+            assert claim.get("at_least", 0) <= value <= claim.get("at_most", 1), f"{claim}: {value}"
+            measured.append(value)
             continue
-        attention = trace.attention(claim["kind"])
-        rows = trace.source_labels if claim["kind"] == "encoder_self" else trace.target_out_labels
-        columns = trace.target_in_labels if claim["kind"] == "decoder_self" else trace.source_labels
-        place = (rows.index(claim["row"]), columns.index(claim["column"]))
-        weights = attention.weights[claim["layer"] - 1, claim["head"] - 1][place[0]]
-        assert weights[place[1]] >= claim["at_least"], f"{claim}: {weights[place[1]]:.3f}"
-    view = example["view"]
-    claimed = [claim for claim in example["claims"] if "kind" in claim]
+        weights = trace.attention(claim["kind"]).weights[claim["layer"] - 1, claim["head"] - 1]
+        if "links" in claim:
+            links = [[int(part) - 1 for part in link.split(",")] for link in claim["links"].split()]
+            assert sum(int(weights[row].argmax()) == column for row, column in links) == claim["hits"]
+            continue
+        rows, columns = labels(trace, claim["kind"], claim.get("rows", "predicted"))
+        measured.append(float(weights[rows.index(claim["row"]), columns.index(claim["column"])]))
+        assert measured[-1] >= claim["at_least"], f"{claim}: {measured[-1]:.3f}"
+    for number in numbers_of(example["look"]):
+        assert any(abs(float(number) - value) < 0.011 for value in measured), f"{number} is none of {measured}"
+    claimed = [claim for claim in example["claims"] if "row" in claim]
     assert any(all(claim[key] == view[key] for key in ("kind", "layer", "head")) for claim in claimed)
     row, column = (int(part) - 1 for part in view["cell"].split(","))
-    first = claimed[0]
-    rows = trace.source_labels if first["kind"] == "encoder_self" else trace.target_out_labels
-    columns = trace.target_in_labels if first["kind"] == "decoder_self" else trace.source_labels
-    assert (rows[row], columns[column]) == (first["row"], first["column"]), "the cell shown is that of the first claim"
+    rows, columns = labels(trace, claimed[0]["kind"], claimed[0].get("rows", "predicted"))
+    assert claimed[0].get("rows", "predicted") == view.get("rows", "predicted")
+    assert (rows[row], columns[column]) == (claimed[0]["row"], claimed[0]["column"]), "the cell of the first claim"
 
 
 @functools.cache

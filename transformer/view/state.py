@@ -36,7 +36,7 @@ class View:
     threshold: weights below it are not drawn
     view:      "heatmap" or "lines"
     cell:      chosen (query, key), indices of pieces, or None
-    big:       big text for a projector
+    big:       big text for a projector; the viewer's, so no link holds it, but a link may ask for it
     training:  recorded step of the model's training that is looked at, or None: the model as it is. The picture does
                not know of it; who mounts the slider of the training tells both.
     """
@@ -66,19 +66,19 @@ class View:
 
     def to_params(self) -> dict[str, str]:
         """As the address bar holds it: numbers counted from 1, and only what differs from the default; layer and head
-        always."""
+        always, and big text never: it belongs to the viewer."""
         params = {}
         for one in fields(self):
             value = getattr(self, one.name)
             if one.name in ("layer", "head"):
                 params[one.name] = ALL if value is None else str(value + 1)
-            elif value != one.default:
+            elif value != one.default and one.name != "big":
                 if one.name == "cell":
                     params["cell"] = f"{value[0] + 1},{value[1] + 1}"
                 elif one.name == "threshold":
                     params["threshold"] = f"{value:g}"
                 else:
-                    params[one.name] = "1" if value is True else str(value)
+                    params[one.name] = str(value)
         return {"kind": self.kind, **params}
 
 

@@ -52,6 +52,17 @@ export class Controls {
       },
       t("formation"),
     );
+    // Where there is little room, the switches fold behind this button.
+    this.more = el(
+      "button",
+      { type: "button", class: "hs-more", "data-testid": "options-open-close", "aria-expanded": "false" },
+      t("options"),
+    );
+    this.more.addEventListener("click", () => {
+      const open = this.element.toggleAttribute("data-open");
+      this.more.setAttribute("aria-expanded", String(open));
+      hooks.resized();
+    });
     this.save = makeSaveMenu(t, "save", (format) => this.hooks.save(format));
     this.element = el(
       "div",
@@ -61,6 +72,7 @@ export class Controls {
         { class: "hs-bar" },
         el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons),
         this.legend,
+        this.more,
         this.formation,
         this.save.element,
       ),

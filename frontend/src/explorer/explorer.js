@@ -198,6 +198,7 @@ class Explorer {
     return {
       t: this.t,
       change: (partial, dragging) => this.person(partial, dragging),
+      resized: () => this.schedule(),
       formation: (open) => this.options.onFormation && this.options.onFormation(open),
       save: (format) => saveExplorer(this, format),
       title: (kind, layer, head) => this.reader.title(kind, layer, head),

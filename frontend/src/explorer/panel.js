@@ -57,7 +57,7 @@ export class Panel {
     return this.view.rows.some((group) => group.length > 1) || this.view.columns.some((group) => group.length > 1);
   }
 
-  // The weight at the dark end of the colours: for the grid's tiles (null: each tile has its own) and for the head.
+  // The weight at the strong end of the colours: for the grid's tiles (null: each tile has its own) and for the head.
   tops() {
     const { state, model, view } = this;
     if (state.scale === "common") {

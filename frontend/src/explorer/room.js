@@ -9,21 +9,22 @@ export function measureRoom(explorer) {
   const above = Math.min(documentTop(host), window.innerHeight * 0.4);
   // A page can reserve space below the explorer with the variable --hs-below (pixels).
   const below = parseFloat(getComputedStyle(element).getPropertyValue("--hs-below")) || 10;
-  const height = Math.max(480 * unit, window.innerHeight - above - below);
+  const height = Math.max((state.big ? 380 : 480) * unit, window.innerHeight - above - below);
   const outer = (node) => {
     const style = getComputedStyle(node);
     return node.offsetHeight + parseFloat(style.marginTop) + parseFloat(style.marginBottom);
   };
   const bars = explorer.chips.element.offsetHeight + explorer.controls.element.offsetHeight + 26 * unit;
   const work = height - bars;
-  const titles = Math.max(...panels.map((panel) => outer(panel.title) + outer(panel.stats)));
+  // With big text the first line of the numbers below a head counts, and no arithmetic: those are a scroll away.
+  const numbers = (panel) => (state.big ? Math.min(outer(panel.stats), 28 * unit) : outer(panel.stats));
+  const titles = Math.max(...panels.map((panel) => outer(panel.title) + numbers(panel)));
   const gridTitle = outer(panels[0].gridTitle);
-  const cell = (panels.length > 1 ? 44 : state.pieces === "words" ? 108 : 88) * unit;
+  const cell = state.big ? 0 : (panels.length > 1 ? 44 : state.pieces === "words" ? 108 : 88) * unit;
   const columnWidth = (node) => Math.floor(node.clientWidth);
   const most = Math.max(...panels.map((panel) => panel.view.queries), 1);
-  // With big text the page may scroll, but every token of an ordinary sentence keeps a label that the back row can
-  // read.
-  const labelled = state.big ? Math.min(most, 40) * 16 * unit + 110 * unit : 0;
+  // Every token of an ordinary sentence keeps a label that the back row can read, even where the page has to scroll.
+  const labelled = state.big ? Math.min(most, 40) * 12 * unit + 80 * unit : 0;
   const sizes = { gridWidth: columnWidth(panels[0].gridBox), headWidth: columnWidth(panels[0].headBox) };
   if (narrow) {
     const { layers, heads } = model.kinds[panels[0].kind];

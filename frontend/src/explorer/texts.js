@@ -11,6 +11,7 @@ export const EXPLORER_TEXTS = {
   kind_decoder_self: "Decoder self (masked)",
   kind_cross: "Cross",
   kind_all: "All three",
+  options: "Options",
   rows: "Rows",
   rows_predicted: "token predicted",
   rows_fed: "token fed in",

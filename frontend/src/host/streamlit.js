@@ -64,18 +64,22 @@ export function listenToFeeds(names, take) {
 }
 
 // -- History -----------------------------------------------------------------------------------------------------------
-// Streamlit adds an entry to the browser's history whenever a page writes its address, here with every click. The back
-// button would then walk through addresses that the page overwrites at once, and seem dead. So an address of the same
-// page replaces the last one; another page is a new entry, as usual.
+// Streamlit adds an entry to the browser's history whenever a page writes its address, here with every click. An address
+// of the same page that follows within a moment, as while somebody walks through cells or drags a slider, replaces the
+// last one; so the back button returns to what was looked at. Python reads the address again then.
+
+const MOMENT = 1500; // milliseconds
 
 function shortenHistory() {
   if (window.__headscopeHistory) return;
   window.__headscopeHistory = true;
   const push = window.history.pushState.bind(window.history);
+  let last = -Infinity;
   window.history.pushState = (state, title, address) => {
     const same = address && new URL(address, document.baseURI).pathname === window.location.pathname;
-    if (same) window.history.replaceState(state, title, address);
+    if (same && performance.now() - last < MOMENT) window.history.replaceState(state, title, address);
     else push(state, title, address);
+    last = performance.now();
     pendingNavigation().path = window.location.pathname; // changed by the page, not by the browser's buttons
   };
 }

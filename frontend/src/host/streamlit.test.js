@@ -65,15 +65,27 @@ test("a component that is called again is the same one, and only what stays away
   assert.notEqual(streamlit.keepMounted(component(parent), make).kept, first.kept);
 });
 
-test("an address of the same page replaces the last, another page is an entry of its own", () => {
+test("an address is an entry of its own, unless it follows another of the same page within a moment", (context) => {
+  let now = 0;
+  context.mock.method(performance, "now", () => now);
   streamlit.keepMounted(component(), () => ({}));
   window.history.pushState(null, "", "?head=2");
+  now += 1000;
+  window.history.pushState(null, "", "?head=3");
+  now += 1000;
+  window.history.pushState(null, "", "?head=4"); // a walk of 2 s is one entry
+  now += 2000;
+  window.history.pushState(null, "", "?head=5");
+  now += 10;
   window.history.pushState(null, "", "/base/anatomy?t=1");
   window.history.pushState(null, "", undefined);
   streamlit.keepMounted(component(), () => ({})); // pushState is replaced once, however many components there are
   window.history.pushState(null, "", "?t=2");
   assert.deepEqual(page.entries, [
-    ["replace", "?head=2"],
+    ["push", "?head=2"],
+    ["replace", "?head=3"],
+    ["replace", "?head=4"],
+    ["push", "?head=5"],
     ["push", "/base/anatomy?t=1"],
     ["push", undefined],
     ["replace", "?t=2"],

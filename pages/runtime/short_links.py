@@ -1,0 +1,42 @@
+"""Short links: a code of six characters for the parameters of a link, kept by this process while it runs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+
+PARAM = "s"  # in links; replaced by the parameters that it stands for
+LENGTH = 6  # characters of a code, of 32 kinds
+MOST = 1000  # codes; the one that was not used for the longest time goes first
+LARGEST = 4000  # characters of the parameters of a link
+
+_links: OrderedDict[str, str] = OrderedDict()
+_lock = threading.Lock()
+
+
+def shorten(params: Mapping[str, str]) -> str | None:
+    """The code of a link; equal links have equal codes. None if it is too long to be kept."""
+    text = json.dumps(dict(params), sort_keys=True)
+    if len(text) > LARGEST:
+        return None
+    code = base64.b32encode(hashlib.sha256(text.encode()).digest())[:LENGTH].decode().lower()
+    with _lock:
+        _links[code] = text
+        _links.move_to_end(code)
+        while len(_links) > MOST:
+            _links.popitem(last=False)
+    return code
+
+
+def find(code: str) -> dict[str, str] | None:
+    """The parameters that a code stands for; None if this process does not know it (any more)."""
+    with _lock:
+        text = _links.get(code.strip().lower())
+        if text is None:
+            return None
+        _links.move_to_end(code.strip().lower())
+    return {str(name): str(value) for name, value in json.loads(text).items()}

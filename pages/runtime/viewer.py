@@ -1,0 +1,30 @@
+"""What belongs to the viewer and not to the link: big text and the language, kept in cookies of the browser."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.runtime import language
+from transformer.view.bundle import script
+
+BIG = "headscope_big"  # in the session and as a cookie
+
+_viewer = st.components.v2.component("headscope.viewer", js=script("viewer"))
+
+
+def start_big() -> bool:
+    """Whether a new session shows big text: a link asks for it, or it did on an earlier visit."""
+    asked = st.query_params.get("big", st.context.cookies.get(BIG))
+    return asked == "1"
+
+
+def keep_big(big: bool) -> None:
+    """Keep a choice for the next visit."""
+    st.session_state[BIG] = "1" if big else "0"
+
+
+def tell_browser() -> None:
+    """The language of the page, and what the viewer chose in this session."""
+    chosen = {name: st.session_state.get(name) for name in (language.CHOSEN, BIG)}
+    keep = {name: value for name, value in chosen.items() if value is not None}
+    _viewer(key="viewer", data={"language": language.session_language(), "keep": keep}, height=1)
