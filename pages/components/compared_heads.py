@@ -67,7 +67,7 @@ def merge_browser(
         return state
     config = model.config
     layers = {kind: layers_of(config, kind) for kind in KINDS}
-    chosen = {name: values[name] for name in ("kind", "layer", "head", "cell") if name in values}
+    chosen = {name: values[name] for name in ("kind", "layer", "head") if name in values}
     view = view_from_browser(chosen, layers, config.heads, state.view)
     switches = state.switches
     asked = values.get("switches")
@@ -94,13 +94,15 @@ class Layout:
 
     tries: buttons that switch one part of attention off each, and the sentence computed from the numbers. cards: every
     switch; without them a page has its own switches. opened: whether the cards are unfolded. pictures: of the heads.
-    pane: which of PANES a narrow screen shows; a wide one shows "before" and one of the others.
+    row: number of the row whose scores and weights are shown, from 1; 0: the one that changes most. pane: which of
+    PANES a narrow screen shows; a wide one shows "before" and one of the others.
     """
 
     tries: bool = True
     cards: bool = True
     opened: bool = False
     pictures: bool = True
+    row: int = 0
     pane: str = PANES[0]
 
 
@@ -112,7 +114,7 @@ def draw(state: State, compared: Compared, layout: Layout, asked: Interventions 
     before, after = compared.before, compared.after
     state = store_state(bounded(renewed(state), before))
     shown = replace(View(), kind=state.view.kind, layer=state.view.layer, head=state.view.head, rows=state.view.rows,
-                    pieces=state.view.pieces, summary=state.view.summary, cell=state.view.cell, big=state.view.big)  # fmt: skip
+                    pieces=state.view.pieces, summary=state.view.summary, big=state.view.big)  # fmt: skip
     revision = state.revision
     d_k = before.cross.queries.shape[-1]
     with_scaling, without = trained_exact("base"), trained_exact("no-scaling")
@@ -123,8 +125,8 @@ def draw(state: State, compared: Compared, layout: Layout, asked: Interventions 
         **asdict(layout),
         "pads": compared.interventions.pads,
         "forms": forms(),
-        "exact": {"scaled": fmean(with_scaling), "unscaled": fmean(without), "seeds": len(without)},
-        "words": in_words(compared.interventions, compared.model.config),
+        "trained": {"scaled": fmean(with_scaling), "unscaled": fmean(without), "seeds": len(without)},
+        "in_words": in_words(compared.interventions, compared.model.config),
     }
     wanted = {**about, "switches": asked.to_params()}
     done = {**about, "switches": compared.interventions.to_params()}

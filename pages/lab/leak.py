@@ -21,7 +21,7 @@ from transformer.analysis.leak import moved, peeking, step_by_step
 from transformer.analysis.translation import perplexity
 from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.interventions.sets import InterventionError, Interventions, Unmask
-from transformer.text.tokenizer import PIECE_MARK
+from transformer.text.tokenizer import PIECE_MARK, AnyTokenizer
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
@@ -57,11 +57,11 @@ class Exchange:
     after: str
 
 
-def exchange_words(trace: Trace, position: int, pieces: Sequence[str], specials: Sequence[int]) -> tuple[int, float]:
+def other_word(trace: Trace, position: int, tokenizer: AnyTokenizer, specials: Sequence[int]) -> tuple[int, float]:
     """The likeliest other token for a position of target_in that reads as a whole word of the target's language, and
     its probability; (-1, 0) if there is none.
 
-    pieces: of the vocabulary. A word starts a word, has letters only, and is no beginning of the token there ("is" of
+    A word starts with the piece mark, has letters only, and is no beginning of the token there ("is" of
     "ist"): a model trained on sampled subwords gives such beginnings some probability. No word of the source: a copied
     English word reads as English.
     """
@@ -70,19 +70,20 @@ def exchange_words(trace: Trace, position: int, pieces: Sequence[str], specials:
     if not there.startswith(PIECE_MARK) or not there.removeprefix(PIECE_MARK).isalpha():
         return -1, 0.0
     probabilities = trace.logits[position - 1].softmax(-1)
-    for token in probabilities.topk(min(CANDIDATES, len(probabilities))).indices.tolist():
-        word = pieces[token].removeprefix(PIECE_MARK)
-        whole = pieces[token].startswith(PIECE_MARK) and word.isalpha() and len(word) >= LEAST_LETTERS
-        if whole and token not in specials and not there.startswith(pieces[token]) and word.casefold() not in sources:
+    candidates = probabilities.topk(min(CANDIDATES, len(probabilities))).indices.tolist()
+    for token, piece in zip(candidates, tokenizer.pieces(candidates), strict=True):
+        word = piece.removeprefix(PIECE_MARK)
+        whole = piece.startswith(PIECE_MARK) and word.isalpha() and len(word) >= LEAST_LETTERS
+        if whole and token not in specials and not there.startswith(piece) and word.casefold() not in sources:
             return token, float(probabilities[token])
     return -1, 0.0
 
 
-def first_exchange(trace: Trace, pieces: Sequence[str], specials: Sequence[int]) -> tuple[int, int]:
+def first_exchange(trace: Trace, tokenizer: AnyTokenizer, specials: Sequence[int]) -> tuple[int, int]:
     """Position and token to show first: in the later half, so that many positions come before it, the whole word to
     which the model was closest; else its closest token."""
     positions = range(max(1, len(trace.target_in) // 2), len(trace.target_in))
-    words = {position: exchange_words(trace, position, pieces, specials) for position in positions}
+    words = {position: other_word(trace, position, tokenizer, specials) for position in positions}
     best = max(positions, key=lambda position: words[position][1])
     if words[best][0] >= 0:
         return best, words[best][0]
@@ -99,8 +100,7 @@ def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchan
         for name in ("position", "token"):
             options.report(name, "", "")
     st.session_state[LAST_TRACE] = trace.id
-    pieces = model.tokenizer.pieces(range(len(model.tokenizer)))
-    first, alternative = first_exchange(trace, pieces, specials)
+    first, alternative = first_exchange(trace, model.tokenizer, specials)
     left, right = st.columns(2, gap="small")
     with left:
         position = (
@@ -116,7 +116,7 @@ def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchan
             - 1
         )
     if position != first:
-        alternative = exchange_words(trace, position, pieces, specials)[0]
+        alternative = other_word(trace, position, model.tokenizer, specials)[0]
     if alternative < 0:
         alternative = runner_up(trace, position, specials)[0]
     probability = float(trace.logits[position - 1].softmax(-1)[alternative])
@@ -259,7 +259,7 @@ def _other_half(links: Links) -> None:
     """The other half of the point: a model trained without the mask; and where to see it learn."""
     text = _(
         "This model learned with the mask, so it never learned to use later tokens. A model trained without the mask "
-        "learns to cheat: it copies the token that it should predict, and can write nothing by itself."
+        "learns to cheat: it copies the token that it should predict, and cannot write without it."
     )
     st.html(f'<p class="hs-said">{html.escape(text)}</p>')
     link = next((link for page, link in links.items() if page.name == "training"), None)

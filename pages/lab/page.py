@@ -18,7 +18,7 @@ from transformer.tracing.trace import Trace
 TRIED = ("scaling", "nothing")  # what the page shows while no switch is set
 CARDS = ("folded", "open")
 WITH_RESULT = "headscope_lab_with_result"
-OPTIONS = ("try", "cards", "pane", "measure", "position", "token", *scaling.OPTIONS)
+OPTIONS = ("try", "cards", "pane", "row", "measure", "position", "token", *scaling.OPTIONS)
 
 
 def parts() -> dict[str, str]:
@@ -74,13 +74,17 @@ def _draw_switched(frame: PageFrame, trace: Trace) -> None:
     shown = _shown(frame)
     others = state.switches.without(*ATTENTION)
     compared = compare(frame.model, trace, switches_of_page(shown + others, ATTENTION, frame.model))
+    if type(values.get("row")) in (int, float):
+        options.report("row", int(values["row"]), 0)
+    rows = compared.before.attention("cross" if state.view.kind == "all" else state.view.kind).mask.shape[-2]
     compare_part = frame.part == "compare"
     layout = compared_heads.Layout(
         opened=options.choice("cards", CARDS, CARDS[0]) == CARDS[1],
         pictures=compare_part,
+        row=options.value("row", 0, rows, 0),
         pane=str(options.choice("pane", compared_heads.PANES, compared_heads.PANES[0])),
     )
-    state = compared_heads.draw(state, compared, layout, shown)
+    state = compared_heads.draw(frame.state, compared, layout, shown)
     compared_heads.explain(compared)
     if compare_part:
         compared_heads.send_translations(compared)
@@ -97,7 +101,7 @@ def _draw_leak(frame: PageFrame, trace: Trace) -> None:
     compared = compare(frame.model, trace, switches_of_page(state.switches, ATTENTION, frame.model))
     leak.draw(compared, frame.options, frame.links)
     layout = compared_heads.Layout(tries=False, opened=True, pictures=False)
-    compared_heads.draw(state, compared, layout, state.switches.only(*ATTENTION))
+    compared_heads.draw(frame.state, compared, layout, state.switches.only(*ATTENTION))
     compared_heads.explain(compared)
 
 

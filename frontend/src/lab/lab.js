@@ -42,6 +42,8 @@ export class Lab {
     this.forms = {};
     this.lists = {};
     this.shownPane = "after";
+    this.shownRow = null; // of the bars; null: the row that changes most
+    this.column = null;
     this.opened = false;
     this.says = null; // translations: {id, before, after}
     this.models = {};
@@ -75,7 +77,6 @@ export class Lab {
         t("kind_" + kind),
       ),
     );
-    this.legend = el("div", { class: "hs-legend" });
     this.tries = new TryRow({
       t,
       press: (name) => this.press(name),
@@ -91,9 +92,14 @@ export class Lab {
         t("lab_" + pane),
       ),
     );
-    this.paneBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("lab_shown") }, ...this.paneButtons);
+    this.paneBar = el(
+      "div",
+      { class: "hs-seg", "data-panes": "", role: "group", "aria-label": t("lab_shown") },
+      ...this.paneButtons,
+    );
     this.save = makeSaveMenu(t, "lab-save", (format) => saveLab(this, format));
     this.element.addEventListener("click", (event) => this.save.close(event.composedPath()));
+    this.legend = el("span", { class: "hs-legend" });
     this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.paneBar, this.legend, this.save.element);
     this.panes = {};
     this.work = el("div", { class: "hs-lab-work" });
@@ -156,6 +162,7 @@ export class Lab {
       this.state = mergeState(START_VIEW, { ...state, kind: state.kind === "all" ? "cross" : state.kind });
       this.shownPane = pack.header.pane;
       this.opened = pack.header.opened;
+      this.shownRow = pack.header.row ? pack.header.row - 1 : null;
       this.forms = pack.header.forms;
       this.lists = readSwitches(pack.header.switches, this.forms);
     }
@@ -189,8 +196,8 @@ export class Lab {
   // -- actions of the user -----------------------------------------------------------------------------------------
 
   person(partial) {
-    const other = partial.kind && partial.kind !== this.state.kind; // another kind has other rows
-    this.state = mergeState(this.state, other ? { ...partial, cell: null } : partial);
+    if (partial.kind) this.showKind(partial.kind); // another kind has other rows
+    this.state = mergeState(this.state, partial);
     this.draw();
     this.tell();
   }
@@ -213,15 +220,20 @@ export class Lab {
     const chosen = this.chosenHead();
     const empty = readSwitches({}, this.forms);
     const back = tryOf(this.lists, empty, chosen) === name;
-    if (name === "causal" && this.state.kind !== "decoder_self" && !back)
-      this.state = mergeState(this.state, { kind: "decoder_self", cell: null });
-    if (name === "padding" && this.state.kind === "decoder_self" && !back)
-      this.state = mergeState(this.state, { kind: "cross", cell: null });
+    const { kind } = this.state;
+    if (name === "causal" && !back) this.showKind("decoder_self");
+    if (name === "padding" && kind === "decoder_self" && !back) this.showKind("cross");
     this.setMode(false);
     this.switched(back ? empty : switchesOf(name, empty, chosen));
     this.schedule();
   }
 
+  showKind(kind) {
+    if (kind !== this.state.kind) this.shownRow = null;
+    this.state = mergeState(this.state, { kind });
+  }
+
+  /** @returns {[string, any, any]} */
   chosenHead() {
     const { layer, head } = this.chosen();
     return [this.state.kind, layer, head];
@@ -240,9 +252,10 @@ export class Lab {
   }
 
   tell() {
-    const { kind, layer, head, cell } = this.state;
+    const { kind, layer, head } = this.state;
     this.report({
-      ...{ kind, layer, head, cell },
+      ...{ kind, layer, head },
+      row: this.shownRow === null ? 0 : this.shownRow + 1,
       switches: writeSwitches(this.lists, this.forms),
       cards: this.opened ? "open" : "folded",
       pane: this.shownPane,
@@ -305,21 +318,23 @@ export class Lab {
     const note = el("small", null);
     const title = el("h3", null);
     const numbers = el("div", { class: "hs-stats", "data-testid": "lab-numbers-" + name });
+    const legend = el("span", { class: "hs-legend" });
+    const heading = el("h2", null, el("span", null, t("lab_" + name)), " ", note);
     const element = el(
       "section",
       { class: "hs-pane", "data-testid": "pane-" + name },
-      el("h2", null, el("span", null, t("lab_" + name)), " ", note),
-      title,
+      el("div", { class: "hs-pane-head" }, heading, title),
       head.canvas,
       numbers,
     );
+    const allHeading = el("h2", null, t("lab_all_heads", { side: t("lab_" + name) }));
     const all = el(
       "section",
       { class: "hs-pane", "data-testid": "all-" + name },
-      el("h2", null, t("lab_all_heads", { side: t("lab_" + name) })),
+      el("div", { class: "hs-pane-head" }, allHeading, legend),
       grid.canvas,
     );
-    return { name, kind, reader, grid, head, about: note, title, numbers, element, all };
+    return { name, kind, reader, grid, head, about: note, title, numbers, legend, element, all };
   }
 
   rowPane(kind) {
@@ -332,22 +347,27 @@ export class Lab {
     const plot = new RowPlot(kind, hooks);
     const [title, note] = [el("span", null), el("small", null)];
     const empty = el("p", { class: "hs-empty" }, t("lab_row_none"));
+    const how = el("div", { class: "hs-stats" }, el("span", null, t("lab_row_hint")));
     const heading = el("h2", { "data-testid": "lab-row" }, title, " ", note);
-    const element = el("section", { class: "hs-pane", "data-testid": "pane-row" }, heading, plot.canvas, empty);
-    return { plot, title, note, empty, element };
+    const head = el("div", { class: "hs-pane-head" }, heading);
+    const element = el("section", { class: "hs-pane", "data-testid": "pane-row" }, head, plot.canvas, how, empty);
+    return { plot, title, note, how, empty, element };
   }
 
-  // The chosen cell is shared by all heads, and its row by the bars. cell: of the view.
+  // A click on a cell of a head: the bars show its row.
   chooseCell(view, [row, column]) {
-    this.person({ cell: [view.rows[row][0], view.columns[column][0]] });
+    this.column = view.columns[column][0];
+    this.shownRow = view.rows[row][0];
+    this.draw();
+    this.tell();
   }
 
-  // The cell of a view that holds the chosen pair of tokens; null if there is none.
-  cellOf(view) {
-    const { cell } = this.state;
-    if (!cell) return null;
-    const [row, column] = [view.rows, view.columns].map((groups, i) => groups.findIndex((g) => g.includes(cell[i])));
-    return row < 0 || column < 0 ? null : [row, column];
+  // The row of the bars, as the index of a token: the chosen one, or the one that changes most.
+  rowShown() {
+    const { queries, keys } = this.models.after.kinds[this.state.kind];
+    if (this.shownRow !== null && this.shownRow < queries) return this.shownRow;
+    const [before, after] = ["before", "after"].map((side) => this.chosenView(side).raw);
+    return rowOfInterest(before, after, queries, keys);
   }
 
   hover(name, reader, args) {
@@ -471,9 +491,13 @@ export class Lab {
     }
     this.drawTranslations();
     this.sentence.hidden = !this.models.after.header.tries;
-    this.legend.replaceChildren(...labLegend(t, this.theme, state.kind));
+    const [weights, change] = labLegend(t, this.theme, state.kind);
+    const difference = this.shownPane === "difference";
+    this.legend.replaceChildren(...(!difference ? [weights] : narrow ? [change] : [weights, change]));
+    this.panes.difference.legend.replaceChildren(...(narrow ? [] : [change.cloneNode(true)]));
     this.panes.before.about.textContent = t("lab_before_about");
-    this.panes.after.about.textContent = t(this.afterText(), { switches: this.models.after.header.words });
+    this.panes.after.about.parentElement.title = this.models.after.header.in_words;
+    this.panes.after.about.textContent = t(this.afterText(), { switches: this.models.after.header.in_words });
     this.panes.difference.about.textContent = t(this.sameText() ? "lab_difference_none" : "lab_difference_about");
     for (const name of PANES) {
       const pane = this.panes[name];
@@ -512,7 +536,7 @@ export class Lab {
       out: this.isOut(),
     });
     this.measures = measures;
-    const training = pressed === "scaling" ? [" ", t("lab_says_training", trainedShares(header.exact))] : [];
+    const training = pressed === "scaling" ? [" ", t("lab_says_training", trainedShares(header.trained))] : [];
     this.sentence.replaceChildren(...[sentence, ...training].flatMap(boldText));
   }
 
@@ -525,13 +549,19 @@ export class Lab {
   drawHeads() {
     const { state, t } = this;
     const { layer, head } = this.chosen();
+    const q = this.rowShown();
     for (const name of PANES) {
       const pane = this.panes[name];
       const view = this.chosenView(name);
       const title = pane.reader.title(state.kind, layer, head);
       pane.title.textContent = title;
       const label = `${t("lab_" + name)}: ${title}`;
-      const cell = this.cellOf(view);
+      const [row, column] = [
+        [view.rows, q],
+        [view.columns, this.column],
+      ].map(([groups, token]) => groups.findIndex((group) => group.includes(token)));
+      const cell = this.shownRow === q && row >= 0 && column >= 0 ? [row, column] : null;
+      pane.head.lit = row < 0 ? null : row;
       pane.head.draw(view, state, this.theme, {
         top: 1,
         cell,
@@ -541,24 +571,22 @@ export class Lab {
       });
       pane.numbers.replaceChildren(...this.numbers(name, view));
     }
-    this.drawRow();
+    this.drawRow(q);
   }
 
-  // One row of the chosen head as bars: the chosen one, or the one that changes most.
-  drawRow() {
+  // One row of the chosen head as bars.
+  drawRow(q) {
     const { row, state, t } = this;
     const { layer, head } = this.chosen();
-    const { queries, keys } = this.models.after.kinds[state.kind];
+    const { keys } = this.models.after.kinds[state.kind];
     const one = layer !== "all" && head !== "all";
     row.empty.hidden = one;
-    row.plot.canvas.hidden = row.note.hidden = !one;
+    row.plot.canvas.hidden = row.note.hidden = row.how.hidden = !one;
     if (!one) return row.title.replaceChildren();
-    const raw = ["before", "after"].map((side) => this.chosenView(side).raw);
-    const q = state.cell && state.cell[0] < queries ? state.cell[0] : rowOfInterest(raw[0], raw[1], queries, keys);
     const sides = this.models.after.sides(state.kind, state);
     const token = this.models.after.pieceLabel(sides.rows, q);
     row.title.textContent = t("lab_row", { token });
-    row.note.textContent = t(state.cell ? "lab_row_hint" : "lab_row_hint_most");
+    row.note.textContent = this.shownRow === null ? t("lab_row_most") : "";
     const rowOf = (side) => {
       const exact = this.models[side].exactOf(state.kind, layer, head, state.summary);
       return exact ? recomputeRow(exact, q, this.models[side].hidden(state.kind, layer, head)) : null;

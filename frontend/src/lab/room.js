@@ -2,7 +2,8 @@ import { el, documentTop } from "../core/dom.js";
 import { makeRamp, rampGradient, cssColour } from "../core/colour.js";
 import { differencePalette } from "./difference.js";
 
-const GAP = 22;
+const GAP = 22; // between two columns, at text of 15 pixels; as in lab.css
+const ROW = 1.2; // width of the bars, in widths of a head
 
 // The two colour scales of the lab: weights from 0 to 1, and the difference from -1 to 1.
 export function labLegend(t, theme, kind) {
@@ -29,19 +30,20 @@ export function measureLabRoom(lab) {
   const unit = theme.size / 15;
   const narrow = element.classList.contains("hs-narrow");
   const gap = GAP * unit;
-  const third = Math.floor((lab.width - 2 * gap) / 3);
-  const width = narrow ? lab.width : third;
+  const third = (lab.width - 2 * gap) / 3;
+  const part = (lab.width - 2 * gap) / (2 + ROW);
+  const width = Math.floor(narrow ? lab.width : part);
   const { layers, heads, queries } = models.after.kinds[state.kind];
   const above = Math.min(documentTop(root.host || root), window.innerHeight * 0.4) + work.offsetTop;
-  const left = window.innerHeight - above - 84 * unit; // titles and numbers
+  const left = window.innerHeight - above - 72 * unit; // titles and numbers
   const least = Math.min(queries, 40) * 12 * unit + 92 * unit;
-  const head = Math.max(250 * unit, Math.min(left, Math.max(least, (queries * 24 + 100) * unit)));
+  const head = Math.max(225 * unit, Math.min(left, Math.max(least, (queries * 24 + 100) * unit)));
   return {
     width,
     head,
-    rowWidth: width,
+    rowWidth: Math.floor(narrow ? lab.width : part * ROW),
     rowHeight: head + 20 * unit,
-    gridWidth: width,
-    grid: Math.max(136, Math.min(window.innerHeight * 0.4, (width / heads) * layers * 1.1 + 60)),
+    gridWidth: Math.floor(narrow ? lab.width : third),
+    grid: Math.max(136, Math.min(window.innerHeight * 0.4, (third / heads) * layers * 1.1 + 60)),
   };
 }

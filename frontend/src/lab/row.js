@@ -9,6 +9,11 @@ const MOST = 40;
 // One row of a head as bars, before and after the switches: the scores of its tokens, and the weights that the softmax
 // makes of them. Tokens that do not fit are left out, those of the smallest weights first, and a line counts them.
 export class RowPlot extends HeadCanvas {
+  /** @type {any} */ data;
+  /** @type {Theme} */ theme;
+  /** @type {number[]} */ tokens;
+  /** @type {number} */ head;
+  /** @type {number} */ step;
   constructor(kind, hooks) {
     super(kind, hooks, { class: "hs-canvas hs-row", role: "img", "data-testid": "lab-row-bars" });
   }
@@ -47,16 +52,25 @@ export class RowPlot extends HeadCanvas {
     };
     context.font = `400 ${size}px ${theme.font}`;
     const widest = Math.max(...this.tokens.map((i) => context.measureText(data.labels[i]).width));
-    const labels = Math.ceil(Math.min(widest, width * 0.26)) + 8 * unit;
-    const small = Math.min(12.5 * unit, size);
+    const labels = Math.ceil(Math.min(widest, width * 0.24)) + 8 * unit;
+    const small = Math.min(12 * unit, size);
     context.font = `400 ${small}px ${theme.font}`;
-    const numbers = context.measureText("−00.0 → −00.0").width + 6 * unit;
-    const gap = 14 * unit;
-    const area = Math.max(20, (width - labels - gap - 2 * numbers - 2) / 2);
-    const scoresAt = labels;
-    const weightsAt = labels + area + numbers + gap;
     // Scores share one axis, so that one sees how far scaling moves them.
     const sides = ["before", "after"].filter((side) => data[side]);
+    const text = (name, format, i) => {
+      const values = sides.map((side) => format(data[side][name][i]));
+      if (values.length < 2) return values[0] ?? "";
+      return values[0] === values[1] ? values[0] : hooks.t("lab_row_change", { before: values[0], after: values[1] });
+    };
+    const texts = { scores: this.tokens.map((i) => text("scores", scoreText, i)) };
+    texts.weights = this.tokens.map((i) => text("weights", (weight) => weight.toFixed(2), i));
+    context.font = `600 ${small}px ${theme.font}`;
+    const wide = (name) => Math.max(...texts[name].map((one) => context.measureText(one).width)) + 7 * unit;
+    const numbers = { scores: wide("scores"), weights: wide("weights") };
+    const gap = 12 * unit;
+    const area = Math.max(20, (width - labels - gap - numbers.scores - numbers.weights - 2) / 2);
+    const scoresAt = labels;
+    const weightsAt = labels + area + numbers.scores + gap;
     const finite = sides
       .flatMap((side) => this.tokens.map((i) => data[side].scores[i]))
       .filter((score) => Number.isFinite(score));
@@ -100,24 +114,10 @@ export class RowPlot extends HeadCanvas {
         }
         if (data[side].weights[i]) context.fillRect(weightsAt, y, area * Math.min(1, data[side].weights[i]), bar);
       });
-      const text = (name, format) => {
-        const values = sides.map((side) => format(data[side][name][i]));
-        if (values.length < 2) return values[0] ?? "";
-        return values[0] === values[1] ? values[0] : hooks.t("lab_row_change", { before: values[0], after: values[1] });
-      };
-      const score = (value) => (value === -Infinity ? "−∞" : value.toFixed(1).replace("-", "−"));
-      write(text("scores", score), scoresAt + area + 5 * unit, middle, theme.dim, "left", 400, small);
+      write(texts.scores[row], scoresAt + area + 5 * unit, middle, theme.dim, "left", 400, small);
       const most = Math.max(...sides.map((side) => data[side].weights[i]));
       const ink = most >= 0.5 ? theme.ink : theme.dim;
-      write(
-        text("weights", weightText),
-        weightsAt + area + 5 * unit,
-        middle,
-        ink,
-        "left",
-        most >= 0.5 ? 600 : 400,
-        small,
-      );
+      write(texts.weights[row], weightsAt + area + 5 * unit, middle, ink, "left", most >= 0.5 ? 600 : 400, small);
     });
     if (this.left) {
       const text = hooks.t("lab_row_left", { n: this.left });
@@ -141,11 +141,13 @@ export class RowPlot extends HeadCanvas {
   }
 }
 
-// A weight with two decimals; what rounds to 1.00 without being 1 is written as what it is above.
-export function weightText(weight) {
-  if (weight >= 0.995 && weight < 1) return weight > 0.9995 ? ">.999" : weight.toFixed(3);
-  return weight.toFixed(2);
-}
+const scoreText = (score) =>
+  score === -Infinity
+    ? "−∞"
+    : score
+        .toFixed(1)
+        .replace(/^-(?!0\.0)/, "−")
+        .replace("-", "");
 
 // The row whose weights change most between two pictures of one head, as its index; without a change, the row with the
 // weights that are spread most, which has most to lose.

@@ -30,7 +30,7 @@ function sentenceOf({ special, words, word_labels: labels }, side) {
 export function csvOf(lab) {
   const { t } = lab;
   const [before, after, difference] = ["before", "after", "difference"].map((name) => lab.chosenView(name));
-  const switches = lab.models.after.header.words;
+  const switches = lab.models.after.header.in_words;
   const number = (value) => (after.exact && before.exact ? String(Number(value.toPrecision(9))) : value.toFixed(3));
   const head = ["row", "column", "before", "after", "difference"].map((name) => t("lab_csv_" + name, { switches }));
   const lines = [head.map(csvField).join(",")];
@@ -68,7 +68,7 @@ function pictureOf(lab) {
   };
   const sentences = `${sentenceOf(header, "source")}  →  ${sentenceOf(header, "target_out")}`;
   const title = panes.after.reader.title(...lab.chosenHead());
-  const caption = t("lab_caption", { sentences, kind: t("kind_" + state.kind), title, switches: header.words });
+  const caption = t("lab_caption", { sentences, kind: t("kind_" + state.kind), title, switches: header.in_words });
   let right = MARGIN + write(caption, MARGIN, MARGIN + base, base * 1.1);
   const line = (pictures, y) => {
     let x = MARGIN;

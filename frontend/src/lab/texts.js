@@ -58,15 +58,14 @@ export const LAB_TEXTS = {
   lab_cards: "All switches",
   lab_reset: "Put back",
   lab_says_saturated:
-    "Without √dₖ, **{saturated}** of this head's rows put more than 0.99 of their weight on one token (with √dₖ: " +
-    "**{saturated_before}**). The softmax is **saturated**: it passes almost no gradient, 1 − Σp² falls from " +
-    "{gradient_before} to **{gradient}** on average.",
+    "Without √dₖ, **{saturated}** of this head's rows put over 0.99 of their weight on one token (with it: " +
+    "**{saturated_before}**): the softmax is **saturated**, and its gradient, 1 − Σp², falls from {gradient_before} to " +
+    "**{gradient}**.",
   lab_says_sharper:
     "Without √dₖ, the largest weight of a row grows from **{largest_before}** to **{largest}** on average. In this " +
     "head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
   lab_says_training:
-    "This model was trained with √dₖ. Small models trained without it got **{unscaled}%** of their outputs exactly " +
-    "right; with it, **{scaled}%** (means of {seeds} seeds).",
+    "Small models trained without √dₖ got **{unscaled}%** of outputs right; with it, **{scaled}%** ({seeds} seeds each).",
   lab_says_causal:
     "Without the causal mask, **{share}** of this head's weight goes to later tokens. When the model writes a " +
     "translation, these do not exist yet.",
@@ -93,8 +92,8 @@ export const LAB_TEXTS = {
     "saturated (above 0.99). Press a button to switch one part of attention off.",
   lab_says_nothing: "No row of this head sees two tokens, so it has nothing to select.",
   lab_row: "One row: “{token}”",
-  lab_row_hint: "click a row of a head for another one",
-  lab_row_hint_most: "the row that changes most; click another one",
+  lab_row_hint: "click a row of a head to see it here",
+  lab_row_most: "changes most",
   lab_row_scores: "scores",
   lab_row_weights: "softmax → weights",
   lab_row_before: "before",
@@ -117,7 +116,7 @@ export const LAB_TEXTS = {
   lab_csv_after: "after: {switches}",
   lab_csv_difference: "difference",
   lab_before: "Before",
-  lab_before_about: "the model as it was trained",
+  lab_before_about: "as trained",
   lab_after: "After",
   lab_after_about: "{switches}",
   lab_after_none: "no switch is set: the same picture",
@@ -138,9 +137,9 @@ export const LAB_TEXTS = {
     "knocked-out head keeps its weights).",
   lab_same_padding: "No weight changed: the source has no <pad>. Add some after the source.",
   lab_masked_pads: "<pad> after the source is hidden by the mask: nothing changes",
-  lab_entropy: "entropy, nats",
-  lab_row_largest: "largest weight of a row, mean",
-  lab_row_largest_title: "Mean over the rows that see at least two tokens",
+  lab_entropy: "entropy",
+  lab_row_largest: "mean largest weight",
+  lab_row_largest_title: "The largest weight of a row, mean over the rows that see at least two tokens",
   lab_saturated: "rows above 0.99",
   lab_saturated_title:
     "Share of the rows whose largest weight is above 0.99: they are saturated, and pass less than 0.02 of gradient",

@@ -46,10 +46,10 @@ export class TryRow {
     this.element = el("div", { class: "hs-try" }, ...this.tries, this.back, this.cards);
   }
 
-  draw({ tries, pressed, switched, opened, causal, scaling, padding }) {
+  draw({ tries, pressed, switched, opened, causal, scaling }) {
     for (const part of this.tries) part.hidden = !tries;
     this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(TRIES[i] === pressed)));
-    const can = { scaling, causal, padding };
+    const can = { scaling, causal };
     this.buttons.forEach((button, i) => (button.disabled = can[TRIES[i]] === false));
     this.back.disabled = !switched;
     this.cards.hidden = !tries;
