@@ -101,8 +101,8 @@ def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchan
             options.report(name, "", "")
     st.session_state[LAST_TRACE] = trace.id
     first, alternative = first_exchange(trace, model.tokenizer, specials)
-    left, right = st.columns(2, gap="small")
-    with left:
+    fields = st.container(horizontal=True, gap="small", key="hs-leak-fields")
+    with fields:
         position = (
             int(
                 options.choose(
@@ -121,7 +121,7 @@ def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchan
         alternative = runner_up(trace, position, specials)[0]
     probability = float(trace.logits[position - 1].softmax(-1)[alternative])
     other_label = readable(model.tokenizer.pieces([alternative]))[0]
-    with right:
+    with fields:
         typed = options.text("token", _("Token to feed there"), 100, placeholder=other_label)
     ids = model.tokenizer.encode(typed)
     ids = [token_id for token_id in ids if model.tokenizer.pieces([token_id]) != [PIECE_MARK]] or ids
@@ -314,28 +314,37 @@ def bare_verdict(whole: float, stepwise: float) -> str:
     )
 
 
-def _draw_without_mask(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ...]) -> None:
+def _draw_without_mask(
+    compared: Compared,
+    exchange: Exchange,
+    fed: tuple[tuple[int, int], ...],
+    picture: st.delta_generator.DeltaGenerator,
+    point: st.delta_generator.DeltaGenerator,
+) -> None:
     """The same for a model that was trained without the mask: there is no masked side to compare with."""
     model, trace = compared.model, compared.before
     switches = compared.interventions
     try:
         plain = compared.after
-        distances = moved(plain, cache.retrace(model, trace, switches, compared.limit, fed))
-        if exchange.token != trace.target_in_ids[exchange.position]:
-            most = float(distances[: exchange.position].max())
-            sentence = (
-                _("This model has no causal mask: predictions before the changed token move by up to {most}.")
-                if most > 0
-                else _("This model has no causal mask, but no prediction before the changed token moves.")
-            )
-            paragraph(sentence.format(most=number(most)))
-        rows = _rows(trace, exchange, [distances], (_("change"),))
-        st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
-        legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")
-        text = html.escape(legend.format(switches=in_words(switches, model.config)))
-        st.html(f'<p class="hs-tr-legend">{text}</p>')
-        written = cache.translate(model, trace.source_text, switches, compared.limit)
         whole, stepwise = perplexity(plain), _step_by_step(model, plain)
+        with point:
+            st.html(f'<p class="hs-leak-verdict">{html.escape(bare_verdict(whole, stepwise))}</p>')
+        distances = moved(plain, cache.retrace(model, trace, switches, compared.limit, fed))
+        with picture:
+            if exchange.token != trace.target_in_ids[exchange.position]:
+                most = float(distances[: exchange.position].max())
+                sentence = (
+                    _("This model has no causal mask: predictions before the changed token move by up to {most}.")
+                    if most > 0
+                    else _("This model has no causal mask, but no prediction before the changed token moves.")
+                )
+                paragraph(sentence.format(most=number(most)))
+            rows = _rows(trace, exchange, [distances], (_("change"),))
+            st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
+            legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")
+            text = html.escape(legend.format(switches=in_words(switches, model.config)))
+            st.html(f'<p class="hs-tr-legend">{text}</p>')
+        written = cache.translate(model, trace.source_text, switches, compared.limit)
         shown = (
             _("{text} … (cut off after {limit} tokens)").format(text=written.text, limit=len(written.tokens))
             if cut_off(written)
@@ -347,7 +356,6 @@ def _draw_without_mask(compared: Compared, exchange: Exchange, fed: tuple[tuple[
         ]
         titles = ["", _("sees the whole target"), _("sees nothing after the step")]
         st.html(table(titles, cells, "hs-leak-peek"))
-        st.html(f'<p class="hs-leak-verdict">{html.escape(bare_verdict(whole, stepwise))}</p>')
     except (InterventionError, InputError) as error:
         message(refusal(error, compared.interventions, model.config), "error")
 
@@ -358,15 +366,14 @@ def draw(compared: Compared, options: Options, links: Links) -> None:
     if len(trace.target_in) < 2:
         message(_("Only the start token is fed to the decoder here, so there is no later token to change."), "note")
         return
-    point, picture = st.columns([2, 3], gap="medium")
+    with st.container(key="hs-leak"):  # the style sheet puts the picture beside the words, or between them
+        point, picture, more = (st.container(key=f"hs-leak-{name}") for name in ("point", "picture", "more"))
     if not model.config.causal:
         with picture:
             exchange, said = _exchange(model, trace, options)
-        fed = ((exchange.position, exchange.token),)
-        with point:
+        with more:
             paragraph(said)
-        with picture:
-            _draw_without_mask(compared, exchange, fed)
+        _draw_without_mask(compared, exchange, ((exchange.position, exchange.token),), picture, point)
         return
     switches = sides(compared.interventions)
     try:
@@ -393,7 +400,7 @@ def draw(compared: Compared, options: Options, links: Links) -> None:
             on, off = (in_words(switch_set, model.config) for switch_set in switches)
             text = html.escape(legend.format(with_mask=on, without=off))
             st.html(f'<p class="hs-tr-legend">{text}</p>')
-        with point:
+        with more:
             paragraph(said)
             if exchange.token != trace.target_in_ids[exchange.position]:
                 sentence = (
