@@ -32,8 +32,8 @@ class RandomExperiment:
     scaled_variance  [depth]            variance of q.k / sqrt(d_k); in theory 1
     histogram        [depth, bin]       density of q.k / sqrt(d_k) over -LIMIT to LIMIT; values outside are not
                                         counted. Over +-LIMIT sqrt(d_k) the same bins are those of q.k
-    scores, weights  [way, depth, key]  of each row from its largest to its smallest, before and after softmax; mean over
-                                        rows. One row alone may saturate less at a larger d_k
+    scores, weights  [way, depth, key]  of each row from its largest to its smallest, before and after softmax; mean
+                                        over rows. One row alone may saturate less at a larger d_k
     entropy          [way, depth]       mean over rows of H / ln(keys): 1: flat, 0: one key
     largest          [way, depth]       mean over rows of the largest weight
     room             [way, depth]       mean over rows of 1 - sum p^2, the trace of the softmax's Jacobian

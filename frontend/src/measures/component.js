@@ -191,13 +191,12 @@ class View extends PlainView {
     const signs = points.map((point) => Math.sign(point.after - point.before));
     const moved = (sign) => signs.filter((value) => value === sign).length;
     const says = { name: this.t("full_" + name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
-    const axisName = { name: this.t(name), unit: this.t("unit_" + name) };
     const { svg, near, away } = scatterPlot({
       points,
       axis: this.axis(name),
       size,
-      before: this.t("axis_before", axisName),
-      after: this.t("axis_after", axisName),
+      before: this.t("axis_before"),
+      after: this.t("axis_after"),
       label: this.t("plot_label", says),
       chosen: this.chosen,
       unit: this.theme.size / 15,
