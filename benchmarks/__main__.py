@@ -10,16 +10,16 @@ import transformer
 from benchmarks import report
 
 PARTS = {
-    "trace": "a full trace against a pass that keeps nothing",
-    "rendering": "click to drawn grid in a browser, beside BertViz",
-    "lab": "a switched trace, and a switch on the screen",
+    "trace": "a full trace, compared with a pass without recording",
+    "rendering": "from a click to the drawn grid in a browser, compared with BertViz",
+    "lab": "a trace with switches, and a switch on the screen",
     "pages": "the first picture of every page of figures, and its sliders",
-    "anatomy": "the anatomy's first picture, what travels for it, and the frames of its movements",
+    "anatomy": "the anatomy's first picture, the data sent for it, and the frames of its movements",
     "server": "a rerun on the server, and thirty viewers",
     "playground": "thirty viewers while two trainings run",
-    "picture": "a redraw of the picture of runs while they train, and what travels for it",
-    "training": "tokens a second, beside torch.nn.Transformer",
-    "decoding": "greedy decoding, beside MarianMTModel.generate",
+    "picture": "a redraw of the picture of running trainings, and the data sent for it",
+    "training": "tokens per second, compared with torch.nn.Transformer",
+    "decoding": "greedy decoding, compared with MarianMTModel.generate",
 }
 
 

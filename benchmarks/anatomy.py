@@ -1,4 +1,4 @@
-"""How the anatomy opens and moves: its first picture, what travels for it, and the frames of every kind of movement."""
+"""The anatomy page: time until its first picture, the data sent for it, and the frames of every kind of movement."""
 
 from __future__ import annotations
 
@@ -175,11 +175,11 @@ def wires(page: Page, link: str, layer: int) -> dict[str, Wire]:
 
 def first_pictures(browser: Browser, link: str, rounds: int) -> dict[str, list[float]]:
     """Milliseconds until the first picture of the page, by the way there."""
-    times: dict[str, list[float]] = {"link, never here before": [], "link again": [], "click on its name": []}
+    times: dict[str, list[float]] = {"link, first visit": [], "link again": [], "click on its name": []}
     for _ in range(rounds):
         stranger = context(browser)
         page = stranger.new_page()
-        times["link, never here before"].append(opened(page, link))
+        times["link, first visit"].append(opened(page, link))
         page.wait_for_timeout(500)
         times["link again"].append(opened(page, link))
         stranger.close()
@@ -227,7 +227,7 @@ def add_travels(table: Table, tokens: int, found: Mapping[str, Wire]) -> None:
 
 def add_waits(table: Table, tokens: int, new: Films, wired: Sequence[Mapping[str, Wire]], head: Sequence[Film]) -> None:
     """new: of `moved`; wired: of `wires`, one a visit; head: films of a zoom that needs nothing, beside them."""
-    for name, films in {**new, "a head, whose numbers are there": head}.items():
+    for name, films in {**new, "a head whose numbers are loaded": head}.items():
         runs = [max(one[name].runs, key=lambda run: run.received) for one in wired if name in one]
         server = _pair([run.milliseconds for run in runs]) if runs else ""
         table.add(tokens, name, _pair([one.first for one in films]), _pair([one.settled for one in films]), server)
@@ -261,19 +261,19 @@ def measure(model: Pretrained, quick: bool = False, lengths: Sequence[int] = LEN
         busy,
     )
     travelling = Table(
-        "What travels, KB",
+        "Data sent, KB",
         ("tokens a side", "for", "scripts and styles", "numbers", "the rest of the page", "together", "allowed",
          "Streamlit's own files"),
         notes=[NOTES["travelling"]],
     )  # fmt: skip
     waiting = Table(
-        "Numbers that only the server has, from the click or key: milliseconds (median / best)",
+        "Numbers from the server, time since the click or key: milliseconds (median / best)",
         ("tokens a side", "for", "until it moves", "until it rests", "the run on the server"),
         busy,
         notes=[NOTES["waiting"]],
     )
     moving = Table(
-        "From frame to frame while the drawing moves, milliseconds",
+        "Time between frames during a movement, milliseconds",
         ("tokens a side", "movement", "times", "frames", "painted", "median", "95% within", f"later than {LATE:.0f}",
          "longest", "allowed (median)", "at rest after", "computing a frame"),
         busy,
@@ -308,15 +308,21 @@ def measure(model: Pretrained, quick: bool = False, lengths: Sequence[int] = LEN
 
 
 NOTES = {
-    "travelling": "Everything that came through the websocket until nothing more did, in a browser that was never "
-    "here: the component's script and styles, which a browser gets once a visit, the packs of numbers, and all other "
-    "messages of the run. Streamlit's own page, scripts and fonts come beside it; a browser keeps them.",
-    "waiting": "The decoder's cross-attention, in a layer not seen before, in a browser that stays open. From the "
-    "click or key, as the browser stamps it, to a frame with the movement in it, and to the frame after the last. The "
-    "run: from asking, through the websocket, to `script finished`.",
-    "moving": "In a loop of `requestAnimationFrame` beside the app's own: the browser's time stamps of all frames that "
-    "the page was given between the first and the last of a movement; painted: in how many of them the drawing was "
-    "made anew; computing: of the page's main thread, all that was done until the rest, a frame, whatever else the "
-    "machine did. A frame that came too late for the screen leaves a gap of 33 ms or more. The browser runs without a "
-    "graphics card: the processor paints and composes too.",
+    "travelling": (
+        "All data that the websocket receives in a new browser until nothing more comes: the component's script and "
+        "styles (once per visit), the packs of numbers, and all other messages of the run. Streamlit's own page, "
+        "scripts and fonts are extra; a browser caches them."
+    ),
+    "waiting": (
+        "The decoder's cross-attention, in a layer not opened before, in a browser that stays open. Time from the "
+        "click or key, as stamped by the browser, to the first frame of the movement, and to the frame after the last "
+        "one. The run: from the request, through the websocket, to `script finished`."
+    ),
+    "moving": (
+        "Measured in a separate loop of `requestAnimationFrame`: the browser's time stamps of all frames between the "
+        "first and the last one of a movement. Painted: the share of frames with a new drawing. Computing: time of "
+        "the page's main thread per frame until the movement ends, without other work of the machine. A frame that "
+        "misses its time leaves a gap of 33 ms or more. The browser runs without a graphics card, so the processor "
+        "also paints and composes."
+    ),
 }

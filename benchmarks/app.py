@@ -1,4 +1,4 @@
-"""The app in a process of its own, as a person starts it."""
+"""The app in a separate process, started like a user does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def free_port() -> int:
             with contextlib.suppress(OSError):
                 probe.bind(("", port))
                 return port
-    raise AppError(f"ports {PORTS.start} to {PORTS.stop - 1} are all taken; end what holds them")
+    raise AppError(f"ports {PORTS.start} to {PORTS.stop - 1} are all in use; end the programs that use them")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Pages that are timed: ours and BertViz's, in one browser, by one stopwatch (stopwatch.js)."""
+"""Timed pages of Headscope and of BertViz, in one browser, with one stopwatch (stopwatch.js)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What viewers click on every page of figures, as the pages' own scripts report it."""
+"""Clicks of viewers on every page of figures, in the form that the pages' scripts send them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thirty viewers on all pages against one process, for minutes: what they wait, what it holds, what a visit leaves."""
+"""Thirty viewers on all pages of one process, for minutes: their waiting times, and the memory of the process."""
 
 from __future__ import annotations
 

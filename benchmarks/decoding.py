@@ -72,7 +72,7 @@ def measure(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1,
     ids = [model.encode(text) for text in typed(count)]
     endless, generate = ours(model), peer(model)
     table = Table(
-        "Greedy decoding, as many times as fast as MarianMTModel.generate (median / best)",
+        "Speed of greedy decoding, relative to MarianMTModel.generate (median / best)",
         ("batch", "threads", "our tokens/s", "its tokens/s", "times as fast", "wanted"),
         load(),
     )

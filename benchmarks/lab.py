@@ -1,4 +1,4 @@
-"""What switches cost: a switched trace beside a plain one, and a click in the lab beside the explorer's redraw."""
+"""The cost of switches: a trace with and without them, and a click in the lab compared with the explorer's redraw."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Lab(Settling):
 
 def measure(model: Pretrained, quick: bool = False, lengths: Sequence[int] = (20, 64, 128)) -> list[Table]:
     cost = Table(
-        "A switched trace, as many times as long as one without switches (median / best)",
+        "Time of a trace with switches, relative to a trace without switches (median / best)",
         ("tokens a side", *SWITCHES, "allowed"),
         load(),
     )
@@ -137,8 +137,8 @@ def _screen(model: Pretrained, rounds: int) -> Table:
             good = statistics.median(taken) <= ALLOWED and found.median <= SLOWER
             table.add(*cells, ALLOWED, found, f"{SLOWER:.0f} x", good=good)
     table.notes.append(
-        "Both pages stay open in one browser and take turns; the clock runs from the click or key, as the browser "
-        "stamps it, over the server's work to the frame after the picture. The lab draws three grids and three heads; "
-        "its text below follows after the picture."
+        "Both pages stay open in one browser and take turns. The time starts at the click or key, as stamped by the "
+        "browser, and ends at the frame after the picture. The lab draws three grids and three heads; its text below "
+        "comes after the picture."
     )
     return table

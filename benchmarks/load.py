@@ -1,4 +1,4 @@
-"""Tables of `crowd.py`: thirty viewers on all pages for minutes, and what becomes of those who rush, leave or idle."""
+"""Tables of `crowd.py`: thirty viewers on all pages, and viewers who rush, leave or do not read."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def holds(samples: Sequence[Sample], crowd: Crowd, connected: int) -> Table:
     minutes = (samples[-1].second - samples[0].second) / 60
     sizes = [one.memory for one in samples]
     grown = slope(samples) * (samples[-1].second - samples[0].second)
-    table = Table("What the process holds after the warm-up", ("what", "at first", "at the end", "least", "most", ""))
+    table = Table("Resources of the process after the warm-up", ("what", "at first", "at the end", "least", "most", ""))
     table.add(
         "memory, MB", f"{sizes[0]:.0f}", f"{sizes[-1]:.0f}", f"{min(sizes):.0f}", f"{max(sizes):.0f}",
         f"{grown:+.0f} MB in {minutes:.1f} minutes by least squares; allowed {GROWTH}", good=grown < GROWTH,
@@ -71,14 +71,14 @@ def holds(samples: Sequence[Sample], crowd: Crowd, connected: int) -> Table:
 
 def happenings(rushed: Rush, left: Left, beside_heavy: Beside, beside_slow: Beside, count: int, few: int) -> Table:
     """What happens when many want much, leave, or do not read."""
-    table = Table("Many at once, those who leave, those who do not read", ("what", "measured"))
+    table = Table("Simultaneous requests, lost connections and viewers who do not read", ("what", "measured"))
     waits = rushed.waits
     table.add(
         f"{count} viewers type {LONG} tokens at the same moment: answers lost", rushed.lost, good=rushed.lost == 0
     )
     table.add("first, middle and last answer after, seconds",
               f"{min(waits) / 1e3:.1f}, {statistics.median(waits) / 1e3:.1f}, {max(waits) / 1e3:.1f}")  # fmt: skip
-    table.add("answered before somebody who asked two places earlier", rushed.overtaken)
+    table.add("answered before a viewer two places ahead in the queue", rushed.overtaken)
     table.add("CPU of the process for all of them, seconds", f"{rushed.cpu:.1f}")
     table.add(
         f"{count} type as many and are gone 0.3 s later: CPU in the seconds that follow",

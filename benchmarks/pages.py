@@ -1,4 +1,4 @@
-"""How long pages of figures take: until the first picture stands, and from a slider's move until it is drawn."""
+"""Pages of figures: time until the first picture, and from a movement of a slider until it is drawn."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
     rounds = 1 if quick else 5
     first = Table(
         f"The first picture of a page, {TOKENS} tokens a side, warm server: milliseconds (median / best)",
-        ("page", "part", "link, never here before", "link again", "click on its name", "allowed"),
+        ("page", "part", "link, first visit", "link again", "click on its name", "allowed"),
         load(),
     )
     moved = Table(

@@ -87,9 +87,7 @@ class Site:
         """Put up a page of BertViz, its libraries taken from here. Returns its size in bytes."""
         local, count = ADDRESS.subn(lambda match: f"/{match[1]}", text)
         if count != len(self.libraries):
-            raise NoPeer(
-                f"a page of BertViz named {count} libraries, not {len(self.libraries)}; it changed, mend peer.py"
-            )
+            raise NoPeer(f"a page of BertViz names {count} libraries, not {len(self.libraries)}; update peer.py")
         self.page = ('<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">' + local).encode()
         return len(text.encode())
 

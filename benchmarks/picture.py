@@ -1,4 +1,4 @@
-"""What the picture of runs while they train costs a browser: a redraw, an answer of the server, and what it keeps."""
+"""The cost of the picture of running trainings in a browser: a redraw, an answer of the server, and memory."""
 
 from __future__ import annotations
 
@@ -133,19 +133,19 @@ def watched(browser: Browser, link: str, seconds: float) -> tuple[int, int, int,
 def measure(model: Pretrained, quick: bool = False) -> list[Table]:
     global _version
     drawing = Table(
-        "One recorded step of the picture of runs while they train, redrawn: milliseconds",
+        "Redrawing one recorded step of the picture of running trainings: milliseconds",
         ("runs", "layers", "heads", "tokens", "frames a run", "our code, median", "95% within", "allowed (median)",
          "main thread a frame"),
         load(), notes=[NOTES["drawing"]],
     )  # fmt: skip
     keeping = Table(
-        "What the browser keeps",
+        "Memory of the browser",
         ("runs", "layers", "heads", "tokens", "attention, MB", "JavaScript's heap once through and at last, MB",
          "nodes once through and at last"),
         notes=[NOTES["keeping"]],
     )  # fmt: skip
     travelling = Table(
-        "While it trains",
+        "During a training",
         ("runs", "layers", "heads", "tokens", "answers a second", "KB an answer", "pictures a second",
          "our code a picture, median, ms"),
         load(), notes=[NOTES["travelling"]],
@@ -178,12 +178,18 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
 
 
 NOTES = {
-    "drawing": "Made-up runs whose attention is as large as a real one's, 1440x900: all heads, the enlarged one, "
-    "curves' cursor, values and predictions; the same head of every run is below the first screen, and drawn in sight. "
-    "Our code: from beginning to end of a redraw, without what the browser does with it; the main thread: all it "
-    "did, its own drawing included, in a browser without a graphics card.",
-    "keeping": "Attention: 8 bits a weight, outside JavaScript's heap. Between the two looks at the heap the whole "
-    f"training was gone through {ROUNDS} times.",
-    "travelling": f"{RATE} steps a second, all recorded frames sent as the page asks for them, the picture following. "
-    "Different frames of the run that is looked at are counted, not redraws.",
+    "drawing": (
+        "Artificial runs with attention as large as in real runs, at 1440x900: all heads, the enlarged head, the "
+        "cursor of the curves, values and predictions. The row with the same head of every run is below the first "
+        "screen and is drawn only in view. Our code: from the start to the end of a redraw, without the browser's own "
+        "work. Main thread: all its work, including the browser's drawing, without a graphics card."
+    ),
+    "keeping": (
+        "Attention: 8 bits per weight, outside the JavaScript heap. Between the two measurements of the heap, the "
+        f"whole training was played {ROUNDS} times."
+    ),
+    "travelling": (
+        f"{RATE} steps per second; the page asks for all recorded frames, and the picture follows. Counts the "
+        "different frames of the selected run, not redraws."
+    ),
 }

@@ -1,4 +1,4 @@
-"""What viewers of the explorer wait while others train: thirty click, and two trainings run in the app's workers."""
+"""Waiting times of thirty viewers of the explorer while two trainings run in the app's workers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What each preset of the playground does, over three seeds, beside what the paper leads one to expect: writes
-docs/playground.md's table and docs/playground.json.
+"""The results of each preset of the Training page with three seeds, compared with the paper's predictions. Writes the
+table of docs/playground.md, and docs/playground.json.
 
     python -m benchmarks.playground_effects --output runs/playground
 
-What is measured already is not measured again, so that it can be stopped and go on. One thread.
+Existing results are not measured again, so you can stop it and continue later. Uses one thread.
 """
 
 from __future__ import annotations

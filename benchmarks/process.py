@@ -1,4 +1,4 @@
-"""What a process takes of the machine, from Linux's own count."""
+"""Memory, threads, files and CPU time of a process, from /proc on Linux."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ SMALLER = 10  # how many times as many bytes BertViz must take
 ROUNDS = {12: 11, 64: 9, 128: 5}
 # name -> what we do, what BertViz does; two of ours are set beside the same of theirs
 STEPS = {
-    "click": ("click on another kind of attention", "HTML made and opened"),
-    "sentence": ("Enter, a sentence traced before", "HTML made and opened"),
-    "new sentence": ("Enter, a new sentence", "traced, HTML made and opened"),
+    "click": ("click on another kind of attention", "HTML built and opened"),
+    "sentence": ("Enter, a sentence traced before", "HTML built and opened"),
+    "new sentence": ("Enter, a new sentence", "traced, HTML built and opened"),
     "kind": ("click on another kind of attention", "another kind selected"),
     "head": ("click on a head until its exact numbers are there", "click on a head (no numbers)"),
-    "link": ("a link opened in a browser that was never here", "HTML made and opened"),
+    "link": ("a link opened in a new browser", "HTML built and opened"),
 }
 JUDGED = ("click", "sentence", "new sentence")
 Times = dict[str, tuple[list[float], list[float]]]
@@ -92,7 +92,7 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
         load(),
     )
     size = Table(
-        "What travels for one picture, KB",
+        "Data sent for one picture, KB",
         ("tokens a side", "Headscope, a new sentence", "BertViz, its HTML", "BertViz : Headscope", "wanted",
          "Headscope, first visit", "BertViz, with its libraries"),
     )  # fmt: skip
@@ -133,15 +133,19 @@ def _kb(count: int) -> str:
 
 
 NOTES = [
-    "Both draw all heads of one kind of attention, of the same model and the same texts, and both hold all three "
-    "kinds. Drawn: in the document, and a frame made with it. Ours runs from the key or click, as the browser stamps "
-    "it, over the server's work and the way back; the app is warm, the page open. BertViz has no server: its way to a "
-    "picture is to make the HTML (in this process, timed) and to open it, here from memory over loopback, with its "
-    "libraries (npm's, at the versions it names; jQuery 2.2.4 for 2.0.0) from this machine and kept by the browser. "
-    "Where the sentence is new, both trace it first, on one thread. After every page that is closed there is a pause: "
-    "taking down half a million lines is not what the next one is timed for.",
-    "The limits speak of a click to the drawn grid, beside BertViz opened: the first row of every length. The next two "
-    "hold a harder case to the same limits, one that is like BertViz's: from a key to a picture of other numbers, over "
-    "the server. The fourth sets our click beside BertViz's own click.",
-    "A link opened for the first time also loads Streamlit's own page and scripts; BertViz's file needs none of them.",
+    (
+        "Both draw all heads of one kind of attention, for the same model and texts, and both have the data of all "
+        "three kinds. Drawn: in the document, with a finished frame. For Headscope the time starts at the key or "
+        "click, as stamped by the browser, and includes the server's work and both ways; the app is warm and the page "
+        "is open. BertViz has no server: it builds the HTML (in this process, timed) and opens it, here from memory "
+        "over loopback, with its libraries (from npm, in the versions that it names; jQuery 2.2.4 for 2.0.0) from "
+        "this machine and cached by the browser. For a new sentence, both trace it first, on one thread. After each "
+        "closed page there is a pause, so that the removal of half a million lines does not affect the next time."
+    ),
+    (
+        "The limits apply to the first row of each length: a click until the grid is drawn, compared with opening "
+        "BertViz. The next two rows apply the same limits to a harder case, which is more like BertViz's: from a key "
+        "to a picture of other numbers, with the server. The fourth row compares our click with BertViz's own click."
+    ),
+    ("The first visit to a link also loads Streamlit's own page and scripts; BertViz's file needs none of them."),
 ]

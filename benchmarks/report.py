@@ -42,8 +42,8 @@ class Table:
         heads = (*self.columns, "reached") if verdicts else self.columns
         lines = [f"### {self.title}", "", _line(heads), _line(["---"] * len(heads))]
         for row in self.rows:
-            said = {True: "yes", False: "**no**", None: ""}[row.good]
-            lines.append(_line((*row.cells, said) if verdicts else row.cells))
+            verdict = {True: "yes", False: "**no**", None: ""}[row.good]
+            lines.append(_line((*row.cells, verdict) if verdicts else row.cells))
         if self.load:
             lines += ["", f"Load before: {self.load}."]
         for note in self.notes:
@@ -98,12 +98,12 @@ def machine(browser: str = "") -> str:
 
 
 def write(name: str, text: str) -> None:
-    """Replace what stands between the markers of this part. Raises ValueError if README.md lost them."""
+    """Replace the text between the markers of this part. Raises ValueError if README.md has no such markers."""
     start, end = f"<!-- measured: {name} -->", f"<!-- end: {name} -->"
     content = README.read_text(encoding="utf-8")
-    before, found, rest = content.partition(start)
+    before, opened, rest = content.partition(start)
     _, closed, after = rest.partition(end)
-    if not found or not closed:
+    if not opened or not closed:
         raise ValueError(f"benchmarks/README.md has no lines {start} and {end}; put them back")
     README.write_text(f"{before}{start}\n\n{text.strip()}\n\n{end}{after}", encoding="utf-8")
 

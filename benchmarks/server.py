@@ -1,4 +1,4 @@
-"""What a rerun of the page costs on the server, for one viewer and for thirty who share one process (`load.py`)."""
+"""The cost of a rerun on the server, for one viewer and for thirty in one process (`load.py`)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ async def alone(host: str, model: Pretrained, tokens: int, rounds: int) -> dict[
     known, new = found[:2], [source for source, _ in found[2:]]
     rng = random.Random(tokens)
     viewer = Viewer(host)
-    runs: dict[str, list[Run]] = {"a head": [], "a sentence seen before": [], "a new sentence": []}
+    runs: dict[str, list[Run]] = {"a head": [], "a known sentence": [], "a new sentence": []}
     for source, target in known:  # the first opens the page
         await (viewer.type(source=source, target=target) if viewer.page else viewer.open(source=source, target=target))
     for number, source in enumerate(new):
         runs["a new sentence"].append(await viewer.type(source=source))
-        runs["a sentence seen before"].append(await viewer.type(source=known[number % 2][0]))
+        runs["a known sentence"].append(await viewer.type(source=known[number % 2][0]))
         runs["a head"] += [await heads(viewer, model, rng) for _ in range(2)]
     await viewer.close()
     return runs

@@ -2,7 +2,7 @@
 
     python -m benchmarks.table3 --output runs/table3 --workers 2
 
-What is trained already is not trained again, so that it can be stopped and go on.
+Existing models are not trained again, so you can stop it and continue later.
 """
 
 from __future__ import annotations

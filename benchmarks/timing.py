@@ -1,4 +1,4 @@
-"""Times of things that take turns, so that whatever else the machine does hits all of them alike."""
+"""Times of functions that take turns, so that other work of the machine affects all of them equally."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ratio:
 def take_turns(what: Mapping[str, Callable[[], object]], rounds: int, warm: int = 2) -> dict[str, list[float]]:
     """A B C A B C ...: milliseconds of every call, after `warm` rounds that are not counted.
 
-    Every other round goes backwards, so that nobody always runs on what the same other left in the caches.
+    Every second round has the reverse order, so that no function always follows the same other one.
     """
     times: dict[str, list[float]] = {name: [] for name in what}
     for number in range(-warm, rounds):

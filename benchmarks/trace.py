@@ -1,4 +1,4 @@
-"""What recording a pass costs, and what the possibility to record costs where nobody records."""
+"""The cost of recording a pass, and the cost of the tap when nothing is recorded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def passes(model: Pretrained, tokens: int) -> dict[str, Callable[[], object]]:
         return forward(source, target, *rest)
 
     if not torch.equal(run(plain), run(model.model, OFF)):
-        raise AssertionError("the plain copy of the model computes something else than the model; mend plain.py")
+        raise AssertionError("the plain copy of the model does not compute the same as the model; correct plain.py")
     return {
         "plain": lambda: run(plain),
         "off": lambda: run(model.model, OFF),
@@ -56,13 +56,13 @@ def passes(model: Pretrained, tokens: int) -> dict[str, Callable[[], object]]:
 def measure(model: Pretrained, quick: bool = False, lengths: Sequence[int] = tuple(TARGETS)) -> list[Table]:
     """A full trace against a fused pass that keeps nothing, and a pass with the tap off against one without taps."""
     traced = Table(
-        "A full trace, as many times as long as the same pass with nothing kept (median / best)",
+        "Time of a full trace, relative to the same pass without recording (median / best)",
         ("tokens a side", "threads", "`trace_pass` : fused", "`model.trace(source, target)` : fused", "allowed",
          "`trace_pass` : faster of fused and explicit"),
         load(),
     )  # fmt: skip
     idle = Table(
-        "The tap switched off, as many times as long as no tap at all (median / best)",
+        "Time with the tap switched off, relative to a model without taps (median / best)",
         ("tokens a side", "threads", "off : no tap", "allowed", "fused : no tap"),
         traced.load,
     )
@@ -83,11 +83,11 @@ def measure(model: Pretrained, quick: bool = False, lengths: Sequence[int] = tup
                 )
     traced.notes.append(
         "Fused: PyTorch's `scaled_dot_product_attention`, which never builds the weights. At these lengths the "
-        "explicit arithmetic can be the faster of the two; the last column compares with whichever is. `model.trace` "
-        "adds tokenizing both texts, readable labels and the probabilities of the target."
+        "explicit arithmetic can be faster; the last column compares with the faster of the two. `model.trace` also "
+        "tokenizes both texts and computes readable labels and the probabilities of the target."
     )
     idle.notes.append(
-        "No tap: a copy of the model whose forward passes have every tap call taken out (`plain.py`); its logits are "
-        "checked to equal the model's to the last bit before anything is timed."
+        "No tap: a copy of the model without any tap call in its forward passes (`plain.py`). Before the measurement, "
+        "its logits are checked to equal the model's to the last bit."
     )
     return [traced, idle]

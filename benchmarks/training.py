@@ -1,4 +1,4 @@
-"""Training: target tokens a second, beside the same model built on torch.nn.Transformer."""
+"""Training: target tokens per second, compared with the same model built with torch.nn.Transformer."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def measure(model: Pretrained, quick: bool = False, precisions: Sequence[str] = 
     found = batches(model.config, count, tokens)
     total = sum(int((batch.target_out != 0).sum()) for batch in found)
     table = Table(
-        "Training, as many times as fast as the same model on torch.nn.Transformer (median / best)",
+        "Speed of training, relative to the same model with torch.nn.Transformer (median / best)",
         ("precision", "threads", "our tokens/s", "its tokens/s", "times as fast", "wanted"),
         load(),
     )

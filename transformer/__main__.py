@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from transformer import startup
+from transformer import startup, texts
 from transformer.cli import describe, evaluate, heads, record, serve, train, translate
 from transformer.cli.common import BROKEN_PIPE, CommandError, Parser, one_line
 from transformer.texts import UserError, _, use_language
@@ -28,10 +28,10 @@ COMMANDS = {
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    top = Parser(prog="python -m transformer", description="A Transformer with every number in view.")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    top = Parser(prog="python -m transformer", description=_("A Transformer with every number in view."))
+    commands = top.add_subparsers(dest="command", required=True, title=_("commands"), metavar="COMMAND")
     for name, module in COMMANDS.items():
-        summary = (module.__doc__ or "").split("\n")[0]
+        summary = texts.translate(module.SUMMARY)
         module.add(commands.add_parser(name, help=summary, description=summary, allow_abbrev=False))
     return top
 
@@ -48,14 +48,23 @@ def _flush_output() -> None:
         sys.stdout.flush()
 
 
-def guarded(work: Callable[[], int]) -> int:
-    """Run a command and handle its errors. Returns the exit status: 0 done, 1 done in part, 2 failed with a message on
-    stderr, 130 interrupted, 141 the reader of the output closed it."""
-    startup.done()
-    if code := os.environ.get("HEADSCOPE_LANGUAGE"):
+def _choose_language(arguments: Sequence[str]) -> None:
+    """The language of help and messages: --language, or HEADSCOPE_LANGUAGE, or English. The real parser refuses a wrong
+    --language; it cannot choose it, because its help texts are in that language."""
+    early = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    early.add_argument("--language", nargs="?")
+    code = early.parse_known_args(arguments)[0].language or os.environ.get("HEADSCOPE_LANGUAGE")
+    if code:
         from transformer.view.languages import best_language, load_language  # Babel, which takes 0.1 s to import
 
         use_language(load_language(best_language([code]) or "en"))
+
+
+def guarded(work: Callable[[], int], arguments: Sequence[str] | None = None) -> int:
+    """Run a command and handle its errors. Returns the exit status: 0 done, 1 done in part, 2 failed with a message on
+    stderr, 130 interrupted, 141 the reader of the output closed it."""
+    startup.done()
+    _choose_language(sys.argv[1:] if arguments is None else arguments)
     try:
         status = work()
         _flush_output()
@@ -96,14 +105,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise CommandError("standard input or output is closed; leave both open, or use /dev/null")
         return COMMANDS[options.command].run(options)
 
-    return guarded(work)
+    return guarded(work, arguments)
 
 
 def app() -> int:
     """Run the console command `headscope`, which starts the app."""
 
     def work() -> int:
-        top = Parser(prog="headscope", description=serve.__doc__, allow_abbrev=False)
+        top = Parser(prog="headscope", description=texts.translate(serve.SUMMARY), allow_abbrev=False)
         serve.add(top)
         return serve.run(_parsed(top, None))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import reduce
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,21 @@ def any_of(names: Iterable[str]) -> Text | str:
     """ "a, b or c": the names one can choose from, which are not translated themselves."""
     *others, last = names
     return Text("{others} or {last}", others=", ".join(others), last=last) if others else last
+
+
+def comma_list(items: Iterable[str]) -> str:
+    """ "a, b, c": texts in the reader's language, whose translation chooses the separator."""
+    return _list_of(N_("{first}, {second}"), items)
+
+
+def semicolon_list(items: Iterable[str]) -> str:
+    """ "a; b; c": the same for texts that contain commas themselves."""
+    return _list_of(N_("{first}; {second}"), items)
+
+
+def _list_of(pair: str, items: Iterable[str]) -> str:
+    first, *others = [*items] or [""]
+    return reduce(lambda listed, item: translate(pair, first=listed, second=item), others, first)
 
 
 class UserError(ValueError):

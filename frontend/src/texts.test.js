@@ -26,17 +26,17 @@ const paths = readdirSync(SOURCES, { recursive: true }).map((path) => String(pat
 
 // Every string in the code of some folders: whole ones, and how templates begin and end.
 function stringsOf(folders) {
-  const found = { whole: new Set(), starts: new Set(), ends: new Set() };
+  const strings = { whole: new Set(), starts: new Set(), ends: new Set() };
   const read = (node) => {
     if (node.type === "Literal" && typeof node.value === "string") {
-      found.whole.add(node.value);
-      if (node.value.endsWith("_")) found.starts.add(node.value); // "kind_" + kind
-      if (node.value.startsWith("_")) found.ends.add(node.value);
+      strings.whole.add(node.value);
+      if (node.value.endsWith("_")) strings.starts.add(node.value); // "kind_" + kind
+      if (node.value.startsWith("_")) strings.ends.add(node.value);
     }
     if (node.type === "TemplateLiteral" && node.expressions.length) {
       const [first, last] = [node.quasis[0].value.raw, node.quasis.at(-1).value.raw];
-      if (first) found.starts.add(first);
-      if (last) found.ends.add(last);
+      if (first) strings.starts.add(first);
+      if (last) strings.ends.add(last);
     }
     for (const child of Object.values(node).flat()) if (child && typeof child.type === "string") read(child);
   };
@@ -45,12 +45,12 @@ function stringsOf(folders) {
     if (code && folders.some((folder) => path.startsWith(`${folder}/`)))
       read(parse(readFileSync(join(SOURCES, path), "utf8"), { ecmaVersion: "latest", sourceType: "module" }));
   }
-  return found;
+  return strings;
 }
 
 for (const path of paths.filter((path) => path.endsWith("/texts.js") && path !== "core/texts.js")) {
   const folder = path.slice(0, -"/texts.js".length);
-  test(`every text of ${folder} is used`, async () => {
+  test(`the code uses every text of ${folder}`, async () => {
     const top = folder.split("/")[0];
     const { whole, starts, ends } = stringsOf([top, "core", "host", ...(USED_IN[top] ?? [])]);
     const built = BUILT[folder] ?? /^$/;

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from transformer.cost.complexity import Cost, Sizes, centred_by_kernel, fewest, looking_back, meeting, multiply_adds
 from transformer.cost.layer_timing import SLOWEST, Timing
-from transformer.texts import _
+from transformer.texts import _, comma_list, semicolon_list
 
 Seconds = Mapping[str, Mapping[int, float]]  # kind -> n -> median
 APART, MANY = (
@@ -93,7 +93,7 @@ def winners(layer_costs: Sequence[Cost]) -> str:
     """The kind with the fewest operations in each column."""
 
     def named(column: str) -> str:
-        return ", ".join(names()[kind] for kind in fewest(layer_costs, column))
+        return comma_list(names()[kind] for kind in fewest(layer_costs, column))
 
     sentence = _(
         "Fewest operations by Table 1: {order}; as built: {built}. Shortest path between any two positions: {path}. "
@@ -144,7 +144,7 @@ def nearest(seconds: Seconds, n: int) -> str:
     lengths = sorted({length for times in seconds.values() for length in times})
     nearest_n = min(lengths, key=lambda length: (abs(length - n), length))
     here = sorted((times[nearest_n], names()[kind]) for kind, times in seconds.items() if nearest_n in times)
-    listed = ", ".join(f"{name} {milliseconds(seconds)}" for seconds, name in here)
+    listed = comma_list(_("{name} {time}").format(name=name, time=milliseconds(seconds)) for seconds, name in here)
     sentence = (
         _("At n = {at}: {times}.") if nearest_n == n else _("At n = {at}, the measured length nearest to {n}: {times}.")
     )
@@ -272,7 +272,7 @@ def left_out(timings: Sequence[Timing]) -> str:
             first.setdefault(timing.kind, timing)
     if not first:
         return ""
-    listed = "; ".join(
+    listed = semicolon_list(
         reasons[timing.left].format(name=names()[timing.kind], n=f"{timing.n:,}", seconds=SLOWEST)
         for timing in first.values()
     )

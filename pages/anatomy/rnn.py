@@ -19,7 +19,7 @@ from transformer import CheckpointError, rnn
 from transformer.figures import recurrent as figures
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.rnn import Recurrent, RecurrentTrace
-from transformer.rnn.alignment import Alignment, alignment, best_head, right_places
+from transformer.rnn.alignment import Alignment, alignment, best_head, right_cells
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.training.tasks import TASKS
@@ -100,7 +100,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
     rows = max(len(old.target_out_labels), len(new.target_out_labels))  # both figures have the height of the longer one
     left, right = st.columns(2, gap="medium")
     with left:
-        expected = right_places(len(old.source_labels), len(old.target_out_labels))
+        expected = right_cells(len(old.source_labels), len(old.target_out_labels))
         drawn = figure.built(
             figures.additive_map,
             old.weights.numpy(),
@@ -111,7 +111,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
         )
         figure.draw(drawn, "before_recurrent", "before-additive-attention")
     with right:
-        expected = right_places(len(new.source_labels), len(new.target_out_labels))
+        expected = right_cells(len(new.source_labels), len(new.target_out_labels))
         d_k = model.config.d_k or model.config.d_head
         drawn = figure.built(
             figures.cross_map,

@@ -30,7 +30,7 @@ from transformer.interventions.sets import (
     silent_layers,
 )
 from transformer.text.tokenizer import PIECE_MARK
-from transformer.texts import _
+from transformer.texts import _, semicolon_list
 from transformer.tracing.trace import KINDS
 from transformer.view.bundle import script, style
 from transformer.view.pack import Writer, feed_pack, full_pack
@@ -203,7 +203,7 @@ def explain(compared: Compared) -> None:
         )
     silent = silent_layers(compared.interventions.switches, compared.model.config)
     if silent:
-        layers = "; ".join(heads_in_words(Where(kind, layer)) for kind, layer in silent)
+        layers = semicolon_list(heads_in_words(Where(kind, layer)) for kind, layer in silent)
         sentence = (
             _(
                 "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O, and the "

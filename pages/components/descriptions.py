@@ -29,7 +29,7 @@ from transformer.interventions.sets import (
 )
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS
-from transformer.texts import _
+from transformer.texts import _, semicolon_list
 
 NAMED = 3  # up to this many Where of a switch are named; more are counted
 TABLE3 = Path(__file__).with_name("table3.json")
@@ -316,7 +316,7 @@ def phrases(interventions: Interventions, config: ModelConfig | None = None) -> 
 
 def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
     """The same as one text, e.g. "scaling off; 5 heads knocked out"; "no switches" if there are none."""
-    return "; ".join(phrases(interventions, config)) or _("no switches")
+    return semicolon_list(phrases(interventions, config)) or _("no switches")
 
 
 def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool = False) -> str:

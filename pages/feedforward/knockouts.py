@@ -28,7 +28,7 @@ from transformer.interventions.sets import (
 )
 from transformer.model.config import ModelConfig
 from transformer.model.tap import STACKS
-from transformer.texts import UserError, _
+from transformer.texts import UserError, _, semicolon_list
 from transformer.tracing.trace import Trace
 
 STRONGEST = 10
@@ -119,7 +119,7 @@ def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
         key=key,
         on_change=_chosen_layers,
         args=(stack,),
-        help="; ".join(sub_layer(skip) for skip in skips[: len(SUB_LAYERS[stack])]),
+        help=semicolon_list(sub_layer(skip) for skip in skips[: len(SUB_LAYERS[stack])]),
     )
 
 

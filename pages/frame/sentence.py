@@ -14,9 +14,13 @@ from pages.frame.messages import capital, message
 from pages.frame.state import LONGEST, SOURCE, TARGET, State, change_state, current_state, max_tokens, store_state
 from pages.runtime import cache
 from pages.runtime.texts import plain_markdown
+from transformer.analysis.language import other_language, script
 from transformer.inference.pretrained import InputError, Pretrained
+from transformer.probing.probes import english_to_german
 from transformer.texts import _
 from transformer.tracing.trace import Trace
+
+TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9 % of the training's sources have at most
 
 
 def _typed() -> None:
@@ -99,6 +103,27 @@ def example_line(model: Pretrained, state: State) -> None:
             st.html(f'<p class="hs-look-for" tabindex="0"><b>{_("Look for")}</b> {html.escape(example.look)}</p>')
 
 
+def _warn_of_text(model: Pretrained, text: str) -> None:
+    """Say first what makes the output meaningless: a text in a language that the model does not read."""
+    reads = plain_markdown(model.languages[0])
+    if english_to_german(model) and script(text) not in ("LATIN", None):
+        message(_("This model reads {language} only. It cannot read this text; its output means nothing.").format(
+            language=reads))  # fmt: skip
+    elif (other := other_language(text, model.languages[0])) is not None:
+        message(_("This looks like {other}. This model reads {language}, so its output means little.").format(
+            other=_(other), language=reads))  # fmt: skip
+
+
+def _note_length(model: Pretrained, trace: Trace) -> None:
+    longest = model.metrics.get(TRAINED_UP_TO)
+    if isinstance(longest, int) and len(trace.source_ids) > longest:
+        sentence = _(
+            "This text has {count} tokens. Nearly all texts of the model's training had at most {longest}, so expect "
+            "mistakes."
+        )
+        message(sentence.format(count=len(trace.source_ids), longest=longest), "note")
+
+
 def traced(model: Pretrained, state: State) -> Trace | None:
     """The trace of the typed texts; None, and a message, if there is none."""
     too_long = {
@@ -114,6 +139,8 @@ def traced(model: Pretrained, state: State) -> Trace | None:
     except InputError as error:
         message(capital(error) + ".", "error")
         return None
+    _warn_of_text(model, state.source)
+    _note_length(model, trace)
     unknown = [
         label
         for ids, labels in ((trace.source_ids, trace.source_labels), (trace.target_out_ids, trace.target_out_labels))

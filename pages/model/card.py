@@ -18,7 +18,7 @@ from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
-from transformer.texts import _
+from transformer.texts import _, semicolon_list
 
 LARGEST = 100_000  # bytes of a card or a log; those of the bundled models have 5,000
 
@@ -84,7 +84,7 @@ def architecture(model: Pretrained) -> None:
     """Languages and differences from the paper; for a Marian folder, what its files do not say."""
     languages = _("From {source} to {target}.").format(source=model.languages[0], target=model.languages[1])
     paper = _("Built as in the paper, except for: {differences}.").format(
-        differences="; ".join(differences(model.config))
+        differences=semicolon_list(differences(model.config))
     )
     message(f"{languages} {paper}", "note")
     if isinstance(model.tokenizer, VocabularyTokenizer):

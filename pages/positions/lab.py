@@ -22,7 +22,7 @@ from transformer.figures.permutation import permutation_deviations
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions, Reposition
 from transformer.model.tap import SIDES
-from transformer.texts import _
+from transformer.texts import _, semicolon_list
 from transformer.tracing.trace import Trace
 
 TRAINED = "trained"
@@ -85,7 +85,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
     )
     if len(moves) > 1:
         text = _("These changes apply together, in this order: {moves}. A new choice here replaces all of them.")
-        message(text.format(moves="; ".join(in_words(Interventions((move,))) for move in moves)), "note")
+        message(text.format(moves=semicolon_list(in_words(Interventions((move,))) for move in moves)), "note")
     if rule not in DEFAULTS:
         return
     amount, key = moves[-1].amount, f"positions_amount_{side}_{rule}"

@@ -74,15 +74,22 @@ def shorten_garbage_collection() -> None:
     gc.freeze()
 
 
-def address_for_others() -> str | None:
-    """The server's address in its network; None if it listens on this machine alone or has no network."""
-    listens = config.get_option("server.address")
+def address_for_others(listens: str | None) -> str | None:
+    """The server's address in its network; None if it listens on this machine alone or has no network.
+
+    listens: the address that it was started with, if any.
+    """
     if listens in ("localhost", "127.0.0.1", "::1"):
         return None
     if listens and listens not in ("0.0.0.0", "::"):
-        return str(listens)
-    found = net_util.get_internal_ip()
+        return listens
+    found = net_util.get_internal_ip()  # asks the system, sends nothing
     return found if found and not found.startswith("127.") else None
+
+
+def network_address() -> str | None:
+    """The same for the server that runs."""
+    return address_for_others(config.get_option("server.address"))
 
 
 # -- a viewer's session -----------------------------------------------------------------------------------------------

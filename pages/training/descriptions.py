@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.live_training.experiment import Experiment
-from transformer.texts import _
+from transformer.texts import _, comma_list
 
 TASK = ("task", "shift", "pairs", "alphabet", "shortest", "longest")
 SAID = ("layers", "heads", "d_model", "steps", "batch", "seed")  # always part of the summary
@@ -85,14 +85,14 @@ def _unusual(experiment: Experiment, plain: Experiment, but: tuple[str, ...]) ->
 def title(experiment: Experiment, plain: Experiment) -> str:
     """The task, and every difference from the plain model: "reverse, no causal mask". plain: the paper's model, on any
     task."""
-    return ", ".join([task_words(experiment), *_unusual(experiment, plain, ("steps",))])
+    return comma_list([task_words(experiment), *_unusual(experiment, plain, ("steps",))])
 
 
 def labels(experiments: Sequence[Experiment], plain: Experiment) -> list[str]:
     """Short names of runs shown together: the first by what it is, the others by how they differ from it."""
     texts: list[str] = []
     for experiment in experiments:
-        text = ", ".join(differences_words(experiment, experiments[0])) if texts else title(experiment, plain)
+        text = comma_list(differences_words(experiment, experiments[0])) if texts else title(experiment, plain)
         text = text or _("the same again")
         texts.append(text if text not in texts else f"{text} ({texts.count(text) + 1})")
     return texts
@@ -104,4 +104,4 @@ def summary(experiment: Experiment, plain: Experiment) -> str:
     if experiment.task != "own":
         parts += [phrase("alphabet", experiment), lengths_words(experiment)]
     parts += [phrase(name, experiment) for name in SAID]
-    return ", ".join([*parts, *_unusual(experiment, plain, SAID)])
+    return comma_list([*parts, *_unusual(experiment, plain, SAID)])

@@ -10,7 +10,7 @@ from pages.training.descriptions import phrase
 from pages.training.runs import Watched
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import REACHED, Finding, findings
-from transformer.texts import _
+from transformer.texts import _, comma_list
 
 
 def rows(runs: Sequence[Watched], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def predicts(finding: Finding, experiment: Experiment) -> str:
     if len(parts) == 1:
         return _("Nothing: the paper says nothing about this ({what}).").format(what=parts[0])
     return _("{count} things differ at once ({what}), so their effects cannot be told apart.").format(
-        count=len(parts), what=", ".join(parts)
+        count=len(parts), what=comma_list(parts)
     )
 
 

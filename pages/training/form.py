@@ -15,7 +15,7 @@ from pages.training import presets as presets
 from pages.training.descriptions import differences_words
 from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, LARGEST_RATE, Experiment, ExperimentError
 from transformer.live_training.pairs import MOST, read_pairs
-from transformer.texts import _
+from transformer.texts import _, comma_list
 
 PAIRS = "headscope_pairs"  # the typed pairs, which are in no link and no other session
 OPTIONS = (
@@ -69,7 +69,7 @@ def _look_for(name: str, experiment: Experiment | None) -> str:
     changed = experiment.differences(preset) if experiment is not None and preset is not None else ()
     if experiment is None or preset is None or set(changed) <= {"steps", "seed"}:
         return presets.look_for(name)
-    what = ", ".join(differences_words(experiment, preset))
+    what = comma_list(differences_words(experiment, preset))
     return _("{preset}, changed: {what}.").format(preset=presets.label(name), what=what)
 
 

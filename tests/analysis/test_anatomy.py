@@ -175,7 +175,7 @@ RECORDED = {
 }  # fmt: skip
 
 
-def test_what_the_trace_recorded_is_taken_to_the_bit() -> None:
+def test_steps_equal_the_trace_to_the_last_bit() -> None:
     model = tiny()
     trace = traced(model, "everything")
     parts = {"encoder.self": trace.encoder_self, "encoder.ff": trace.encoder_ff, "decoder.self": trace.decoder_self,
@@ -194,7 +194,7 @@ def test_what_the_trace_recorded_is_taken_to_the_bit() -> None:
     assert cross.memory is trace.encoder_output
 
 
-def test_what_is_switched_is_said() -> None:
+def test_steps_report_knocked_out_parts() -> None:
     model = tiny()
     trace = traced(model, "everything")
     assert feed_forward_steps(trace, model.model, "decoder.1.ff").silenced == (2, 6)

@@ -14,7 +14,7 @@ from transformer.analysis.tokens import is_special, word_labels, word_numbers
 from transformer.inference.pretrained import readable
 
 
-def test_summaries_are_means_and_maxima_over_what_is_left_open() -> None:
+def test_summaries_are_means_and_maxima_over_unset_axes() -> None:
     weights = torch.arange(2 * 3 * 5 * 7.0).view(2, 3, 5, 7)
     assert torch.equal(summarise(weights, 1, 2), weights[1, 2])
     assert torch.equal(summarise(weights, 1, None), weights[1].mean(0))

@@ -17,7 +17,7 @@ SOURCE, TARGET = "ka lo minu", "re sta"
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-def test_lengths_of_what_is_added_at_the_input(positions: str) -> None:
+def test_norms_of_embeddings_and_positions(positions: str) -> None:
     model = pretrained_variant(positions=positions)
     trace = model.trace(SOURCE, TARGET)
     table = model.model.embedding.weight
@@ -47,7 +47,7 @@ def test_every_sinusoidal_encoding_has_length_sqrt_half_d_model() -> None:
     torch.testing.assert_close(found.positions, expected, rtol=1e-6, atol=0)
 
 
-def test_a_side_that_is_none_is_refused() -> None:
+def test_an_unknown_side_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown side 'middle'; choose source or target"):
         norms(pretrained_variant().trace(SOURCE, TARGET), "middle")
 

@@ -73,7 +73,7 @@ def test_a_head_that_does_not_stay(trace: Trace) -> None:
     assert not one.stays and one.count == 0
 
 
-def test_what_untrained_heads_do_already_must_be_done_twice_as_often(trace: Trace) -> None:
+def test_a_habit_of_untrained_heads_must_double(trace: Trace) -> None:
     """In a short decoder chance alone reaches half of the rows."""
     rows = len(trace.target_in) - 1
     assert rows >= 3
@@ -121,7 +121,7 @@ def test_equal_weights_share_a_link(trace: Trace) -> None:
     assert torch.allclose(found["decoder_self"].previous, torch.tensor(1 / len(trace.target_in)).double())
 
 
-def test_other_tokens_and_nothing_at_all_are_errors(trace: Trace) -> None:
+def test_different_tokens_and_empty_input_are_errors(trace: Trace) -> None:
     other = dataclasses.replace(tiny_pretrained().trace("ka lo", "nu re"))
     with pytest.raises(ValueError, match="the recorded encoder_self weights have shape"):
         recorded(blank(trace, 2), other)
@@ -144,11 +144,11 @@ def test_how_the_bundled_model_formed() -> None:
             assert np.abs(weights[kind][-1] - now).max() <= 1
     probes, examples = ((PROBES / file).read_text(encoding="utf-8") for file in WORDS)
     numbers, formings = formation(sentences, read_word_list(probes + examples))
-    said = [
+    texts = [
         (one.what, one.kind, one.rows, one.state and recording.steps[one.state], one.layer + 1, one.head + 1, one.stays)
         for one in formings
     ]
-    assert said == [
+    assert texts == [
         ("aligned_out", "cross", 109, 1219, 3, 1, True),
         ("aligned_in", "cross", 109, 1219, 2, 6, True),
         ("previous", "encoder_self", 143, 2739, 2, 3, True),

@@ -22,7 +22,7 @@ def tiny(**changes: Any) -> Pretrained:
 
 
 @every_model
-def test_the_last_layer_says_what_the_model_predicts(changes: dict[str, Any]) -> None:
+def test_the_last_layer_gives_the_models_prediction(changes: dict[str, Any]) -> None:
     model = tiny(**changes)
     trace = model.trace(SOURCE, TARGET)
     lens = logit_lens(trace, model.model)
@@ -67,7 +67,7 @@ def test_settled_by_hand() -> None:
     assert replace(lens, rank=ranks).settled.tolist() == [0, 1, 2, 3]
 
 
-def test_a_vocabulary_smaller_than_what_is_asked_for_is_shown_whole() -> None:
+def test_a_small_vocabulary_is_returned_whole() -> None:
     model = tiny()
     trace = model.trace(SOURCE, TARGET)
     vocabulary = len(tiny_tokenizer())

@@ -63,7 +63,7 @@ def test_the_first_share_of_a_relu_is_what_is_above_0(trace: Trace) -> None:
         assert torch.equal(active_share(side.activation, thresholds())[0], above)
 
 
-def test_what_a_gelu_leaves_of_a_negative_number_is_smaller_than_its_threshold() -> None:
+def test_gelu_of_a_negative_number_stays_below_the_threshold() -> None:
     z = torch.linspace(-9, 9, 20_001, dtype=torch.float64)
     found = F.gelu(z)
     assert found.min().item() == pytest.approx(-0.16997, abs=1e-5) and -found.min() < ACTIVE["gelu"]
@@ -195,7 +195,7 @@ def test_promotion_is_the_table_times_the_row(stack: str, layer: int, neuron: in
     assert found.below == pytest.approx((np.mean(scores) - min(scores)) / np.std(scores), rel=1e-4)
 
 
-def test_promotion_is_the_change_of_the_logits_where_nothing_comes_between() -> None:
+def test_promotion_is_the_change_of_logits_without_later_layers() -> None:
     """The last neuron's row added to the decoder's output moves every logit by its score."""
     model = tiny_model()
     hidden = torch.randn(66, generator=torch.Generator().manual_seed(3))

@@ -108,7 +108,7 @@ def test_the_parts_after_a_layer_add_up_too(changes: dict[str, Any], stack: str)
 
 @every_stack
 @every_model
-def test_every_sum_is_what_entered_and_what_was_added(changes: dict[str, Any], stack: str) -> None:
+def test_every_sum_is_input_plus_update(changes: dict[str, Any], stack: str) -> None:
     model = tiny(**changes)
     trace = model.trace(SOURCE, TARGET)
     found = stream(trace, model.model, stack)
@@ -138,7 +138,7 @@ def test_every_sum_is_what_entered_and_what_was_added(changes: dict[str, Any], s
 
 
 @every_stack
-def test_states_are_what_enters_the_first_layer_and_what_leaves_each(stack: str) -> None:
+def test_states_are_the_input_and_each_layers_output(stack: str) -> None:
     for changes in PAIRWISE:
         trace = tiny(**changes).trace(SOURCE, TARGET)
         found = states(trace, stack)
@@ -168,7 +168,7 @@ def test_a_trace_of_one_token(stack: str) -> None:
     assert parts.vectors.shape[1] == 1 and parts.deviation < 1e-4
 
 
-def test_a_stack_or_layer_that_is_not_there_is_refused() -> None:
+def test_an_unknown_stack_or_layer_is_refused() -> None:
     model = tiny()
     trace = model.trace(SOURCE, TARGET)
     for stack in ("", "middle", "cross"):

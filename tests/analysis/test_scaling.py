@@ -78,7 +78,7 @@ def test_scaled_and_unscaled_are_one_experiment(experiment: RandomExperiment) ->
     assert torch.equal(experiment.entropy[0, 0], experiment.entropy[1, 0])
 
 
-def test_what_the_paper_suspects(experiment: RandomExperiment) -> None:
+def test_without_scaling_the_softmax_saturates_as_the_paper_suspects(experiment: RandomExperiment) -> None:
     """Unscaled, the softmax closes with d_k; scaled and additive, it keeps the room it had."""
     scaled, unscaled, additive = range(3)
     assert experiment.room[unscaled, -1] < 0.1 < 0.5 < experiment.room[unscaled, 0]
@@ -163,7 +163,7 @@ def attention(request: pytest.FixtureRequest) -> AttentionTrace:
     return tiny_pretrained().trace("ka lomi nu.", "re sta").attention(request.param)
 
 
-def test_own_variances_are_those_of_a_plain_loop(attention: AttentionTrace) -> None:
+def test_measured_variances_equal_a_plain_loop(attention: AttentionTrace) -> None:
     found = own_variances(attention)
     layers, heads, queries, d_k = attention.queries.shape
     keys = attention.keys.shape[2]

@@ -74,12 +74,12 @@ def test_the_words_of_a_trace_multiply_to_its_probability() -> None:
         ("", "a", "", "#"),
     ],
 )
-def test_what_differs(before: str, after: str, left: str, right: str) -> None:
+def test_differing_words_are_marked(before: str, after: str, left: str, right: str) -> None:
     found = differing(before.split(), after.split())
     assert tuple("".join("#" if one else "." for one in side) for side in found) == (left, right)
 
 
-def test_what_differs_has_no_word_that_is_too_common() -> None:
+def test_common_words_are_compared_too() -> None:
     """difflib's autojunk leaves words out that make up 1% of 200 or more."""
     many = ["da"] * 300
     assert differing(many, many) == ((False,) * 300, (False,) * 300)

@@ -8,23 +8,23 @@ window.hsDeep = () => {
 window.hsEvery = (selector) => {
   const found = [];
   const walk = (root) => {
-    for (const one of root.querySelectorAll("*")) {
-      if (one.matches(selector)) found.push(one);
-      if (one.shadowRoot) walk(one.shadowRoot);
+    for (const node of root.querySelectorAll("*")) {
+      if (node.matches(selector)) found.push(node);
+      if (node.shadowRoot) walk(node.shadowRoot);
     }
   };
   walk(document);
   return found;
 };
-window.hsSeen = (one) => one.checkVisibility({visibilityProperty: true}) && one.getClientRects().length > 0;
-window.hsName = (one) => {
-  const labels = [...(one.labels || [])].map((label) => label.textContent).join();
-  const said = one.getAttribute("aria-label") || labels || one.textContent;
-  return (said || one.getAttribute("title") || one.getAttribute("placeholder") || "").trim();
+window.hsSeen = (node) => node.checkVisibility({visibilityProperty: true}) && node.getClientRects().length > 0;
+window.hsName = (node) => {
+  const labels = [...(node.labels || [])].map((label) => label.textContent).join();
+  const label = node.getAttribute("aria-label") || labels || node.textContent;
+  return (label || node.getAttribute("title") || node.getAttribute("placeholder") || "").trim();
 };
-window.hsLook = (one) => {
+window.hsLook = (node) => {
   const looks = [];
-  for (let at = one, up = 0; at && up < 4; up++) {
+  for (let at = node, up = 0; at && up < 4; up++) {
     const s = getComputedStyle(at);
     const outline = s.outlineStyle + s.outlineWidth + s.outlineColor;
     looks.push([outline, s.boxShadow, s.borderColor, s.backgroundColor].join());
@@ -37,28 +37,28 @@ window.hsLook = (one) => {
 window.HS_USE = "a[href], button, input, select, textarea, summary, [tabindex='0']";
 
 window.HS_CLOSED = "details:not([open]):not(.hs-save):not(.hs-absent)";
-window.hsOpenAll = () => hsEvery(HS_CLOSED).forEach((one) => { one.open = true; });
+window.hsOpenAll = () => hsEvery(HS_CLOSED).forEach((node) => { node.open = true; });
 
 // Pictures that say nothing of what they show, and are not hidden as mere ornament.
 window.hsBare = () => {
   const says = ["img", "application", "grid", "figure"];
-  return hsEvery("canvas, svg").filter((one) => {
-    const box = one.getBoundingClientRect();
-    if (!hsSeen(one) || box.width < 60 || box.height < 40 || one.id === "js-plotly-tester") return false;
-    for (let at = one; at; at = at.parentElement || (at.getRootNode() || {}).host) {
+  return hsEvery("canvas, svg").filter((node) => {
+    const box = node.getBoundingClientRect();
+    if (!hsSeen(node) || box.width < 60 || box.height < 40 || node.id === "js-plotly-tester") return false;
+    for (let at = node; at; at = at.parentElement || (at.getRootNode() || {}).host) {
       if (at.getAttribute("aria-hidden") === "true") return false;
       const named = says.includes(at.getAttribute("role")) || at.tagName === "FIGURE";
       if (named && at.getAttribute("aria-label")) return false;
     }
     return true;
-  }).map((one) => one.outerHTML.slice(0, 120));
+  }).map((node) => node.outerHTML.slice(0, 120));
 };
 
-// Tab through the page: begin, look where it went (null: at the end), and what was left out. In a group of choices one is
-// the stop, and the arrow keys go on from it.
+// Tab through the page: begin, look where it went (null: at the end), and what was left out. In a group of choices,
+// one is the stop, and the arrow keys go on from it.
 window.hsBegin = () => {
-  window.hsWanted = hsEvery(HS_USE).filter((one) => hsSeen(one) && !one.disabled && one.tabIndex >= 0);
-  window.hsBefore = new Map(hsWanted.map((one) => [one, hsLook(one)]));
+  window.hsWanted = hsEvery(HS_USE).filter((node) => hsSeen(node) && !node.disabled && node.tabIndex >= 0);
+  window.hsBefore = new Map(hsWanted.map((node) => [node, hsLook(node)]));
   window.hsStops = [];
   return hsWanted.length;
 };
@@ -71,30 +71,31 @@ window.hsStop = () => {
 };
 window.hsUnseen = () => hsBefore.has(hsDeep()) && hsLook(hsDeep()) === hsBefore.get(hsDeep());
 window.hsMissed = () => {
-  const group = (one) => one.closest("[role=radiogroup]");
-  return hsWanted.filter((one) => one.isConnected && hsSeen(one) && !hsStops.includes(one) && one.tabIndex >= 0)
-    .filter((one) => !(one.matches("[role=radio]") && hsStops.some((stop) => group(stop) === group(one))))
-    .map((one) => one.outerHTML.slice(0, 160));
+  const group = (node) => node.closest("[role=radiogroup]");
+  return hsWanted.filter((node) => node.isConnected && hsSeen(node) && !hsStops.includes(node) && node.tabIndex >= 0)
+    .filter((node) => !(node.matches("[role=radio]") && hsStops.some((stop) => group(stop) === group(node))))
+    .map((node) => node.outerHTML.slice(0, 160));
 };
 
 // Controls outside the page that no scrolling brings in.
-window.hsOutside = () => hsEvery(HS_USE).filter(hsSeen).filter((one) => {
-  const box = one.getBoundingClientRect();
-  if ((box.left >= -1 && box.right <= innerWidth + 1) || one.matches(".hs-skip")) return false;
-  for (let at = one; at; at = at.parentElement || (at.getRootNode() || {}).host)
+window.hsOutside = () => hsEvery(HS_USE).filter(hsSeen).filter((node) => {
+  const box = node.getBoundingClientRect();
+  if ((box.left >= -1 && box.right <= innerWidth + 1) || node.matches(".hs-skip")) return false;
+  for (let at = node; at; at = at.parentElement || (at.getRootNode() || {}).host)
     if (/auto|scroll/.test(getComputedStyle(at).overflowX) && at.scrollWidth > at.clientWidth) return false;
   return true;
-}).map((one) => one.outerHTML.slice(0, 120));
+}).map((node) => node.outerHTML.slice(0, 120));
 
-// What is pressed and looks as what is not.
+// Pressed controls that look like controls that are not pressed.
 window.hsSameWhenPressed = () => {
   const names = ["backgroundColor", "outlineStyle", "borderColor", "fontWeight", "color", "textDecorationLine"];
-  const look = (one) => names.map((name) => getComputedStyle(one)[name]).join();
-  const off = (one) => [one.getAttribute("aria-pressed"), one.getAttribute("aria-checked")].includes("false");
-  const same = hsEvery("[aria-pressed=true], [role=radio][aria-checked=true]").filter(hsSeen).filter((one) => {
-    const other = [...one.parentElement.children].find(off);
-    return other && look(one) === look(other);
+  const look = (node) => names.map((name) => getComputedStyle(node)[name]).join();
+  const off = (node) => [node.getAttribute("aria-pressed"), node.getAttribute("aria-checked")].includes("false");
+  const same = hsEvery("[aria-pressed=true], [role=radio][aria-checked=true]").filter(hsSeen).filter((node) => {
+    const other = [...node.parentElement.children].find(off);
+    return other && look(node) === look(other);
   });
-  const bare = hsEvery(".hs-ramp").filter((one) => getComputedStyle(one).backgroundImage === "none"); // a scale of colours
-  return [...same, ...bare].map((one) => one.outerHTML.slice(0, 100));
+  const scales = hsEvery(".hs-ramp"); // colour scales
+  const bare = scales.filter((node) => getComputedStyle(node).backgroundImage === "none");
+  return [...same, ...bare].map((node) => node.outerHTML.slice(0, 100));
 };

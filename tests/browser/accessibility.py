@@ -26,12 +26,12 @@ def findings(page: Page) -> list[str]:
     """What axe finds: every serious and critical thing, and moderate ones too, but for the exceptions above."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(AXE)
-    found = []
+    findings_of_axe = []
     for rule in page.evaluate(RUN):
         for node in rule["nodes"]:
             allowed = any(node["html"].startswith(start) for start in EXCEPTIONS.get(rule["id"], ()))
             if rule["impact"] != "minor" and not allowed:
                 checks: list[dict[str, Any]] = [*node["any"], *node["all"], *node["none"]]
                 why = checks[0]["message"] if checks else rule["help"]
-                found.append(f"{rule['impact']} {rule['id']}: {node['html'][:160]}: {why}")
-    return found
+                findings_of_axe.append(f"{rule['impact']} {rule['id']}: {node['html'][:160]}: {why}")
+    return findings_of_axe

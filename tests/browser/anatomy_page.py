@@ -32,11 +32,10 @@ class Anatomy:
         self.settle()
 
     def settle(self) -> None:
-        """Until nothing moves, nothing is on its way, and the server has been told."""
+        """Wait until nothing moves, all data is loaded, and the server knows the state."""
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         self.element.evaluate(
-            """async (one) => {
-              const { anatomy } = one;
+            """async ({ anatomy }) => {
               const still = () => anatomy.stage.progress() >= 1 && !anatomy.data.waiting;
               for (let i = 0, calm = 0; i < 400 && calm < 4; i++) {
                 await new Promise((done) => setTimeout(done, 25));
@@ -46,13 +45,13 @@ class Anatomy:
         )
 
     def told(self) -> None:
-        """The server hears at once of what it would hear of after a rest."""
+        """Report the state to the server now, not after the usual pause."""
         self.element.evaluate("({ anatomy }) => { clearTimeout(anatomy.reporting); anatomy.sendState(); }")
         self.page.wait_for_timeout(150)
         self.settle()
 
     def go(self, **partial: object) -> None:
-        self.element.evaluate("(one, partial) => one.anatomy.go(partial)", partial)
+        self.element.evaluate("({ anatomy }, partial) => anatomy.go(partial)", partial)
         self.told()
 
     def press(self, key: str) -> None:
@@ -62,25 +61,25 @@ class Anatomy:
 
     @property
     def at(self) -> dict[str, Any]:
-        return self.element.evaluate("(one) => one.anatomy.state")
+        return self.element.evaluate("({ anatomy }) => anatomy.state")
 
     def numbers(self, name: str) -> dict[str, Tensor]:
         """Matrices that are drawn now under a name of the place, by their keys: float32 as the browser has them."""
-        found = self.element.evaluate(
-            """(one, name) => one.anatomy.scene
+        matrices = self.element.evaluate(
+            """({ anatomy }, name) => anatomy.scene
               .filter((item) => item.kind === "matrix" && item.matrix.name === name && item.matrix.exact)
               .map(({ key, matrix: { rows, cols, data } }) => [key, rows, cols, Array.from(data, String)])""",
             name,
         )
         return {
-            key: torch.tensor([float(one.replace("Infinity", "inf")) for one in data]).reshape(rows, cols)
-            for key, rows, cols, data in found
+            key: torch.tensor([float(number.replace("Infinity", "inf")) for number in data]).reshape(rows, cols)
+            for key, rows, cols, data in matrices
         }
 
     def picture(self) -> tuple[str, Tensor]:
         """What is drawn where, exactly; and a screenshot, [row, column, colour]."""
         items = self.element.evaluate(
-            """(one) => JSON.stringify(one.anatomy.stage.moving.map(({ item: { matrix, plain, ...item }, to }) =>
+            """({ anatomy }) => JSON.stringify(anatomy.stage.moving.map(({ item: { matrix, plain, ...item }, to }) =>
                  [item, to, matrix && matrix.id]))"""
         )
         shot = self.page.get_by_test_id("anatomy-canvas").screenshot()
@@ -88,4 +87,4 @@ class Anatomy:
             return items, torch.from_numpy(numpy.array(image.convert("RGB"), dtype=numpy.int16))
 
     def link(self) -> dict[str, str]:
-        return {name: found[0] for name, found in parse_qs(urlsplit(self.page.url).query).items()}
+        return {name: values[0] for name, values in parse_qs(urlsplit(self.page.url).query).items()}

@@ -75,27 +75,27 @@ RECORD = (
 )
 # What no page of ours has, in the document, its shadow roots and its frames.
 FOUND = """() => {
-  const found = (window.attackedBy || []).map((one) => "ran: " + one);
+  const problems = (window.attackedBy || []).map((attack) => "ran: " + attack);
   const walk = (root) => {
-    for (const one of root.querySelectorAll("*")) {
-      for (const {name, value} of one.attributes) {
-        if (/^on/i.test(name)) found.push(one.tagName + " has " + name);
+    for (const node of root.querySelectorAll("*")) {
+      for (const {name, value} of node.attributes) {
+        if (/^on/i.test(name)) problems.push(node.tagName + " has " + name);
         const leads = /^(href|src|action|formaction|xlink:href)$/i.test(name);
         if (leads && /^\\s*(javascript|vbscript|data:text)/i.test(value))
-          found.push(one.tagName + " " + name + "=" + value);
-        const link = one.tagName === "A" && one.closest("[data-testid=stMarkdown]"); // a card may have links
+          problems.push(node.tagName + " " + name + "=" + value);
+        const link = node.tagName === "A" && node.closest("[data-testid=stMarkdown]"); // a card may have links
         if (!link && /expression\\(|FOREIGN/.test(value) && /^(style|href|src|srcset|background)$/i.test(name))
-          found.push(one.tagName + " " + name + "=" + value);
+          problems.push(node.tagName + " " + name + "=" + value);
       }
-      if (/^(script|style)$/i.test(one.tagName) && /attacked\\(|FOREIGN/.test(one.textContent) && !one.dataset.ours)
-        found.push(one.tagName + ": " + one.textContent.slice(0, 80));
-      if (/^(object|embed|base|marquee|mglyph|iframe)$/i.test(one.tagName))
-        found.push(one.tagName);
-      if (one.shadowRoot) walk(one.shadowRoot);
+      if (/^(script|style)$/i.test(node.tagName) && /attacked\\(|FOREIGN/.test(node.textContent) && !node.dataset.ours)
+        problems.push(node.tagName + ": " + node.textContent.slice(0, 80));
+      if (/^(object|embed|base|marquee|mglyph|iframe)$/i.test(node.tagName))
+        problems.push(node.tagName);
+      if (node.shadowRoot) walk(node.shadowRoot);
     }
   };
   walk(document);
-  return found;
+  return problems;
 }""".replace("FOREIGN", FOREIGN)
 # Everything that is written or said anywhere, shadow roots included.
 WRITTEN = """() => {
@@ -121,7 +121,7 @@ def _tokenizer() -> Tokenizer:
         sentence_iterator=iter([*sentences(), *TYPED]), model_writer=written, vocab_size=400, hard_vocab_limit=False,
         normalization_rule_name="identity", character_coverage=1.0, num_threads=1, minloglevel=2,
         pad_id=0, unk_id=1, bos_id=2, eos_id=3, pad_piece=SPECIALS[0],
-        user_defined_symbols=["\u2581" + one for one in ATTACKS],
+        user_defined_symbols=["\u2581" + attack for attack in ATTACKS],
     )  # fmt: skip
     return Tokenizer(written.getvalue())
 
@@ -134,7 +134,7 @@ def evil_checkpoint(parent: Path) -> Path:
     card = "\n\n".join([f"# {ATTACKS[1]}", *TYPED, *ATTACKS, f"[r]: http://{FOREIGN}/61\n![x][r]", "```\n# code\n```"])
     mermaid = f'```mermaid\ngraph TD;A["{ATTACKS[1]}"];click A "javascript:attacked(62)"\n```'
     (folder / "README.md").write_text(f"{card}\n\n{mermaid}\n", encoding="utf-8")
-    examples = [{"title": one, "look": one, "source": one, "target": one} for one in (*ATTACKS, *TYPED)]
+    examples = [{"title": text, "look": text, "source": text, "target": text} for text in (*ATTACKS, *TYPED)]
     (folder / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
     (folder / "training.csv").write_text(f"step,loss,{ATTACKS[0]}\n1,2,{ATTACKS[1]}\n2,1,x\n", encoding="utf-8")
     (folder / "metrics.json").write_text(json.dumps({"bleu": 1.0, ATTACKS[1]: ATTACKS[1]}), encoding="utf-8")

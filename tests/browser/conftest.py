@@ -78,7 +78,7 @@ def model() -> Pretrained:
 
 @pytest.fixture(scope="session")
 def server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running app. After browser_path: without a browser nobody asks for it."""
+    """The address of a running app. Needs browser_path, so that no server starts without a browser."""
     process, address = start(tmp_path_factory.mktemp("server") / "log.txt")
     yield address
     stop(process)
@@ -86,7 +86,7 @@ def server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="session")
 def training_page(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a page with made-up runs and nothing but the picture of them: training_app.py."""
+    """The address of a page that shows only the picture of made-up runs: training_app.py."""
     script = "tests/browser/training_app.py"
     process, address = start(tmp_path_factory.mktemp("training") / "log.txt", script=script, PYTHONPATH=".")
     yield address

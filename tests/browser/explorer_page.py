@@ -75,10 +75,10 @@ def exact(page: Page) -> None:
 
 
 def saved_pictures(page: Page) -> dict[str, bytes]:
-    """What the Save menu of the explorer gives: "png", "svg", "csv"."""
+    """What the Save menu of the explorer gives: "png", "svg", "head", "csv"; and their file names under "names"."""
     exact(page)
     saved = {}
-    for name in ("png", "svg", "csv"):
+    for name in ("png", "svg", "head", "csv"):
         page.get_by_test_id("save").locator("summary").click()
         with page.expect_download() as download:
             page.get_by_test_id(f"save-{name}").click()

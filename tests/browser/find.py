@@ -36,11 +36,11 @@ FLAGS = [
 
 
 class NoBrowser(Exception):
-    """No browser, and what was tried."""
+    """No browser was found; the message lists what was tried."""
 
 
 class NoNginx(Exception):
-    """No nginx, and what was tried."""
+    """No nginx was found; the message lists what was tried."""
 
 
 def _runs(path: str | Path, ask: str = "--version") -> bool:
@@ -56,8 +56,8 @@ def _runs(path: str | Path, ask: str = "--version") -> bool:
 
 def _installed() -> Iterator[str]:
     for name in NAMES:
-        if found := shutil.which(name):
-            yield found
+        if path := shutil.which(name):
+            yield path
     for place in PLACES:
         for variable in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
             place = place.replace(f"{{{variable}}}", os.environ.get(variable, f"{{{variable}}}"))
@@ -94,7 +94,7 @@ def _try(*command: str, seconds: int) -> str:
 
 
 def _from_debian(package: str) -> str | None:
-    """Install a package of Debian's. Returns "" or why it failed; None where nobody may try."""
+    """Install a Debian package. Returns "" or why it failed; None without apt-get or root rights."""
     if not shutil.which("apt-get") or not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     install = ("apt-get", "install", "-y", "--no-install-recommends", package)
@@ -137,12 +137,12 @@ def find_browser() -> str:
         if _runs(path):
             return path
     tried = ["none is installed"]
-    own = _playwrights_own()
-    if not own.is_file():
+    playwright_browser = _playwrights_own()
+    if not playwright_browser.is_file():
         failed = _try(sys.executable, "-m", "playwright", "install", "chromium", seconds=120)
         tried.append(f"'playwright install chromium' failed ({failed})" if failed else "Playwright fetched one")
-    if own.is_file() and _runs(own):
-        return str(own)
+    if playwright_browser.is_file() and _runs(playwright_browser):
+        return str(playwright_browser)
     failed = _from_debian("chromium")
     if failed is not None:
         if not failed and (path := shutil.which("chromium")) and _runs(path):

@@ -59,12 +59,12 @@ def wait_for_step(page: Page, least: int) -> None:
 
 
 def wait_for_frames(page: Page) -> None:
-    """Until what was asked for is drawn: pictures are drawn in the browser's next frame."""
+    """Wait until the picture is drawn: the browser draws it in its next frame."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def held_step(page: Page) -> int:
-    """Of a run that is paused: what it sent before may still arrive, until nothing comes for a second."""
+    """The step of a paused run, after no frame has arrived for a second."""
     seen = -1
     for _ in range(BUSY // 1_000):
         if step(page) == seen:

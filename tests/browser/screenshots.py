@@ -146,17 +146,17 @@ def main(folder: Path) -> None:
             for size, (width, height) in SIZES.items():
                 for scheme in ("light", "dark"):
                     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-                    for shown in pages():
-                        for name, params in VIEWS.get(shown.name, {"page": {}}).items():
+                    for page_entry in pages():
+                        for name, params in VIEWS.get(page_entry.name, {"page": {}}).items():
                             if size == "projector" and name not in ("three", "page") and not name.startswith("big"):
                                 continue
-                            link = f"{address}/{shown.path}?{urlencode({'source': SENTENCE, **params})}"
+                            link = f"{address}/{page_entry.path}?{urlencode({'source': SENTENCE, **params})}"
                             part = params.get("part", "")
-                            ready = READY.get(shown.name) or READY.get(f"{shown.name}-{name}")
-                            path = folder / f"{shown.name}-{name}-{size}-{scheme}.png"
+                            ready = READY.get(page_entry.name) or READY.get(f"{page_entry.name}-{name}")
+                            path = folder / f"{page_entry.name}-{name}-{size}-{scheme}.png"
                             take(page, link, ready or "[data-drawn]", path)
                             # On a wide screen the anatomy's drawing is as high as the window.
-                            fills = shown.name == "anatomy" and not part and size != "phone"
+                            fills = page_entry.name == "anatomy" and not part and size != "phone"
                             if size != "projector" and not fills:
                                 page.set_viewport_size({"width": width, "height": HIGH})
                                 page.wait_for_timeout(700)

@@ -101,18 +101,18 @@ def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
     still(page)
     if opened:
         if name == "training":  # fields in a fold that was not clicked open are inert
-            page.locator("summary", has_text="Details").evaluate("one => one.click()")
+            page.locator("summary", has_text="Details").evaluate("element => element.click()")
         page.evaluate(OPEN)
         still(page)
     return page
 
 
-def test_every_part_of_every_page_is_looked_at() -> None:
+def test_the_views_cover_every_part_of_every_page() -> None:
     assert set(PARTS) <= {(name, params.get("part")) for name, params in VIEWS.values()}
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_page_opens_cold_and_everybody_can_use_it(page: Page, server: str, view: str) -> None:
+def test_a_page_opens_from_a_link_and_is_accessible(page: Page, server: str, view: str) -> None:
     """No error, and nothing that axe finds: on a desk and on a phone, themes take turns. Then zoomed to 200 %,
     where nothing may be cut off, and in forced colours, where what is pressed must show."""
     first, second = ("light", "dark") if len(view) % 2 else ("dark", "light")
@@ -146,12 +146,13 @@ def structured(page: Page, view: str) -> None:
     assert page.evaluate("document.documentElement.lang") == "en"
     name = VIEWS[view][0] or "heads"
     assert page.title() == f"{TITLES[name]} · Headscope"
-    assert page.evaluate("hsEvery('h1').map((one) => one.textContent)") == [TITLES[name]]
+    assert page.evaluate("hsEvery('h1').map((element) => element.textContent)") == [TITLES[name]]
     assert page.evaluate("hsEvery('main, [role=main]').length") == 1
-    live = page.evaluate("hsEvery('[aria-live], [role=status]').map((one) => one.getAttribute('aria-live'))")
+    live = page.evaluate("hsEvery('[aria-live], [role=status]').map((element) => element.getAttribute('aria-live'))")
     assert set(live) <= {None, "polite", "off"}
     assert (
-        page.evaluate("hsEvery(HS_USE).filter((one) => hsSeen(one) && !hsName(one)).map((one) => one.outerHTML)") == []
+        page.evaluate("hsEvery(HS_USE).filter((node) => hsSeen(node) && !hsName(node)).map((node) => node.outerHTML)")
+        == []
     )
 
 
@@ -225,13 +226,13 @@ def test_arrow_keys_read_the_numbers_of_a_figure(page: Page, server: str) -> Non
     box = figure.locator(".hs-fig-plot")
     expect(box).to_have_attribute("aria-label", re.compile(r"^When the final token is found: \d+ numbers, from"))
     box.focus()
-    for key, said in (
+    for key, spoken in (
         ("ArrowRight", r"after embedding, step 1 · Der, probability \d\.\d{4}, rank"),
         ("ArrowDown", r"after layer 1, step 1 · Der"),
         ("End", r"after layer 1, step 7 · </s>"),
     ):
         page.keyboard.press(key)
-        expect(figure.locator(".hs-spoken")).to_have_text(re.compile(said))
+        expect(figure.locator(".hs-spoken")).to_have_text(re.compile(spoken))
     page.keyboard.press("Enter")  # as a click: the step is chosen
     page.wait_for_url(re.compile("step=7"))
     box.focus()
@@ -268,7 +269,7 @@ def test_menus_open_and_close_by_keyboard(page: Page, server: str, name: str) ->
     expect(save).to_be_focused()
 
 
-def test_the_page_that_is_taken_home(browser: Browser, page: Page, server: str, tmp_path: Path) -> None:
+def test_the_downloaded_page_is_accessible_offline(browser: Browser, page: Page, server: str, tmp_path: Path) -> None:
     show(page, server, "heads", opened=False)
     page.get_by_text("Download", exact=True).click()
     with page.expect_download() as download:
@@ -289,7 +290,7 @@ def test_the_page_that_is_taken_home(browser: Browser, page: Page, server: str, 
         context.close()
 
 
-def test_motion_is_reduced_where_it_is_asked_for(browser: Browser, server: str) -> None:
+def test_no_animation_runs_with_reduced_motion(browser: Browser, server: str) -> None:
     context = browser.new_context(viewport=DESK, reduced_motion="reduce")
     context.add_init_script(HELP)
     page = show(context.new_page(), server, "anatomy", opened=False)
@@ -297,8 +298,8 @@ def test_motion_is_reduced_where_it_is_asked_for(browser: Browser, server: str) 
     page.wait_for_timeout(50)
     # Transitions of ours that last: only those by which a component notices another theme, of 1 ms.
     lasting = page.evaluate(
-        """() => hsEvery(".hs, .hs *").filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0.01 ||
-          (parseFloat(getComputedStyle(one).animationDuration) > 0.01)).map((one) => one.outerHTML.slice(0, 100))"""
+        """() => hsEvery(".hs, .hs *").filter((node) => parseFloat(getComputedStyle(node).transitionDuration) > 0.01 ||
+          (parseFloat(getComputedStyle(node).animationDuration) > 0.01)).map((node) => node.outerHTML.slice(0, 100))"""
     )
     assert lasting == []
     context.close()

@@ -1,4 +1,4 @@
-"""The anatomy in a real Chromium: every number drawn is the trace's, and every way through it leads back."""
+"""The anatomy in Chromium: the numbers drawn are those of the trace, and going back restores the picture."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ PLACES = {
 }
 
 
-def same(one: tuple[str, Tensor], other: tuple[str, Tensor]) -> bool:
-    """Whether two pictures are one: the same items and, but for smoothed edges, the same dots."""
-    return one[0] == other[0] and apart(one[1], other[1]) < 0.001
+def same(first: tuple[str, Tensor], second: tuple[str, Tensor]) -> bool:
+    """Whether two pictures are the same: equal items and, apart from smoothed edges, equal pixels."""
+    return first[0] == second[0] and apart(first[1], second[1]) < 0.001
 
 
-def apart(one: Tensor, other: Tensor) -> float:
-    """Share of the dots that differ visibly."""
-    return float(((one - other).abs().amax(-1) > 16).float().mean())
+def apart(first: Tensor, second: Tensor) -> float:
+    """Share of the pixels that differ visibly."""
+    return float(((first - second).abs().amax(-1) > 16).float().mean())
 
 
 def different(pictures: list[tuple[str, Tensor]]) -> int:
@@ -67,7 +67,7 @@ def whole(browser: Browser, server: str) -> Iterator[Anatomy]:
 
 @pytest.fixture
 def moved(whole: Anatomy) -> Callable[..., Anatomy]:
-    """The page, moved to this state; what is not said is the first. Numbers are those of links, from 1."""
+    """The page in this state. Missing values are the first; numbers count from 1, as in links."""
 
     def move(**state: Any) -> Anatomy:
         counted = {name: int(state.pop(name, 1)) - 1 for name in ("encoder", "decoder", "head", "t", "row", "col")}
@@ -87,11 +87,13 @@ def opened(context: BrowserContext, server: str) -> Iterator[Any]:
         return made[-1]
 
     yield make
-    for one in made:
-        assert not one.problems
+    for drawing in made:
+        assert not drawing.problems
 
 
-def test_numbers_drawn_are_the_traces(moved: Callable[..., Anatomy], model: Pretrained, trace: Trace) -> None:
+def test_the_numbers_drawn_are_those_of_the_trace(
+    moved: Callable[..., Anatomy], model: Pretrained, trace: Trace
+) -> None:
     drawing = moved(zoom="sub", place="encoder.self")
     layer, head = 1, 2
 
@@ -99,12 +101,12 @@ def test_numbers_drawn_are_the_traces(moved: Callable[..., Anatomy], model: Pret
         """One of the matrices of that name is the tensor, number by number."""
         drawing.go(zoom=zoom, place=place, step=step, encoder=layer, decoder=layer, head=head, t=3)
         assert drawing.at["zoom"] == zoom and drawing.at["step"] == step
-        found = drawing.numbers(name)
-        for one in found.values():
-            for candidate in (one, one.T):
+        matrices = drawing.numbers(name)
+        for matrix in matrices.values():
+            for candidate in (matrix, matrix.T):
                 if candidate.shape == expected.shape and torch.equal(candidate, expected):
                     return
-        shapes = {key: list(one.shape) for key, one in found.items()}
+        shapes = {key: list(matrix.shape) for key, matrix in matrices.items()}
         pytest.fail(f"{place} {step}: no {name} of {list(expected.shape)} with the trace's numbers among {shapes}")
 
     self, cross = trace.encoder_self, trace.cross
@@ -127,25 +129,25 @@ def test_numbers_drawn_are_the_traces(moved: Callable[..., Anatomy], model: Pret
     check("output", "hidden", "hidden", trace.decoder_output)
 
 
-def test_the_next_word_and_its_probability(moved: Callable[..., Anatomy], trace: Trace) -> None:
+def test_the_likeliest_next_words_are_those_of_the_trace(moved: Callable[..., Anatomy], trace: Trace) -> None:
     drawing = moved(t=4)
     expected = trace.logits[3].softmax(-1).topk(10)
-    found = drawing.element.evaluate(
-        """(one) => { const { outputs } = one.anatomy.data;
+    words = drawing.element.evaluate(
+        """({ anatomy }) => { const { outputs } = anatomy.data;
           return { ids: outputs.ids[3], p: Array.from(outputs.probability.slice(30, 40)) }; }"""
     )
-    assert found["ids"] == expected.indices.tolist()
-    assert torch.allclose(torch.tensor(found["p"]), expected.values, atol=1e-7)
+    assert words["ids"] == expected.indices.tolist()
+    assert torch.allclose(torch.tensor(words["p"]), expected.values, atol=1e-7)
     bars = drawing.element.evaluate(
-        "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('p:')).map((item) => item.text)"
+        "({ anatomy }) => anatomy.scene.filter((item) => item.key.startsWith('p:')).map((item) => item.text)"
     )
     assert bars[0] == f"{expected.values[0]:.4f}"
 
 
-def test_the_tooltip_of_a_cell_says_its_weight(moved: Callable[..., Anatomy], trace: Trace) -> None:
+def test_the_tooltip_of_a_cell_shows_its_weight(moved: Callable[..., Anatomy], trace: Trace) -> None:
     drawing = moved(zoom="head", place="decoder.cross", step="softmax", decoder=2, head=3, t=2)
     box = drawing.element.evaluate(
-        """(one) => { const item = one.anatomy.scene.find((item) => item.key === "m:decoder.1.cross.weights.h2"
+        """({ anatomy }) => { const item = anatomy.scene.find((item) => item.key === "m:decoder.1.cross.weights.h2"
             || item.key === "m:decoder.1.cross.scores.h2"); const { x, y, w, h } = item; return { x, y, w, h }; }"""
     )
     weights = trace.cross.weights[1, 2]
@@ -159,10 +161,10 @@ def test_the_tooltip_of_a_cell_says_its_weight(moved: Callable[..., Anatomy], tr
     expect(tip).to_contain_text(trace.source_labels[column])
 
 
-def test_a_cell_opens_its_number(moved: Callable[..., Anatomy], trace: Trace) -> None:
+def test_a_click_on_a_cell_opens_its_number(moved: Callable[..., Anatomy], trace: Trace) -> None:
     drawing = moved(zoom="head", place="encoder.self", step="dot", encoder=1, head=1)
     box = drawing.element.evaluate(
-        """(one) => { const item = one.anatomy.scene.find((item) => item.pick && item.key.includes(".scores.h0"));
+        """({ anatomy }) => { const item = anatomy.scene.find((item) => item.pick && item.key.includes(".scores.h0"));
             const { x, y, w, h } = item; return { x, y, w, h }; }"""
     )
     rows = len(trace.source_ids)
@@ -174,7 +176,7 @@ def test_a_cell_opens_its_number(moved: Callable[..., Anatomy], trace: Trace) ->
     steps = trace.encoder_self
     value = float(steps.queries[0, 0, 2] @ steps.keys[0, 0, 3])
     texts = drawing.element.evaluate(
-        "(one) => one.anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' ')"
+        "({ anatomy }) => anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' ')"
     ).replace("−", "-")
     assert f"{value:.2f}" in texts
     assert drawing.link()["zoom"] == "number" and drawing.link()["col"] == "4"
@@ -224,35 +226,36 @@ LINKS = [
 
 
 @pytest.mark.parametrize("zoom, place, step", LINKS)
-def test_a_link_opens_cold(opened: Any, zoom: str, place: str, step: str) -> None:
+def test_a_link_opens_its_state_in_a_new_browser(opened: Any, zoom: str, place: str, step: str) -> None:
     drawing = opened(zoom=zoom, place=place, step=step, encoder=2, decoder=2, head=2, t=3)
     at = drawing.at
     assert (at["zoom"], at["place"], at["step"], at["t"]) == (zoom, place, step, 2)
     assert drawing.page.locator(".hs-error, .hs-warning, [data-testid=stException]").count() == 0
     matrices, waiting = drawing.element.evaluate(
-        "(one) => [one.anatomy.scene.filter((item) => item.kind === 'matrix').length, one.anatomy.data.waiting]"
+        "({ anatomy }) => [anatomy.scene.filter((item) => item.kind === 'matrix').length, anatomy.data.waiting]"
     )
     assert matrices and not waiting
     assert drawing.page.get_by_test_id("anatomy-canvas").get_attribute("aria-label")
     assert drawing.page.evaluate("document.documentElement.scrollWidth") <= 1440
 
 
-def test_markup_stays_text(opened: Any) -> None:
+def test_markup_in_a_sentence_stays_text(opened: Any) -> None:
     drawing = opened(source=MARKUP, target=MARKUP, zoom="head", place="decoder.cross", step="softmax")
     drawing.go(zoom="number")
     drawing.go(zoom="model", place="output")
     assert drawing.page.evaluate("window.attacked === undefined")
     assert drawing.page.locator("img[src=x]").count() == 0
-    assert "<b>" in "".join(drawing.element.evaluate("(one) => one.anatomy.data.labels('source')"))
+    assert "<b>" in "".join(drawing.element.evaluate("({ anatomy }) => anatomy.data.labels('source')"))
 
 
-def test_playing_walks_on_and_stops_at_a_key(opened: Any) -> None:
+def test_play_moves_on_and_a_key_stops_it(opened: Any) -> None:
     drawing = opened(zoom="sub", place="encoder.self")
-    drawing.element.evaluate("(one) => { one.anatomy.tempo = 'fast'; }")
+    drawing.element.evaluate("({ anatomy }) => { anatomy.tempo = 'fast'; }")
     drawing.page.get_by_test_id("anatomy-stage").focus()
     drawing.page.keyboard.press(" ")
     drawing.page.wait_for_function(
-        "(one) => ['split', 'dot', 'scale'].includes(one.anatomy.state.step)", arg=drawing.element.element_handle()
+        "({ anatomy }) => ['split', 'dot', 'scale'].includes(anatomy.state.step)",
+        arg=drawing.element.element_handle(),
     )
     drawing.page.keyboard.press("ArrowLeft")
     drawing.settle()
@@ -261,45 +264,47 @@ def test_playing_walks_on_and_stops_at_a_key(opened: Any) -> None:
     assert drawing.at["step"] == step
 
 
-def test_a_head_knocked_out_is_marked_where_it_changes_something(opened: Any, model: Pretrained, trace: Trace) -> None:
+def test_only_what_a_knocked_out_head_changes_is_marked(opened: Any, model: Pretrained, trace: Trace) -> None:
     drawing = opened(zoom="model", place="encoder.self", encoder=2, head=1)
     drawing.page.get_by_test_id("anatomy-switches").locator("summary").first.click()
     drawing.page.get_by_test_id("knock").click()
     drawing.page.wait_for_function(
-        "(one) => Object.keys(one.anatomy.data.header.changed).length > 0", arg=drawing.element.element_handle()
+        "({ anatomy }) => Object.keys(anatomy.data.header.changed).length > 0", arg=drawing.element.element_handle()
     )
     drawing.settle()
     assert drawing.link()["zero"] == "encoder_self.2.1"
     switched = model.retrace(trace, Interventions.parse({"zero": "encoder_self.2.1"}))
-    changed = drawing.element.evaluate("(one) => one.anatomy.data.header.changed")
+    changed = drawing.element.evaluate("({ anatomy }) => anatomy.data.header.changed")
     expected = float((switched.encoder_output - trace.encoder_output).abs().max())
     assert changed["encoder.output"] == pytest.approx(expected, abs=1e-6)
     assert not any(name.startswith("encoder.0") or name.startswith("encoder.1.self") for name in changed)
     marks = drawing.element.evaluate(
-        "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('changed:')).map((item) => item.key)"
+        "({ anatomy }) => anatomy.scene.filter((item) => item.key.startsWith('changed:')).map((item) => item.key)"
     )
     assert "changed:m:encoder.output" in marks and "changed:m:encoder.1.self.x" not in marks
 
 
-def test_parameters_on_the_boxes_add_up(moved: Callable[..., Anatomy], model: Pretrained) -> None:
+def test_the_parameters_on_the_boxes_add_up_to_those_of_the_model(
+    moved: Callable[..., Anatomy], model: Pretrained
+) -> None:
     drawing = moved()
     texts = drawing.element.evaluate(
-        "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('layername:')).map((item) => item.text)"
+        "({ anatomy }) => anatomy.scene.filter((item) => item.key.startsWith('layername:')).map((item) => item.text)"
     )
     layers = {text.split(",")[0]: int(re.findall(r"([\d,]+) parameters", text)[0].replace(",", "")) for text in texts}
-    table = drawing.element.evaluate("(one) => one.anatomy.scene.find((item) => item.key === 'count:source').text")
+    table = drawing.element.evaluate("({ anatomy }) => anatomy.scene.find((item) => item.key === 'count:source').text")
     embedding = int(re.findall(r"[\d,]{5,}", table)[0].replace(",", ""))
     config = model.config
     total = embedding + config.encoder_layers * layers["Encoder"] + config.decoder_layers * layers["Decoder"]
     assert total == model.model.parameter_count()
 
 
-def test_nothing_moves_where_motion_is_reduced(browser: Browser, server: str) -> None:
+def test_nothing_moves_with_reduced_motion(browser: Browser, server: str) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     drawing = Anatomy(context, server)
-    drawing.element.evaluate("(one) => { one.anatomy.stage.frames = []; one.anatomy.go({ zoom: 'layer' }); }")
+    drawing.element.evaluate("({ anatomy }) => { anatomy.stage.frames = []; anatomy.go({ zoom: 'layer' }); }")
     drawing.page.wait_for_timeout(900)
-    assert drawing.element.evaluate("(one) => one.anatomy.stage.frames.length") <= 2
+    assert drawing.element.evaluate("({ anatomy }) => anatomy.stage.frames.length") <= 2
     assert not drawing.problems
     context.close()
 
@@ -316,7 +321,7 @@ def test_a_phone_shows_one_column(browser: Browser, server: str, zoom: str, plac
     context.close()
 
 
-def test_too_many_tokens_get_a_sentence(context: BrowserContext, server: str) -> None:
+def test_too_many_tokens_get_an_error_message(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     text = "the cat and the dog and " * 14
     page.goto(f"{server}/anatomy?{urlencode({'source': text, 'target': text})}")

@@ -1,4 +1,4 @@
-"""The last zoom of the anatomy in Chromium, on traces: every number is computed again from what it is made of."""
+"""The number zoom of the anatomy in Chromium: every number of a trace is computed again from its operands."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def hold(page: Page, data: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_number_of_every_step_is_the_trace_s(page: Page, variant: str) -> None:
+def test_every_number_of_every_step_equals_the_trace(page: Page, variant: str) -> None:
     hold(page, given(variant))
     rows = page.evaluate("window.numbersOfAll()")
     seen = set()
@@ -129,17 +129,17 @@ def test_every_number_of_every_step_is_the_trace_s(page: Page, variant: str) -> 
 
 @pytest.mark.parametrize("variant", DEPTHS)
 @pytest.mark.parametrize("switches", ["", "scaling=3@encoder_self,off@cross"])
-def test_every_score_is_the_trace_s_whatever_the_order_of_its_sum(page: Page, variant: str, switches: str) -> None:
+def test_every_score_equals_the_trace_in_any_order_of_summation(page: Page, variant: str, switches: str) -> None:
     hold(page, given(variant, switches))
-    found = page.evaluate('window.cellsOf(["dot", "scale", "mask"])')
+    scores = page.evaluate('window.cellsOf(["dot", "scale", "mask"])')
     n, m = len(traced(variant).source_ids), len(traced(variant).target_in)
-    assert found["count"] == 3 * HEADS * 2 * (n * n + m * m + m * n)
-    assert found["differ"] == []
+    assert scores["count"] == 3 * HEADS * 2 * (n * n + m * m + m * n)
+    assert scores["differ"] == []
 
 
-def test_where_a_number_comes_from_without_residual_connections_or_norm(page: Page) -> None:
-    """The step that made what enters is the last of the sub-layer before, whatever that is; and no number of such a
-    model is said to be hidden by a mask it never had."""
+def test_the_origin_of_a_number_is_right_without_residual_connections_or_norm(page: Page) -> None:
+    """The input of a sub-layer comes from the last step of the sub-layer before. In a model without a mask, no
+    number is explained by a mask."""
     at = {"encoder": 1, "decoder": 1, "row": 2, "col": 1}
     last = {"paper": "norm", "pre": "add", "no norm": "add", "alone": "norm", "alone pre": "output", "bare": "output"}
     for variant, step in last.items():
@@ -148,13 +148,13 @@ def test_where_a_number_comes_from_without_residual_connections_or_norm(page: Pa
         back = ask(page, variant, place="decoder.cross", step="x", **{**at, "matrix": "memory"})["back"]
         assert (back["place"], back["step"]) == ("encoder.ff", {"output": "outer"}.get(step, step)), variant
     for variant, read, step in (("paper", "sum", "add"), ("alone", "update", "output"), ("alone pre", "x", "x")):
-        found = ask(page, variant, place="encoder.self", step="norm", **at)
-        assert (found["input"], found["back"]["step"]) == (read, step) and found["agrees"]
+        number = ask(page, variant, place="encoder.self", step="norm", **at)
+        assert (number["input"], number["back"]["step"]) == (read, step) and number["agrees"]
     for variant, why in (("paper", "future"), ("bare", "bare_future"), ("alone pre", "bare_future")):
-        found = ask(page, variant, place="decoder.self", step="mask", **{**at, "row": 1, "col": 3})
-        assert found["why"] == why and (found["value"] == -math.inf) == (why == "future") and found["agrees"]
-    found = ask(page, "bare", "hide=target.4@decoder_self", place="decoder.self", step="mask", **{**at, "col": 3})
-    assert found["why"] == "switch" and found["value"] == -math.inf
+        number = ask(page, variant, place="decoder.self", step="mask", **{**at, "row": 1, "col": 3})
+        assert number["why"] == why and (number["value"] == -math.inf) == (why == "future") and number["agrees"]
+    number = ask(page, "bare", "hide=target.4@decoder_self", place="decoder.self", step="mask", **{**at, "col": 3})
+    assert number["why"] == "switch" and number["value"] == -math.inf
 
 
 STATE = {"zoom": "number", "encoder": 0, "decoder": 0, "matrix": "queries", "head": 0, "t": 0, "row": 0, "col": 0}
@@ -165,68 +165,72 @@ def ask(page: Page, variant: str, switches: str = "", **state: Any) -> dict[str,
     hold(page, given(variant, switches))
     return page.evaluate(
         """(state) => {
-          const found = numberOf({ state, data: window.dataOf(state) });
-          const back = found.from && found.from(found.col);
-          const { matrix, from, ...rest } = found;
+          const number = numberOf({ state, data: window.dataOf(state) });
+          const back = number.from && number.from(number.col);
+          const { matrix, from, ...rest } = number;
           return { ...rest, back };
         }""",
         {**STATE, **state},
     )
 
 
-def test_each_cell_is_the_one_of_the_trace_by_an_independent_reading(page: Page) -> None:
+def test_chosen_cells_equal_the_tensors_of_the_trace(page: Page) -> None:
     trace = traced("paper")
     layer, head, row, key = 1, 2, 3, 1
     at = {"decoder": layer, "head": head, "row": row, "col": key}
     cross, self_ = trace.cross, trace.decoder_self
-    found = ask(page, "paper", place="decoder.cross", step="softmax", **at)
-    assert found["value"] == pytest.approx(cross.weights[layer, head, row, key].item(), abs=1e-6)
-    assert sum(found["weights"]) == pytest.approx(1) and found["of"]["name"] == "weights"
-    assert found["key"] == "m:decoder.1.cross.weights.h2" and found["back"] == {"step": "mask", "row": 3, "col": 1}
-    found = ask(page, "paper", place="decoder.cross", step="values", **at)
+    number = ask(page, "paper", place="decoder.cross", step="softmax", **at)
+    assert number["value"] == pytest.approx(cross.weights[layer, head, row, key].item(), abs=1e-6)
+    assert sum(number["weights"]) == pytest.approx(1) and number["of"]["name"] == "weights"
+    assert number["key"] == "m:decoder.1.cross.weights.h2" and number["back"] == {"step": "mask", "row": 3, "col": 1}
+    number = ask(page, "paper", place="decoder.cross", step="values", **at)
     wanted = sum(
         cross.weights[layer, head, row, k] * cross.values[layer, head, k, key] for k in range(len(trace.source_ids))
     )
     assert (
-        found["value"] == pytest.approx(wanted.item(), abs=1e-5) and found["key"] == "m:decoder.1.cross.head_outputs.h2"
+        number["value"] == pytest.approx(wanted.item(), abs=1e-5)
+        and number["key"] == "m:decoder.1.cross.head_outputs.h2"
     )
-    found = ask(page, "paper", place="decoder.self", step="dot", **at)
-    assert found["value"] == pytest.approx(
+    number = ask(page, "paper", place="decoder.self", step="dot", **at)
+    assert number["value"] == pytest.approx(
         (self_.queries[layer, head, row] @ self_.keys[layer, head, key]).item(), abs=1e-4
     )
-    assert found["key"] == "m:decoder.1.self.scores.h2" and len(found["a"]) == D_MODEL // HEADS
-    found = ask(page, "paper", place="decoder.self", step="project", matrix="values", decoder=1, row=3, col=45)
-    assert found["value"] == pytest.approx(self_.values[layer, 2, row, 1].item(), abs=1e-5)
+    assert number["key"] == "m:decoder.1.self.scores.h2" and len(number["a"]) == D_MODEL // HEADS
+    number = ask(page, "paper", place="decoder.self", step="project", matrix="values", decoder=1, row=3, col=45)
+    assert number["value"] == pytest.approx(self_.values[layer, 2, row, 1].item(), abs=1e-5)
     assert (
-        found["key"] == "m:decoder.1.self.values"
-        and found["back"]["step"] == "x"
-        and found["of"]["cols"] == "heads_d_head"
+        number["key"] == "m:decoder.1.self.values"
+        and number["back"]["step"] == "x"
+        and number["of"]["cols"] == "heads_d_head"
     )
-    found = ask(page, "paper", place="decoder.cross", step="project", matrix="keys", decoder=1, row=2, col=45)
-    assert found["value"] == pytest.approx(cross.keys[layer, 2, 2, 1].item(), abs=1e-5)
-    assert found["back"] == {"step": "x", "matrix": "memory", "row": 2, "col": 45}
+    number = ask(page, "paper", place="decoder.cross", step="project", matrix="keys", decoder=1, row=2, col=45)
+    assert number["value"] == pytest.approx(cross.keys[layer, 2, 2, 1].item(), abs=1e-5)
+    assert number["back"] == {"step": "x", "matrix": "memory", "row": 2, "col": 45}
     assert ask(page, "paper", place="decoder.self", step="scale", row=1)["made"] == "divide"
-    found = ask(page, "paper", place="decoder.self", step="mask", row=1, col=3)
-    assert found["value"] == -math.inf and found["why"] == "future" and found["agrees"]
-    found = ask(page, "paper", place="encoder.ff", step="outer", encoder=1, row=2, col=40)
+    number = ask(page, "paper", place="decoder.self", step="mask", row=1, col=3)
+    assert number["value"] == -math.inf and number["why"] == "future" and number["agrees"]
+    number = ask(page, "paper", place="encoder.ff", step="outer", encoder=1, row=2, col=40)
     assert (
-        found["value"] == pytest.approx(trace.encoder_ff.update[1, 2, 40].item(), abs=1e-5) and len(found["a"]) == D_FF
+        number["value"] == pytest.approx(trace.encoder_ff.update[1, 2, 40].item(), abs=1e-5)
+        and len(number["a"]) == D_FF
     )
-    found = ask(page, "paper", place="output", step="probabilities", t=2, row=4)
-    assert found["value"] == pytest.approx(trace.logits[2].softmax(-1).sort(descending=True).values[4].item(), rel=1e-5)
-    found = ask(page, "paper", place="output", step="choose", t=2, row=4)
-    assert found["value"] == pytest.approx(trace.probabilities[2].item(), rel=1e-5)
-    found = ask(page, "paper", place="source", step="plus", row=1, col=9)
-    assert found["wave"]["sort"] == "cos" and found["b"] == pytest.approx(math.cos(10000 ** (-8 / D_MODEL)), abs=1e-6)
+    number = ask(page, "paper", place="output", step="probabilities", t=2, row=4)
+    assert number["value"] == pytest.approx(
+        trace.logits[2].softmax(-1).sort(descending=True).values[4].item(), rel=1e-5
+    )
+    number = ask(page, "paper", place="output", step="choose", t=2, row=4)
+    assert number["value"] == pytest.approx(trace.probabilities[2].item(), rel=1e-5)
+    number = ask(page, "paper", place="source", step="plus", row=1, col=9)
+    assert number["wave"]["sort"] == "cos" and number["b"] == pytest.approx(math.cos(10000 ** (-8 / D_MODEL)), abs=1e-6)
 
 
 @pytest.mark.parametrize("switches", SWITCHES)
-def test_under_switches_too(page: Page, switches: str) -> None:
+def test_every_number_equals_the_trace_under_switches(page: Page, switches: str) -> None:
     hold(page, given("paper", switches))
     assert [row for row in page.evaluate("window.numbersOfAll()") if row[5] and not row[6]] == []
 
 
-def test_what_a_switch_put_in_the_place_of_a_number_is_said(page: Page) -> None:
+def test_a_number_that_a_switch_replaces_is_explained(page: Page) -> None:
     out, rules, masks = SWITCHES
     skip = ask(page, "paper", out, place="encoder.self", step="output", row=1, col=5)
     assert skip["value"] == 0 == skip["stored"] and skip["skipped"] and abs(skip["free"]) > 0
@@ -248,15 +252,15 @@ def test_what_a_switch_put_in_the_place_of_a_number_is_said(page: Page) -> None:
     assert ask(page, "paper", masks, place="encoder.self", step="mask", row=1, col=last)["why"] == "open_padding"
 
 
-def test_a_word_beyond_the_likeliest_leads_nowhere(page: Page) -> None:
+def test_a_word_outside_the_likeliest_has_no_link_to_its_logit(page: Page) -> None:
     hold(page, {**given("paper"), "name": "ranked"})
     set_rank = "(rank) => (window.given.trace.header.outputs.chosen_rank[1] = rank)"
-    back = "(state) => { const found = numberOf({ state, data: window.dataOf(state) }); return found.from(0); }"
+    back = "(state) => { const number = numberOf({ state, data: window.dataOf(state) }); return number.from(0); }"
     for rank in (0, 4, anatomy.LIKELIEST - 1, anatomy.LIKELIEST, 50):
         page.evaluate(set_rank, rank)
         for step in ("choose", "back"):
-            found = page.evaluate(back, {**STATE, "place": "output", "step": step, "t": 1})
-            assert found == (None if rank >= anatomy.LIKELIEST else {"step": "logits", "row": rank, "col": 0})
+            origin = page.evaluate(back, {**STATE, "place": "output", "step": step, "t": 1})
+            assert origin == (None if rank >= anatomy.LIKELIEST else {"step": "logits", "row": rank, "col": 0})
 
 
 @pytest.mark.parametrize(
@@ -270,15 +274,15 @@ def test_a_word_beyond_the_likeliest_leads_nowhere(page: Page) -> None:
         ("wide", "", None, None),
     ],
 )
-def test_where_a_position_comes_from(page: Page, variant: str, switches: str, source: str, target: str) -> None:
+def test_the_origin_of_a_position_is_named(page: Page, variant: str, switches: str, source: str, target: str) -> None:
     hold(page, given(variant, switches))
     for place, expected in (("source", source), ("target", target)):
         state = {**STATE, "place": place, "step": "plus", "row": 1, "col": 8}
-        note = "(state) => (window.boardOf(state).find((one) => one.key === 'number:card.1.note') || {}).text"
+        note = "(state) => (window.boardOf(state).find((item) => item.key === 'number:card.1.note') || {}).text"
         assert page.evaluate(note, state) == expected
 
 
-def test_the_default_cell_is_the_largest_weight_of_the_step_of_decoding(page: Page) -> None:
+def test_the_default_cell_is_the_largest_weight_of_the_decoding_step(page: Page) -> None:
     hold(page, given("paper"))
 
     def cell(**state: Any) -> dict[str, int]:
@@ -311,7 +315,7 @@ def test_the_cell_grows_out_of_its_matrix_and_text_stays_text(page: Page) -> Non
     assert check["colour"] == "good" and check["text"].startswith("computed here ")
 
 
-def test_a_number_that_is_not_what_was_computed_is_told(page: Page) -> None:
+def test_a_number_that_differs_from_the_trace_is_reported(page: Page) -> None:
     hold(page, {**given("paper"), "name": "broken"})
     page.evaluate('window.breakOne("encoder.0.self", "update", 5, 1e-4)')
     state = {**STATE, "place": "encoder.self", "step": "output", "col": 5}
@@ -325,7 +329,7 @@ def test_a_number_that_is_not_what_was_computed_is_told(page: Page) -> None:
 
 
 @pytest.mark.parametrize("missing", [["W_q"], ["place.queries"], ["place.b_q"]])
-def test_until_the_numbers_are_there_it_says_so(page: Page, missing: list[str]) -> None:
+def test_missing_numbers_show_a_loading_text(page: Page, missing: list[str]) -> None:
     hold(page, given("paper"))
     state = {**STATE, "place": "encoder.self", "step": "project", "col": 2}
     texts = "([state, missing]) => window.boardOf(state, undefined, missing).map((item) => item.text || '')"

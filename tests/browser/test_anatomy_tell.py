@@ -1,5 +1,5 @@
-"""What stands around the anatomy's drawing, in Chromium: equations, shapes, colours and parameters are the model's,
-what a person typed stays text, and nothing moves from step to step."""
+"""The panel and the bars around the anatomy's drawing, in Chromium: equations, shapes, colours and parameters are those
+of the model, typed markup stays text, and no part of the page moves from step to step."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def packs(model: Pretrained, trace: Trace, before: Trace | None, switches: dict[
         open_pack(trace, 0, 0),
     ]
     made += [place_pack(model, trace, layered(place), STEP, before) for place in STEPS]
-    return [base64.b64encode(one).decode("ascii") for one in made]
+    return [base64.b64encode(pack).decode("ascii") for pack in made]
 
 
 def weights(model: Pretrained) -> dict[str, str]:
@@ -105,11 +105,11 @@ class Panel:
         self.problems: list[str] = []
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         params = Interventions.parse(text).to_params() if text else {}
-        found = json.dumps(packs(model, self.trace, plain if text else None, params))
+        packs_text = json.dumps(packs(model, self.trace, plain if text else None, params))
         style = bundle.style("anatomy")
         html = f"<meta charset=utf-8><style>{style}</style><body style='margin:60px 20px'><div id=here></div>"
         open_modules(page, "anatomy/view.js", html=html)
-        given = f"const PACKS = {found};\nconst WEIGHTS = {json.dumps(weights(model))};"
+        given = f"const PACKS = {packs_text};\nconst WEIGHTS = {json.dumps(weights(model))};"
         page.add_script_tag(content=f"{given}\n{GLUE}")
         self.element = page.get_by_test_id("anatomy")
 
@@ -120,10 +120,10 @@ class Panel:
         return getattr(anatomy.steps(self.trace, self.model.model, layered(place), STEP), name)
 
     def lit(self) -> list[list[str]]:
-        """Part, text and width of what is lit in the equation."""
+        """Part, text and width of everything highlighted in the equation."""
         return self.page.evaluate(
-            """() => [...document.querySelectorAll(".hs-an-lit")].map((one) =>
-              [one.dataset.part || "", one.textContent, one.getBoundingClientRect().width])"""
+            """() => [...document.querySelectorAll(".hs-an-lit")].map((element) =>
+              [element.dataset.part || "", element.textContent, element.getBoundingClientRect().width])"""
         )
 
     def part(self, name: str) -> str:
@@ -188,12 +188,12 @@ def test_every_step_shows_its_equation_shape_and_range(page: Page, variant: str)
         ("paper", "output", "probabilities", "probabilities", "softmax"),
     ],
 )
-def test_the_part_that_is_computed_is_lit(
+def test_the_computed_part_of_the_equation_is_highlighted(
     page: Page, variant: str, place: str, step: str, part: str, text: str
 ) -> None:
     panel = Panel(page, pretrained(**VARIANTS[variant]))
     panel.go(zoom="sub", place=place, step=step)
-    assert [(name, found) for name, found, _ in panel.lit()] == [(part, text)]
+    assert [(name, lit_text) for name, lit_text, _ in panel.lit()] == [(part, text)]
     assert page.locator(".hs-an-math").first.get_attribute("aria-label")
 
 
@@ -203,17 +203,21 @@ def test_the_equation_fits_the_panel(page: Page) -> None:
         page.set_viewport_size({"width": width, "height": 800})
         for place in STEPS:
             panel.go(zoom="sub", place=place, big=big)
-            room = page.get_by_test_id("tell-equation").evaluate("(one) => one.scrollWidth - one.clientWidth")
-            assert room <= 1, (width, place)
+            overflow = page.get_by_test_id("tell-equation").evaluate(
+                "(element) => element.scrollWidth - element.clientWidth"
+            )
+            assert overflow <= 1, (width, place)
 
 
-def test_parameters_add_up(page: Page) -> None:
+def test_the_parameters_of_a_step_are_those_of_the_model(page: Page) -> None:
     panel = Panel(page, pretrained())
     parameters = dict(panel.model.model.named_parameters())
 
     def count(*ends: str) -> int:
         return sum(
-            one.numel() for name, one in parameters.items() if name.startswith("encoder.0.") and name.endswith(ends)
+            parameter.numel()
+            for name, parameter in parameters.items()
+            if name.startswith("encoder.0.") and name.endswith(ends)
         )
 
     both = [f"_attention.{name}.{sort}" for name in ("query", "key", "value") for sort in ("weight", "bias")]
@@ -225,14 +229,14 @@ def test_parameters_add_up(page: Page) -> None:
         ("source", "row", panel.model.config.vocab_size * D_MODEL),
     ):
         panel.go(zoom="sub", place=place, step=step)
-        share = expected / sum(one.numel() for one in parameters.values())
+        share = expected / sum(parameter.numel() for parameter in parameters.values())
         line = panel.part("parameters-line")
         assert line.startswith(f"Parameters: {expected:,} (") and f"{100 * share:.0f}" in line.replace(".", " "), line
     page.get_by_test_id("tell-parameters-line").click()
-    assert f"{sum(one.numel() for one in parameters.values()):,}" in panel.part("tensors")
+    assert f"{sum(parameter.numel() for parameter in parameters.values()):,}" in panel.part("tensors")
 
 
-def test_what_was_typed_stays_text(page: Page) -> None:
+def test_typed_markup_stays_text(page: Page) -> None:
     panel = Panel(page, pretrained(), "hide=source.2 zero=cross.1.3 scaling=off@encoder_self.1")
     for place in STEPS:
         for zoom in ("model", "layer", "sub", "head", "number"):
@@ -242,20 +246,20 @@ def test_what_was_typed_stays_text(page: Page) -> None:
     panel.go(zoom="sub", place="output", step="hidden")
     assert f"“{labels[STEP]}”" in panel.part("explanation")
     fed, predicted = labels[STEP], panel.trace.target_out_labels[STEP]
-    said = page.get_by_test_id("anatomy-t-text").inner_text()
-    assert said == f"Step {STEP + 1} of {len(labels)}: fed “{fed}”, next: “{predicted}”"  # the target is given
+    slider_text = page.get_by_test_id("anatomy-t-text").inner_text()
+    assert slider_text == f"Step {STEP + 1} of {len(labels)}: fed “{fed}”, next: “{predicted}”"  # the target is given
     assert not panel.problems
 
 
-def test_under_switches_it_says_what_changed(page: Page) -> None:
+def test_the_panel_says_what_the_switches_changed(page: Page) -> None:
     text = "scaling=off@encoder_self.1"
     panel = Panel(page, pretrained(), text)
     plain = panel.model.trace(MARKUP, TARGET)
     panel.go(zoom="sub", place="encoder.self", step="scale")
-    was = anatomy.steps(plain, panel.model.model, "encoder.0.self", 0).scaled
-    most = float((panel.tensor("encoder.self", "scaled") - was).abs().max())
-    said = panel.part("changed").removeprefix("Largest change here: ")
-    assert float(said) == pytest.approx(most, rel=0.005)
+    plain_scores = anatomy.steps(plain, panel.model.model, "encoder.0.self", 0).scaled
+    most = float((panel.tensor("encoder.self", "scaled") - plain_scores).abs().max())
+    change = panel.part("changed").removeprefix("Largest change here: ")
+    assert float(change) == pytest.approx(most, rel=0.005)
     assert [text for _, text, _ in panel.lit()] == ["QKT"] and panel.part("title").startswith("Not divided")
     assert page.get_by_test_id("tell-switched").inner_text() == "scaling off in encoder self-attention, layer 1"
     panel.go(zoom="sub", place="encoder.self", step="dot")
@@ -263,12 +267,12 @@ def test_under_switches_it_says_what_changed(page: Page) -> None:
     assert not Panel(page.context.new_page(), pretrained()).page.get_by_test_id("tell-off").is_visible()
 
 
-def test_the_panel_is_of_what_is_drawn(page: Page) -> None:
+def test_the_panel_describes_the_matrix_that_is_drawn(page: Page) -> None:
     panel = Panel(page, pretrained(), "causal=off@decoder_self.1")
     n, m = len(panel.trace.target_in_labels), len(panel.trace.source_labels)
-    for step, said in (("mask", f"{n * (n - 1) // 2} cells shown or hidden"), ("scale", "The switches change noth")):
+    for step, start in (("mask", f"{n * (n - 1) // 2} cells shown or hidden"), ("scale", "The switches change noth")):
         panel.go(zoom="sub", place="decoder.self", step=step)
-        assert panel.part("changed").startswith(said)
+        assert panel.part("changed").startswith(start)
     panel.go(zoom="model", place="decoder.self")
     assert panel.part("title").endswith("(mask off)") and "hides the ones" not in panel.part("explanation")
     panel.go(zoom="sub", place="encoder.self", step="project")
@@ -280,26 +284,26 @@ def test_the_panel_is_of_what_is_drawn(page: Page) -> None:
 
 
 def cell(panel: Panel, **state: object) -> str:
-    """The arithmetic of one number as the panel writes it; "" where it has none."""
+    """The arithmetic of one number in the panel; "" if it has none."""
     panel.go(zoom="number", **{"row": 1, "col": 4, **state})
     return panel.page.evaluate("(document.querySelector('.hs-an-cell-equation') || {textContent: ''}).textContent")
 
 
-def test_the_arithmetic_of_a_number_names_what_it_is_made_of(page: Page) -> None:
-    for norm, own, read in (("post", "x", "s"), ("pre", "z", "x")):
+def test_the_arithmetic_of_a_number_names_its_operands(page: Page) -> None:
+    for norm, fed, read in (("post", "x", "s"), ("pre", "z", "x")):
         panel = Panel(page.context.new_page(), pretrained(norm=norm))
         for place, matrix, letter in (
-            ("encoder.self", "queries", own), ("encoder.self", "values", own), ("decoder.cross", "queries", own),
+            ("encoder.self", "queries", fed), ("encoder.self", "values", fed), ("decoder.cross", "queries", fed),
             ("decoder.cross", "keys", "m"), ("decoder.cross", "values", "m"),
         ):  # fmt: skip
-            said = cell(panel, place=place, step="project", matrix=matrix)
-            assert f"{letter}2,jWj,5+b5=" in said, (norm, place, matrix, said)
-        assert f"{own}2,jWj,5+b5=" in cell(panel, place="encoder.ff", step="inner")
+            arithmetic = cell(panel, place=place, step="project", matrix=matrix)
+            assert f"{letter}2,jWj,5+b5=" in arithmetic, (norm, place, matrix, arithmetic)
+        assert f"{fed}2,jWj,5+b5=" in cell(panel, place="encoder.ff", step="inner")
         assert f"γ5{read}2,5−μ2σ2+β5=" in cell(panel, place="encoder.ff", step="norm")
         assert "E[id]5" in cell(panel, place="source", step="times")
 
 
-def test_no_arithmetic_where_a_switch_puts_something_else_in_its_place(page: Page) -> None:
+def test_a_number_that_a_switch_replaces_has_no_arithmetic(page: Page) -> None:
     switched: list[tuple[str, dict[str, Any], str]] = [
         ("weights=uniform@cross.1", {"place": "decoder.cross", "step": "softmax"}, "uniform"),
         ("weights=argmax@cross.1", {"place": "decoder.cross", "step": "softmax"}, "argmax"),
@@ -314,29 +318,29 @@ def test_no_arithmetic_where_a_switch_puts_something_else_in_its_place(page: Pag
     for text, state, sign in switched:
         panel = Panel(page.context.new_page(), plain.model, text)
         assert cell(panel, **state) == "", text
-        said = panel.page.get_by_test_id("tell-equation").text_content() or ""
-        assert sign in said, (text, said)
+        equation = panel.page.get_by_test_id("tell-equation").text_content() or ""
+        assert sign in equation, (text, equation)
     assert cell(panel, place="decoder.ff", step="activation", col=5), "its neighbour is at work"
     panel = Panel(page.context.new_page(), plain.model, "scaling=off@encoder_self.1")
     panel.go(zoom="sub", place="encoder.self", step="scale")
     assert "not divided" in (panel.page.locator(".hs-an-math").first.get_attribute("aria-label") or "")
 
 
-def test_a_scale_that_heads_share_is_told(page: Page) -> None:
+def test_a_colour_scale_shared_by_heads_is_named(page: Page) -> None:
     panel = Panel(page, pretrained())
     for step, name in (("dot", "dot"), ("scale", "scaled"), ("project", "queries")):
         panel.go(zoom="sub", place="encoder.self", step=step, matrix="queries")
         top = float(page.get_by_test_id("tell-legend").get_attribute("data-top") or "nan")
-        own = float(panel.tensor("encoder.self", name)[HEAD].abs().quantile(0.999))
+        own_top = float(panel.tensor("encoder.self", name)[HEAD].abs().quantile(0.999))
         page.locator(".hs-an-scale").hover()
-        said = page.locator(".hs-tip:visible").inner_text()
+        tip = page.locator(".hs-tip:visible").inner_text()
         if name != "queries":
-            assert ("share one scale" in said) == (top > own * 1.01), (said, top, own)
+            assert ("share one scale" in tip) == (top > own_top * 1.01), (tip, top, own_top)
         else:
-            assert "share one scale" not in said
+            assert "share one scale" not in tip
 
 
-def test_bars_go_where_they_say(page: Page) -> None:
+def test_the_controls_lead_to_the_state_they_name(page: Page) -> None:
     panel = Panel(page, pretrained())
     state = lambda: page.evaluate("view.state")  # noqa: E731
     panel.go(zoom="sub", place="encoder.self", step="dot")
@@ -372,7 +376,7 @@ def test_bars_go_where_they_say(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("width", "height", "big"), [(1440, 900, False), (1280, 720, True), (390, 844, False)])
-def test_nothing_jumps_from_step_to_step(page: Page, width: int, height: int, big: bool) -> None:
+def test_no_part_of_the_page_moves_from_step_to_step(page: Page, width: int, height: int, big: bool) -> None:
     page.set_viewport_size({"width": width, "height": height})
     panel = Panel(page, pretrained())
     page.evaluate("view.reveal = () => {}")  # where the bar sticks depends on what is scrolled
@@ -382,16 +386,16 @@ def test_nothing_jumps_from_step_to_step(page: Page, width: int, height: int, bi
             state = panel.go(zoom=zoom, place=place, big=big)
             for _ in range(13 if zoom == "sub" else 1):
                 boxes: dict[str, list[int]] = page.evaluate(
-                    """() => { const found = {};
+                    """() => { const boxes = {};
                       for (const part of ["top", "work", "moves", "layers", "heads"]) {
                         const name = ".hs-an-" + part;
                         const { left, top, width } = document.querySelector(name).getBoundingClientRect();
-                        found[name] = [left, top + scrollY, width].map(Math.round);
+                        boxes[name] = [left, top + scrollY, width].map(Math.round);
                       }
                       const bar = document.querySelector(".hs-an-steps").getBoundingClientRect();
                       const work = document.querySelector(".hs-an-work").getBoundingClientRect();
-                      found.bar = [bar.left, bar.height, innerWidth > 900 ? bar.top - work.bottom : 0].map(Math.round);
-                      return found; }"""
+                      boxes.bar = [bar.left, bar.height, innerWidth > 900 ? bar.top - work.bottom : 0].map(Math.round);
+                      return boxes; }"""
                 )
                 for name, box in boxes.items():
                     seen.setdefault(name, set()).add(str(box))
@@ -402,14 +406,14 @@ def test_nothing_jumps_from_step_to_step(page: Page, width: int, height: int, bi
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_on_a_phone_everything_can_be_touched(page: Page) -> None:
+def test_controls_on_a_phone_are_large_enough_to_touch(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     panel = Panel(page, pretrained())
     for zoom, place in (("sub", "encoder.self"), ("model", "output"), ("number", "decoder.cross")):
         panel.go(zoom=zoom, place=place)
         small = page.evaluate(
             """() => [...document.querySelectorAll(":is(.hs-an-top, .hs-an-steps) :is(button, select, input)")]
-              .map((one) => [one.dataset.testid, one.getBoundingClientRect()])
+              .map((element) => [element.dataset.testid, element.getBoundingClientRect()])
               .filter(([, { width, height }]) => width && (width < 32 || height < 32)).map(([name]) => name)"""
         )
         assert small == []

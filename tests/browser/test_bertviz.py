@@ -19,16 +19,16 @@ from tests.browser.explorer_page import cell, click_head, exact, hover, opened, 
 HEADS, CELLS = 3, 4  # of each kind; tooltips of 36 cells, and the arithmetic of every second one
 
 
-def test_thirty_six_cells(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_thirty_six_weights_equal_those_of_bertviz(context: BrowserContext, server: str, model: Pretrained) -> None:
     trace = model.trace(SENTENCE)
-    shown = bertviz(trace)
+    expected = bertviz(trace)
     page = opened(context, server, source=SENTENCE, rows="fed")  # BertViz labels decoder rows by the token fed in
     page.wait_for_selector(f'[data-drawn^="{trace.id}"]')
     draw = random.Random(14)
     large = 0
     for kind in KINDS:
         page.get_by_test_id(f"kind-{kind}").click()
-        weights, left, right = shown[kind].weights, as_read(shown[kind].left), as_read(shown[kind].right)
+        weights, left, right = expected[kind].weights, as_read(expected[kind].left), as_read(expected[kind].right)
         places = draw.sample(list(itertools.product(*map(range, weights.shape[:2]))), HEADS)
         for layer, head in places:
             click_head(page, kind, layer, head)

@@ -33,7 +33,9 @@ from tests.browser.explorer_page import (
 from tests.browser.stillness import still
 
 
-def test_type_click_and_read_what_python_computes(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_a_typed_sentence_and_a_clicked_head_show_the_weights_of_python(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, source="Hello.")
     page.get_by_label(re.compile("Source · English")).fill(SENTENCE)
     page.keyboard.press("Enter")
@@ -55,7 +57,9 @@ def test_type_click_and_read_what_python_computes(context: BrowserContext, serve
     assert not page.problems  # type: ignore[attr-defined]
 
 
-def test_a_cells_arithmetic_is_shown_and_agrees(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_the_arithmetic_of_a_cell_agrees_with_its_weight(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, kind="cross", layer="2", head="3")
     exact(page)
     page.get_by_test_id("head-cross").click(position=cell(page, "cross", 2, 1))
@@ -69,7 +73,9 @@ def test_a_cells_arithmetic_is_shown_and_agrees(context: BrowserContext, server:
     assert weight_in(text) == pytest.approx(float(part.weights[1, 2, 2, 1]), abs=0.5001e-4)
 
 
-def test_one_token_shift_is_labelled_both_ways(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_decoder_rows_are_labelled_by_the_token_fed_in_or_predicted(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, kind="decoder_self", layer="1", head="1")
     exact(page)
     trace = model.trace(SENTENCE)
@@ -103,7 +109,7 @@ def test_a_link_opens_the_same_picture_in_a_fresh_browser(
     other.close()
 
 
-def test_what_was_chosen_survives_a_visit_to_another_page(context: BrowserContext, server: str) -> None:
+def test_choices_survive_a_visit_to_another_page(context: BrowserContext, server: str) -> None:
     page = opened(context, server, kind="cross", layer="1", head="1")
     page.get_by_test_id("kind-encoder_self").click()
     click_head(page, "encoder_self", 2, 3)
@@ -125,7 +131,7 @@ def test_arrow_keys_move_from_head_to_head(context: BrowserContext, server: str)
     wait_for_params(page, layer="2", head="3")
 
 
-def test_the_page_downloads_and_opens_offline(
+def test_the_downloaded_page_opens_offline(
     browser: Browser, context: BrowserContext, server: str, model: Pretrained, tmp_path: Path
 ) -> None:
     page = opened(context, server, kind="cross", layer="3", head="2")
@@ -153,7 +159,7 @@ def test_the_page_downloads_and_opens_offline(
     offline.close()
 
 
-def test_a_deep_link_to_a_server_that_just_started(context: BrowserContext, browser_path: str, tmp_path: Path) -> None:
+def test_a_fresh_server_opens_a_deep_link(context: BrowserContext, browser_path: str, tmp_path: Path) -> None:
     process, address = start(tmp_path / "log.txt")
     try:
         page = opened(context, address, kind="encoder_self", layer="4", head="8", view="lines", pieces="words")
@@ -170,16 +176,17 @@ def test_a_notebook_cell_shows_the_same_picture(context: BrowserContext, model: 
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.set_content(trace._repr_html_())
     frame = page.frame_locator("iframe")
-    drawn = frame.locator("[data-drawn]")
-    expect(drawn).to_have_attribute("data-drawn", f"{trace.id}:cross")
+    picture = frame.locator("[data-drawn]")
+    expect(picture).to_have_attribute("data-drawn", f"{trace.id}:cross")
     frame.get_by_test_id("kind-all").click()
-    expect(drawn).to_have_attribute("data-drawn", f"{trace.id}:all")
+    expect(picture).to_have_attribute("data-drawn", f"{trace.id}:all")
     assert not problems
 
 
 def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str, model: Pretrained) -> None:
     saved = saved_pictures(opened(context, server, kind="cross", layer="3", head="2"))
     assert saved["png"].startswith(b"\x89PNG\r\n") and b"<svg" in saved["svg"]
+    assert b"<image" not in saved["head"] and saved["head"].count(b"H8") < saved["svg"].count(b"H8")  # no grid
     rows = [line.split(",") for line in saved["csv"].decode("utf-8-sig").strip().splitlines()]
     numbers = [float(value) for value in re.findall(r"(?<=,)\d\.?\d*(?:e-?\d+)?(?=,|\s|$)", saved["csv"].decode())]
     assert len(rows) > len(model.trace(SENTENCE).target_out)
@@ -187,10 +194,68 @@ def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str,
     assert any(value == pytest.approx(largest, abs=1e-6) for value in numbers)
 
 
+def test_a_saved_picture_tells_what_was_done_to_its_numbers(context: BrowserContext, server: str) -> None:
+    choices = {"pieces": "words", "special": "renormalised", "threshold": "0.1", "rows": "fed"}
+    page = opened(context, server, source="My name is Zorvik.", kind="cross", layer="3", head="4", **choices)
+    exact(page)
+    page.get_by_test_id("save").locator("summary").click()
+    with page.expect_download() as download:
+        page.get_by_test_id("save-head").click()
+    assert download.value.suggested_filename == (
+        "headscope-en-de-cross-layer3-head4-fed-words-renormalised-threshold0.1-alone.svg"
+    )
+    caption = re.findall(r"<title>(.*?)</title>", Path(download.value.path()).read_text(encoding="utf-8"))[0]
+    assert caption.startswith(
+        "My name is Zorvik.  →  Mein Name ist Zorvik.  ·  Special tokens are hidden, and each row"
+    )
+    assert caption.endswith("Weights below 0.10 are not drawn.")
+
+
+def test_the_arithmetic_ends_with_the_stored_weight_and_goes_on_to_what_is_drawn(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    weights = model.trace("The dog sees the cat.").cross.weights[3, 0]
+    row = max(range(5), key=lambda index: float(weights[index, -1]))  # much of it on </s>
+    cell, rest = int(weights[row, :-1].argmax()), 1 - float(weights[row, -1])
+    link = {"kind": "cross", "layer": "4", "head": "1", "cell": f"{row + 1},{cell + 1}"}
+    page = opened(context, server, source="The dog sees the cat.", special="renormalised", **link)
+    exact(page)
+    line = page.get_by_test_id("cell")
+    expect(line.get_by_test_id("cell-check")).to_have_text("= stored")
+    drawn = f"÷ {rest:.4f}, the row without special tokens → drawn: {float(weights[row, cell]) / rest:.4f}"
+    expect(line.get_by_test_id("cell-drawn")).to_have_text(drawn)
+    page.get_by_test_id("opt-special").select_option("hidden")
+    expect(line.get_by_test_id("cell-drawn")).to_have_count(0)
+    expect(page.get_by_test_id("badge-rows")).to_contain_text("stored rows sum to 1")
+
+
+def test_the_tooltip_follows_a_head_chosen_by_keys_under_a_resting_pointer(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    weights = model.trace(SENTENCE).cross.weights
+    page = opened(context, server, kind="cross", layer="3", head="1")
+    exact(page)
+    page.get_by_test_id("grid-cross").focus()
+    hover(page, "cross", 0, 0)
+    tip = page.get_by_test_id("tooltip").first
+    for head in (1, 2):
+        expect(tip).to_contain_text(f"{float(weights[2, head - 1, 0, 0]):.4f}")
+        page.keyboard.press("ArrowRight")
+    expect(tip).to_contain_text(f"{float(weights[2, 2, 0, 0]):.4f}")
+
+
+def test_the_explorer_offers_the_reading_in_which_a_head_aligns(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, source="The dog sees the cat.", kind="cross", layer="2", head="6")
+    expect(page.get_by_test_id("aligns")).to_contain_text("97 % by the token fed in, 25 % by the token predicted")
+    page.get_by_test_id("aligns-rows").click()
+    wait_for_params(page, rows="fed")
+    expect(page.get_by_test_id("aligns-rows")).to_have_count(0)
+
+
 MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 
 
-def test_markup_stays_text_everywhere(context: BrowserContext, server: str) -> None:
+def test_markup_stays_text_in_the_explorer(context: BrowserContext, server: str) -> None:
     page = opened(context, server, source=MARKUP, target=MARKUP + " $x$ **b**", kind="encoder_self")
     exact(page)
     for row in range(3):
@@ -214,12 +279,12 @@ def test_a_lone_surrogate_in_a_link_is_harmless(context: BrowserContext, server:
 def test_two_viewers_see_their_own_sentence(browser: Browser, server: str, model: Pretrained) -> None:
     contexts = [browser.new_context() for _ in range(2)]
     texts = ("I am here.", "You were there.")
-    pages = [opened(one, server, source=text) for one, text in zip(contexts, texts, strict=True)]
+    pages = [opened(context, server, source=text) for context, text in zip(contexts, texts, strict=True)]
     for page, text in zip(pages, texts, strict=True):
-        drawn = page.locator("[data-drawn]").first.get_attribute("data-drawn") or ""
-        assert drawn.startswith(model.trace(text).id)
-    for one in contexts:
-        one.close()
+        drawn_id = page.locator("[data-drawn]").first.get_attribute("data-drawn") or ""
+        assert drawn_id.startswith(model.trace(text).id)
+    for context in contexts:
+        context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -239,7 +304,7 @@ def test_nothing_is_cut_off(browser: Browser, server: str, size: tuple[int, int]
     context.close()
 
 
-def test_nothing_is_asked_of_another_host(context: BrowserContext, server: str) -> None:
+def test_no_request_goes_to_another_host(context: BrowserContext, server: str) -> None:
     asked: list[str] = []
     context.on("request", lambda request: asked.append(request.url))
     opened(context, server, kind="all").wait_for_timeout(1000)
@@ -247,7 +312,7 @@ def test_nothing_is_asked_of_another_host(context: BrowserContext, server: str) 
     assert hosts == {"localhost"}
 
 
-def test_what_is_wrong_is_said_and_the_text_stays(context: BrowserContext, server: str) -> None:
+def test_an_error_is_shown_and_the_typed_text_stays(context: BrowserContext, server: str) -> None:
     page = opened(context, server)
     field = page.get_by_label(re.compile("Source · English"))
     for text, sentence in (("word " * 10_000, "at most 128 are allowed"), ("   ", "The source text is empty")):

@@ -38,16 +38,16 @@ def opened(context: BrowserContext, server: str, name: str, **params: str) -> Pa
 
 
 def figure(page: Page, name: str) -> Locator:
-    found = page.locator(f"[data-testid=figure][data-name={name}]")
-    expect(found.locator(".main-svg").first).to_be_visible()
-    return found
+    element = page.locator(f"[data-testid=figure][data-name={name}]")
+    expect(element.locator(".main-svg").first).to_be_visible()
+    return element
 
 
 def saved(page: Page, name: str, kind: str) -> bytes:
-    one = figure(page, name)
-    one.locator("summary").click()
+    element = figure(page, name)
+    element.locator("summary").click()
     with page.expect_download() as download:
-        one.get_by_test_id(f"figure-save-{kind}").click()
+        element.get_by_test_id(f"figure-save-{kind}").click()
     assert download.value.suggested_filename.endswith("." + kind)
     return Path(download.value.path()).read_bytes()
 
@@ -58,7 +58,9 @@ def rows(content: bytes) -> list[list[str]]:
     return list(csv.reader(text[1:].splitlines()))
 
 
-def test_a_figure_is_saved_as_it_is(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_a_saved_figure_has_the_numbers_and_texts_shown(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, "positions", part="order", seed="3")
     trace = model.trace(SENTENCE, TARGET)
     order = permutation(len(trace.source_ids), 3)
@@ -66,17 +68,17 @@ def test_a_figure_is_saved_as_it_is(context: BrowserContext, server: str, model:
     for name, switches in (("with", Interventions()), ("without", Interventions((Reposition("remove", "source"),)))):
         usual, moved = model.retrace(trace, switches), model.retrace(trace, switches, order=order)
         wanted[f"{name} positions"] = equivariance(usual, moved, order).outputs.tolist()
-    found: dict[str, list[float]] = {}
+    saved_series: dict[str, list[float]] = {}
     for series, _, value in rows(saved(page, "permutation", "csv"))[1:]:
-        found.setdefault(series, []).append(float(value))
-    assert found["with positions"] == pytest.approx(wanted["with positions"], rel=1e-4)
-    assert max(found["without positions"]) < ROUNDING
+        saved_series.setdefault(series, []).append(float(value))
+    assert saved_series["with positions"] == pytest.approx(wanted["with positions"], rel=1e-4)
+    assert max(saved_series["without positions"]) < ROUNDING
     svg = saved(page, "permutation", "svg").decode()
     assert svg.startswith("<svg") and "Tokens in another order" in svg and "encoder layer" in svg
     assert saved(page, "permutation", "png").startswith(b"\x89PNG")
 
 
-def test_a_heatmap_is_saved_with_its_labels_and_tokens_are_no_formulas(
+def test_a_saved_heatmap_keeps_its_labels_and_no_token_becomes_a_formula(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     page = opened(context, server, "embeddings", part="lens")
@@ -84,7 +86,7 @@ def test_a_heatmap_is_saved_with_its_labels_and_tokens_are_no_formulas(
     head, *lines = rows(saved(page, "logit-lens", "csv"))
     assert len(head) == 1 + lens.probability.shape[1] and len(lines) == len(lens.probability)
     for line, wanted in zip(lines, lens.probability.tolist(), strict=True):
-        assert [float(one) for one in line[1:]] == pytest.approx(wanted, rel=1e-5, abs=1e-9)
+        assert [float(number) for number in line[1:]] == pytest.approx(wanted, rel=1e-5, abs=1e-9)
     assert lines[0][0] == "embedding" and lines[-1][0] == "layer 4"
     page = opened(context, server, "embeddings", part="norms", source="=1+1", target="")
     text = saved(page, "embedding-norms-source", "csv").decode()
@@ -106,7 +108,7 @@ def test_a_click_on_a_bar_chooses_its_neuron(context: BrowserContext, server: st
 
 def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "positions", part="order")
-    lines = "els => els.map(one => one.style.stroke)"
+    lines = "els => els.map(line => line.style.stroke)"
 
     def strokes() -> list[str]:
         return figure(page, "permutation").locator(".scatterlayer .js-line").evaluate_all(lines)
@@ -122,19 +124,19 @@ def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> Non
     assert strokes()[1:] == [rgb(BLUE["dark"]), rgb(INK["dark"])]
 
 
-def test_heatmaps_and_axes_follow_the_theme_both_ways(context: BrowserContext, server: str) -> None:
+def test_heatmaps_and_axes_follow_the_theme_to_dark_and_back(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "embeddings", part="lens")
     read = (
-        "() => [...document.querySelectorAll('.hs-fig .js-plotly-plot')].filter(one => one._fullData).flatMap(one => "
-        "[one._fullLayout.xaxis.tickfont.color, one._fullLayout.yaxis.gridcolor, "
-        "...one._fullData.filter(t => t.type === 'heatmap').flatMap(t => t.colorscale.map(pair => pair[1]))])"
+        "() => [...document.querySelectorAll('.hs-fig .js-plotly-plot')].filter(box => box._fullData).flatMap(box => "
+        "[box._fullLayout.xaxis.tickfont.color, box._fullLayout.yaxis.gridcolor, "
+        "...box._fullData.filter(t => t.type === 'heatmap').flatMap(t => t.colorscale.map(pair => pair[1]))])"
     )
-    own = {scheme: {colour[scheme] for colour in PALETTE} for scheme in ("light", "dark")}
+    colours = {scheme: {colour[scheme] for colour in PALETTE} for scheme in ("light", "dark")}
 
     def seen(scheme: str) -> None:
-        other = own["dark" if scheme == "light" else "light"]
+        other = colours["dark" if scheme == "light" else "light"]
         page.wait_for_function(f"() => {{ const all = ({read})(); return all.length && "
-                               f"all.every(one => !{list(other)}.includes(one)); }}")  # fmt: skip
+                               f"all.every(colour => !{list(other)}.includes(colour)); }}")  # fmt: skip
         assert INK[scheme] in page.evaluate(read) and PAPER[scheme] in page.evaluate(read)
 
     seen("light")
@@ -146,22 +148,22 @@ def test_heatmaps_and_axes_follow_the_theme_both_ways(context: BrowserContext, s
 
 def test_a_slider_moves_the_tokens_without_the_server(context: BrowserContext, server: str, model: Pretrained) -> None:
     page = opened(context, server, "embeddings", part="map")
-    one = page.locator("[data-testid=figure]").first
-    slider = one.locator("input[type=range]")
+    box = page.locator("[data-testid=figure]").first
+    slider = box.locator("input[type=range]")
     expect(slider).to_be_visible()
-    read = "box => box.querySelector('.js-plotly-plot')._fullData.map(one => Array.from(one.x))"
+    read = "box => box.querySelector('.js-plotly-plot')._fullData.map(trace => Array.from(trace.x))"
     assert int(slider.get_attribute("max") or 0) == model.config.encoder_layers
-    before = one.evaluate(read)
-    drawn = one.locator("[data-drawn]").get_attribute("data-drawn")
+    before = box.evaluate(read)
+    drawn_before = box.locator("[data-drawn]").get_attribute("data-drawn")
     context.set_offline(True)  # what follows needs nobody
     slider.focus()
     page.keyboard.press("End")
-    expect(one.locator("[data-drawn]")).not_to_have_attribute("data-drawn", drawn or "")
-    assert one.evaluate(read) != before
+    expect(box.locator("[data-drawn]")).not_to_have_attribute("data-drawn", drawn_before or "")
+    assert box.evaluate(read) != before
     context.set_offline(False)
 
 
-def test_a_slider_stays_where_it_was_put_and_the_link_follows(context: BrowserContext, server: str) -> None:
+def test_a_slider_keeps_its_value_and_the_link_follows(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "embeddings", part="map")
     slider = page.locator("[data-testid=figure] input[type=range]").first
     for key, value in (("End", "4"), ("ArrowLeft", "3"), ("Home", "0"), ("ArrowRight", "1")):
@@ -175,25 +177,27 @@ def test_a_slider_stays_where_it_was_put_and_the_link_follows(context: BrowserCo
 def test_the_encoding_is_computed_in_the_browser_as_in_python(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "positions", part="encoding", d_model="34", length="19")
     table = sinusoidal(19, 34)
-    drawn = "() => [...document.querySelectorAll('.js-plotly-plot')].some(p => p._fullData?.[0]?.z?.length === COUNT)"
+    is_drawn = (
+        "() => [...document.querySelectorAll('.js-plotly-plot')].some(p => p._fullData?.[0]?.z?.length === COUNT)"
+    )
     read = (
         "() => { const plots = [...document.querySelectorAll('.js-plotly-plot')];"
-        " const one = plots.map(p => p._fullData[0]).find(t => t && t.type === 'heatmap');"
-        " return Array.from(one.z, row => Array.from(row)); }"
+        " const heatmap = plots.map(p => p._fullData[0]).find(t => t && t.type === 'heatmap');"
+        " return Array.from(heatmap.z, row => Array.from(row)); }"
     )
-    page.wait_for_function(drawn.replace("COUNT", "19"))
+    page.wait_for_function(is_drawn.replace("COUNT", "19"))
     assert torch.equal(torch.tensor(page.evaluate(read), dtype=torch.float32), table)
     slider = page.locator("[data-testid=positions-length]")
     slider.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function(drawn.replace("COUNT", "20"))
+    page.wait_for_function(is_drawn.replace("COUNT", "20"))
     assert torch.equal(torch.tensor(page.evaluate(read), dtype=torch.float32), sinusoidal(20, 34))
     page.wait_for_url(re.compile("length=20"))
 
 
-def test_out_of_range_in_a_link_is_said_and_nothing_is_lost(context: BrowserContext, server: str) -> None:
+def test_an_out_of_range_link_shows_a_warning_and_keeps_the_sentence(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "feedforward", part="neurons", layer="99", neuron="123456", stack="decoder")
-    said = " ".join(page.locator(".hs-warning").all_inner_texts())
-    assert "'99'" in said and "Shown: 4." in said and "Shown: 1024." in said
+    warnings = " ".join(page.locator(".hs-warning").all_inner_texts())
+    assert "'99'" in warnings and "Shown: 4." in warnings and "Shown: 1024." in warnings
     expect(page.get_by_label(re.compile("^Source"))).to_have_value(SENTENCE)
     page.wait_for_url(re.compile("layer=4.*neuron=1024"))

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pretenders 
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A PATH with only what a test puts there, and nothing that fetches a browser."""
+    """A PATH that holds only the programs of the test; nothing can download a browser."""
     monkeypatch.delenv(find.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/nowhere")
     monkeypatch.setattr(find, "PLACES", ())
@@ -30,7 +30,9 @@ def pretend(path: Path, status: int = 0) -> str:
     return str(path)
 
 
-def test_the_named_one_wins_and_must_run(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_browser_named_by_the_variable_comes_first_and_must_run(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pretend(programs / "chromium")
     monkeypatch.setenv(find.VARIABLE, pretend(programs / "mine"))
     assert find.find_browser() == str(programs / "mine")
@@ -39,18 +41,18 @@ def test_the_named_one_wins_and_must_run(programs: Path, monkeypatch: pytest.Mon
         find.find_browser()
 
 
-def test_a_stub_that_fails_is_passed_over(programs: Path) -> None:
+def test_a_browser_that_does_not_run_is_skipped(programs: Path) -> None:
     pretend(programs / "chromium", status=1)
     wanted = pretend(programs / "google-chrome")
     assert find.find_browser() == wanted
 
 
-def test_playwrights_own_comes_after_the_installed(programs: Path) -> None:
-    own = pretend(programs / "own")
-    assert find.find_browser() == own
-    assert find.find_browser() == own != pretend(programs / "chromium") == find.find_browser()
+def test_the_browser_of_playwright_comes_after_installed_ones(programs: Path) -> None:
+    playwright_browser = pretend(programs / "own")
+    assert find.find_browser() == playwright_browser
+    assert find.find_browser() == playwright_browser != pretend(programs / "chromium") == find.find_browser()
 
 
-def test_without_any_the_sentence_says_what_was_tried(programs: Path) -> None:
+def test_without_a_browser_the_error_lists_what_was_tried(programs: Path) -> None:
     with pytest.raises(find.NoBrowser, match=r"none is installed; 'playwright install chromium' failed \(not tried\)"):
         find.find_browser()

@@ -1,4 +1,4 @@
-"""The slider over the training of the bundled model, in a real Chromium: what it draws are the recorded bytes."""
+"""The slider over the training of the bundled model, in Chromium: it draws the recorded bytes."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ COLOURS = """(canvas, [rows, columns]) => {
   const ratio = canvas.width / canvas.clientWidth;
   const image = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
   const at = (x, y) => 4 * (Math.floor(y * ratio) * image.width + Math.floor(x * ratio));
-  const found = [];
+  const colours = [];
   for (const r of JSON.parse(canvas.dataset.plot)) {
     if (r.layer === "all" || r.head === "all") continue;
     for (let q = 0; q < rows; q++) {
       for (let k = 0; k < columns; k++) {
         const i = at(r.x + ((k + 0.5) * r.w) / columns, r.y + ((q + 0.5) * r.h) / rows);
-        found.push(image.data[i] * 65536 + image.data[i + 1] * 256 + image.data[i + 2]);
+        colours.push(image.data[i] * 65536 + image.data[i + 1] * 256 + image.data[i + 2]);
       }
     }
   }
-  return found;
+  return colours;
 }"""
 # Every stop, one after the other, without a pause in which a server could answer; what the picture shows after each.
 DRAG = """(range) => {
-  const shown = [];
-  const explorer = [...document.querySelectorAll("*")].map((one) => one.shadowRoot || one)
-    .map((one) => one.querySelector("[data-testid=explorer]")).find(Boolean);
+  const steps = [];
+  const explorer = [...document.querySelectorAll("*")].map((element) => element.shadowRoot || element)
+    .map((element) => element.querySelector("[data-testid=explorer]")).find(Boolean);
   for (let at = 0; at <= Number(range.max); at++) {
     range.value = at;
     range.dispatchEvent(new Event("input"));
-    shown.push(explorer.dataset.training);
+    steps.push(explorer.dataset.training);
   }
-  return shown;
+  return steps;
 }"""
 
 
@@ -72,7 +72,7 @@ def slider(page: Page) -> Locator:
 
 
 def shows(page: Page, step: int | None) -> None:
-    """Until the picture is at this recorded step; None: at the trace itself."""
+    """Wait until the picture shows this recorded step; None: the trace itself."""
     expect(page.get_by_test_id("explorer")).to_have_attribute("data-training", "" if step is None else str(step))
 
 
@@ -96,8 +96,8 @@ def test_every_stop_draws_exactly_what_was_recorded(
         if at:
             page.keyboard.press("ArrowRight")
         shows(page, step)
-        drawn = page.get_by_test_id(f"grid-{kind}").evaluate(COLOURS, list(wanted.shape[-2:]))
-        for byte, colour in zip(wanted[at].ravel().tolist(), drawn, strict=True):
+        colours = page.get_by_test_id(f"grid-{kind}").evaluate(COLOURS, list(wanted.shape[-2:]))
+        for byte, colour in zip(wanted[at].ravel().tolist(), colours, strict=True):
             assert colour_of.setdefault(byte, colour) == colour, (step, byte)
     lights = [luminance(colour) for _, colour in sorted(colour_of.items())]
     assert lights == sorted(lights, reverse=True)
@@ -106,7 +106,7 @@ def test_every_stop_draws_exactly_what_was_recorded(
 
 
 @pytest.mark.parametrize("step", [0, 1219, 9200])
-def test_one_head_has_the_recorded_numbers_and_says_how_exact_they_are(
+def test_a_recorded_head_shows_its_numbers_and_their_precision(
     context: BrowserContext, server: str, recording: Recording, step: int, tmp_path: Path
 ) -> None:
     page = opened(context, server, kind="cross", layer="3", head="7", training=str(step))
@@ -118,7 +118,7 @@ def test_one_head_has_the_recorded_numbers_and_says_how_exact_they_are(
     assert download.value.suggested_filename == f"headscope-en-de-cross-layer3-head7-step{step}.csv"
     download.value.save_as(tmp_path / "head.csv")
     lines = list(csv.reader((tmp_path / "head.csv").read_text(encoding="utf-8-sig").splitlines()))
-    saved = np.array([[float(one) for one in line[1:]] for line in lines[1:]])
+    saved = np.array([[float(field) for field in line[1:]] for line in lines[1:]])
     assert np.array_equal((saved * 255).round(), wanted)
     page.get_by_test_id("head-cross").click(position=cell(page, "cross", 6, 3))  # angerufen -> called
     tip = page.get_by_test_id("explorer").get_by_test_id("tooltip")
@@ -131,7 +131,9 @@ def test_one_head_has_the_recorded_numbers_and_says_how_exact_they_are(
     expect(page.get_by_test_id("chips")).to_contain_text("Recorded on")
 
 
-def test_a_person_opens_it_plays_it_and_goes_back(context: BrowserContext, server: str, recording: Recording) -> None:
+def test_a_person_opens_the_slider_plays_it_and_goes_back(
+    context: BrowserContext, server: str, recording: Recording
+) -> None:
     page = opened(context, server, kind="cross", layer="3", head="7")
     shows(page, None)
     exact(page)
@@ -140,15 +142,15 @@ def test_a_person_opens_it_plays_it_and_goes_back(context: BrowserContext, serve
     wait_for_params(page, training="0")
     play = page.get_by_test_id("formation-play")
     expect(play).to_be_focused()
-    now = page.get_by_test_id("formation-now")
-    expect(now).to_contain_text("Step 0, random weights")
+    status = page.get_by_test_id("formation-now")
+    expect(status).to_contain_text("Step 0, random weights")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     assert slider(page).evaluate(DRAG) == [str(step) for step in STEPS]
     wait_for_params(page, training="9200")
     page.keyboard.press("Enter")  # plays from the beginning
-    expect(now).to_contain_text("Step 1 of 9,200")
+    expect(status).to_contain_text("Step 1 of 9,200")
     expect(play).to_contain_text("Pause")
-    expect(now).to_contain_text("Step 6 of 9,200")
+    expect(status).to_contain_text("Step 6 of 9,200")
     page.keyboard.press("Enter")
     expect(play).to_contain_text("Play")
     slider(page).focus()
@@ -158,10 +160,10 @@ def test_a_person_opens_it_plays_it_and_goes_back(context: BrowserContext, serve
     shows(page, 2739)
     score = recording.scores[10]
     numbers = f"BLEU {score['bleu']:.1f}, loss {score['loss']:.2f}"
-    said = f"Step 2,739 of 9,200: {numbers}, output {recording.translations[10][0]}"
-    expect(slider(page)).to_have_attribute("aria-valuetext", said)
+    spoken = f"Step 2,739 of 9,200: {numbers}, output {recording.translations[10][0]}"
+    expect(slider(page)).to_have_attribute("aria-valuetext", spoken)
     play.press("Enter")  # to the end, and there it stops
-    expect(now).to_contain_text("Step 9,200, the trained model", timeout=10_000)
+    expect(status).to_contain_text("Step 9,200, the trained model", timeout=10_000)
     expect(play).to_contain_text("Play")
     wait_for_params(page, training="9200")
     page.get_by_test_id("formation-back").click()
@@ -172,7 +174,7 @@ def test_a_person_opens_it_plays_it_and_goes_back(context: BrowserContext, serve
     assert page.problems == []  # type: ignore[attr-defined]
 
 
-def test_a_link_reopens_the_state_and_moves_are_in_the_link(context: BrowserContext, server: str) -> None:
+def test_the_link_holds_the_recorded_step(context: BrowserContext, server: str) -> None:
     page = opened(context, server, kind="encoder_self", layer="2", head="3", training="2739", view="lines")
     shows(page, 2739)
     expect(slider(page)).to_have_value("10")
@@ -189,7 +191,7 @@ def test_a_link_reopens_the_state_and_moves_are_in_the_link(context: BrowserCont
     expect(again.locator(".hs-message")).to_contain_text("The nearest recorded step, 1,219, is shown")
 
 
-def test_a_milestone_leads_to_its_state_and_head(context: BrowserContext, server: str) -> None:
+def test_a_milestone_leads_to_its_step_and_head(context: BrowserContext, server: str) -> None:
     page = opened(context, server, kind="decoder_self", training="0")
     shows(page, 0)
     mark = page.get_by_test_id("formation-aligned_out-cross")
@@ -207,7 +209,7 @@ def test_a_milestone_leads_to_its_state_and_head(context: BrowserContext, server
     expect(page.get_by_test_id("formation-previous-decoder_self")).to_contain_text("no previous-token head")
 
 
-def test_sentences_that_were_not_recorded_lead_to_those_that_were(context: BrowserContext, server: str) -> None:
+def test_a_sentence_without_a_recording_links_to_a_recorded_one(context: BrowserContext, server: str) -> None:
     page = opened(context, server, source="A cat sleeps.", training="501")
     expect(page.locator(".fm-elsewhere")).to_contain_text("This sentence was not recorded")
     shows(page, None)
@@ -226,7 +228,7 @@ def test_sentences_that_were_not_recorded_lead_to_those_that_were(context: Brows
     assert page.problems == []  # type: ignore[attr-defined]
 
 
-def test_who_does_not_open_it_is_sent_nothing_of_it(context: BrowserContext, server: str) -> None:
+def test_a_closed_slider_loads_no_recording(context: BrowserContext, server: str) -> None:
     received: list[bytes] = []
     page = context.new_page()
 
@@ -238,13 +240,15 @@ def test_who_does_not_open_it_is_sent_nothing_of_it(context: BrowserContext, ser
     page.wait_for_selector("[data-drawn]")
     page.wait_for_timeout(500)
     assert sum(map(len, received)) > 100_000
-    assert not [one for one in received if b"headscope.formation" in one or b"headscope.recording" in one]
+    assert not [
+        message for message in received if b"headscope.formation" in message or b"headscope.recording" in message
+    ]
     page.get_by_test_id("formation-open-close").click()
     shows(page, 0)
-    assert [one for one in received if b"headscope.formation" in one]
+    assert [message for message in received if b"headscope.formation" in message]
 
 
-def test_on_a_phone(browser: Browser, server: str) -> None:
+def test_the_slider_works_on_a_phone(browser: Browser, server: str) -> None:
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="dark"
     )
@@ -263,8 +267,8 @@ def test_on_a_phone(browser: Browser, server: str) -> None:
     expect(slider(page)).to_be_in_viewport()
     expect(page.get_by_test_id("grid-encoder_self")).to_be_in_viewport()
     ticks = page.locator(".fm-tick:not(:empty)")
-    boxes = [one.bounding_box() for one in ticks.all()]
-    edges = sorted((one["x"], one["x"] + one["width"]) for one in boxes if one)
+    boxes = [tick.bounding_box() for tick in ticks.all()]
+    edges = sorted((box["x"], box["x"] + box["width"]) for box in boxes if box)
     assert len(edges) >= 5 and edges[0][0] >= 0 and edges[-1][1] <= 390
     assert all(a[1] <= b[0] + 1 for a, b in itertools.pairwise(edges)), edges
     context.close()

@@ -41,7 +41,7 @@ def until_drawn(page: Page, before: Trace, after: Trace, kind: str = "cross") ->
 
 def click_tile(page: Page, side: str, layer: int | str, head: int | str) -> None:
     grid = page.get_by_test_id(f"lab-grid-{side}")
-    tile = next(one for one in plot(grid) if (one["layer"], one["head"]) == (layer, head))
+    tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (layer, head))
     grid.click(position={"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2})
 
 
@@ -81,11 +81,11 @@ def test_switching_scaling_off_and_on_again(context: BrowserContext, server: str
     wait_for_params(page, scaling="off")
     exact(page)
     for row, column in ((0, 0), (2, 1), (4, 3)):
-        was, now = (float(one.cross.weights[2, 4, row, column]) for one in (plain, switched))
-        assert weight_in(read_cell(page, "before", row, column)) == pytest.approx(was, abs=0.5001e-4)
-        assert weight_in(read_cell(page, "after", row, column)) == pytest.approx(now, abs=0.5001e-4)
+        before, after = (float(trace.cross.weights[2, 4, row, column]) for trace in (plain, switched))
+        assert weight_in(read_cell(page, "before", row, column)) == pytest.approx(before, abs=0.5001e-4)
+        assert weight_in(read_cell(page, "after", row, column)) == pytest.approx(after, abs=0.5001e-4)
         change = read_cell(page, "difference", row, column).replace("−", "-")
-        assert float(re.findall(r"difference ([+-]?[\d.]+)", change)[0]) == pytest.approx(now - was, abs=0.501e-3)
+        assert float(re.findall(r"difference ([+-]?[\d.]+)", change)[0]) == pytest.approx(after - before, abs=0.501e-3)
     assert [pixels(page, f"lab-{what}-after") for what in ("grid", "head")] != first
     page.get_by_test_id("scaling-on").click()
     until_drawn(page, plain, plain)
@@ -116,7 +116,7 @@ def test_heads_are_knocked_out_by_clicking_and_by_key(context: BrowserContext, s
     assert not page.problems  # type: ignore[attr-defined]
 
 
-def test_every_card_reaches_the_link_and_everything_goes_back(
+def test_every_switch_is_in_the_link_and_reset_removes_them(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     page = opened(context, server, kind="decoder_self", layer="2", head="3")
@@ -150,30 +150,28 @@ def test_every_card_reaches_the_link_and_everything_goes_back(
     expect(page.get_by_test_id("weights-argmax")).to_have_attribute("aria-pressed", "true")
 
 
-def test_two_people_with_different_switches_never_see_each_others(
-    browser: Browser, server: str, model: Pretrained
-) -> None:
+def test_two_people_never_see_the_switches_of_each_other(browser: Browser, server: str, model: Pretrained) -> None:
     contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
     names = ("scaling", "causal")
-    pages = [opened(one, server, kind="decoder_self", layer="1", head="1") for one in contexts]
+    pages = [opened(context, server, kind="decoder_self", layer="1", head="1") for context in contexts]
     plain = traced(model)
-    found = {name: traced(model, f"{name}=off") for name in names}
+    switched = {name: traced(model, f"{name}=off") for name in names}
     for _ in range(2):
         for page, name in zip(pages, names, strict=True):  # both are asked before either has answered
             page.get_by_test_id(f"{name}-off").click()
         for page, name in zip(pages, names, strict=True):
-            until_drawn(page, plain, found[name], "decoder_self")
+            until_drawn(page, plain, switched[name], "decoder_self")
             wait_for_params(page, **{name: "off"})
             assert len({*names} & set(params_of(page))) == 1
             exact(page)
-            shown = weight_in(read_cell(page, "after", 2, 1))
-            assert shown == pytest.approx(float(found[name].decoder_self.weights[0, 0, 2, 1]), abs=0.5001e-4)
+            weight = weight_in(read_cell(page, "after", 2, 1))
+            assert weight == pytest.approx(float(switched[name].decoder_self.weights[0, 0, 2, 1]), abs=0.5001e-4)
         for page, name in zip(pages, names, strict=True):
             page.get_by_test_id(f"{name}-on").click()
         for page in pages:
             until_drawn(page, plain, plain, "decoder_self")
-    for one in contexts:
-        one.close()
+    for context in contexts:
+        context.close()
 
 
 def test_the_sections_below_follow_the_switches(context: BrowserContext, server: str, model: Pretrained) -> None:
@@ -181,8 +179,8 @@ def test_the_sections_below_follow_the_switches(context: BrowserContext, server:
     page.wait_for_selector(".hs-tr-words")
     before = model.translate(SENTENCE).text
     after = model.translate(SENTENCE, interventions=Interventions.parse("scaling=0.03")).text
-    said = page.locator(".hs-says span").all_inner_texts()
-    assert [re.sub(r"\s", "", text) for text in said] == [re.sub(r"\s", "", text) for text in (before, after)]
+    translations = page.locator(".hs-says span").all_inner_texts()
+    assert [re.sub(r"\s", "", text) for text in translations] == [re.sub(r"\s", "", text) for text in (before, after)]
     page.get_by_role("radio", name="The leak").or_(page.get_by_role("button", name="The leak")).click()
     wait_for_params(page, part="leak")
     expect(page.locator(".hs-check")).to_contain_text("Exactly 0 with the mask")
@@ -208,18 +206,18 @@ def test_the_picture_of_d_k_is_redrawn_without_the_server(context: BrowserContex
     session = context.new_cdp_session(page)
     session.on("Network.webSocketFrameSent", lambda event: frames.append(event))
     session.send("Network.enable")
-    shown = page.get_by_test_id("why-histogram").inner_html()
+    before = page.get_by_test_id("why-histogram").inner_html()
     slider = page.get_by_test_id("why-slider")
     slider.focus()
     for _ in range(5):
         slider.press("ArrowRight")
-        now = page.get_by_test_id("why-histogram").inner_html()
-        assert now != shown
-        shown = now
+        after = page.get_by_test_id("why-histogram").inner_html()
+        assert after != before
+        before = after
     assert not frames and not page.problems  # type: ignore[attr-defined]
 
 
-def test_the_playground_agrees_with_autograd(context: BrowserContext, server: str) -> None:
+def test_the_softmax_playground_agrees_with_autograd(context: BrowserContext, server: str) -> None:
     page = opened(context, server, part="softmax")
     scores = [3.0, -1.5, 0.5, 2.0, 0.0]
     for number, score in enumerate(scores, 1):
@@ -233,12 +231,12 @@ def test_the_playground_agrees_with_autograd(context: BrowserContext, server: st
     assert temperature == pytest.approx(10**0.3)
     given = torch.tensor(scores, dtype=torch.float64)
     weights = (given / temperature).softmax(0)
-    found = torch.autograd.functional.jacobian(lambda one: (one / temperature).softmax(0), given)
+    jacobian = torch.autograd.functional.jacobian(lambda values: (values / temperature).softmax(0), given)
     for i in range(5):
         assert value(f"softmax-weight-{i + 1}") == pytest.approx(float(weights[i]), abs=1e-12)
         for j in range(5):
-            assert value(f"softmax-jacobian-{i + 1}-{j + 1}") == pytest.approx(float(found[i, j]), abs=1e-12)
-    assert value("softmax-trace") == pytest.approx(float(found.trace()), abs=1e-12)
+            assert value(f"softmax-jacobian-{i + 1}-{j + 1}") == pytest.approx(float(jacobian[i, j]), abs=1e-12)
+    assert value("softmax-trace") == pytest.approx(float(jacobian.trace()), abs=1e-12)
 
 
 def test_a_probe_set_is_measured_and_can_be_stopped(context: BrowserContext, server: str) -> None:
@@ -252,7 +250,7 @@ def test_a_probe_set_is_measured_and_can_be_stopped(context: BrowserContext, ser
     assert "BLEU" in text and "perplexity" in text.lower(), json.dumps(text)
 
 
-def test_gains_are_coloured_and_losses_grey_to_the_very_end(
+def test_the_largest_gain_is_coloured_and_the_largest_loss_is_grey(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     before, after = traced(model), traced(model, "causal=off")
@@ -261,11 +259,11 @@ def test_gains_are_coloured_and_losses_grey_to_the_very_end(
     change = after.decoder_self.weights - before.decoder_self.weights
     count = change.shape[-1]
     colours = {}
-    for name, place in (("gained", int(change.argmax())), ("lost", int(change.argmin()))):
-        layer, head, row, column = (int(one) for one in torch.unravel_index(torch.tensor(place), change.shape))
+    for name, index in (("gained", int(change.argmax())), ("lost", int(change.argmin()))):
+        layer, head, row, column = (int(number) for number in torch.unravel_index(torch.tensor(index), change.shape))
         assert abs(float(change[layer, head, row, column])) > 0.99
         grid = page.get_by_test_id("lab-grid-difference")
-        tile = next(one for one in plot(grid) if (one["layer"], one["head"]) == (layer, head))
+        tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (layer, head))
         at = [tile["x"] + tile["w"] * (column + 0.5) / count, tile["y"] + tile["h"] * (row + 0.5) / count]
         colours[name] = grid.evaluate(
             """(canvas, [x, y]) => {
@@ -278,29 +276,27 @@ def test_gains_are_coloured_and_losses_grey_to_the_very_end(
     assert max(colours["lost"]) - min(colours["lost"]) < 20 and max(colours["lost"]) < 60, colours
 
 
-def test_between_the_pages_the_sentence_stays_and_the_back_button_goes_back(
-    context: BrowserContext, server: str
-) -> None:
+def test_the_sentence_stays_across_pages_and_the_back_button_works(context: BrowserContext, server: str) -> None:
     page = opened(context, server, scaling="off")
     page.get_by_test_id("causal-off").click()
     wait_for_params(page, causal="off")
     page.get_by_test_id("scaling-on").click()
     page.wait_for_function("() => !new URLSearchParams(location.search).has('scaling')")
 
-    def shown() -> list[str]:
+    def sentences() -> list[str]:
         return [page.get_by_label(re.compile(side)).input_value() for side in ("Source ·", "Target ·")]
 
     page.get_by_role("link", name="Heads").click()
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
-    assert shown() == [SENTENCE, TARGET]
+    assert sentences() == [SENTENCE, TARGET]
     expect(page.locator(".hs-note", has_text="as it was trained")).to_be_visible()
     page.get_by_role("link", name="Lab").click()
     page.wait_for_selector("[data-testid=lab][data-drawn]")
-    assert shown() == [SENTENCE, TARGET]
+    assert sentences() == [SENTENCE, TARGET]
     expect(page.get_by_test_id("causal-off")).to_have_attribute("aria-pressed", "true")
     page.go_back()
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
-    assert shown() == [SENTENCE, TARGET]
+    assert sentences() == [SENTENCE, TARGET]
     page.go_back()
     page.wait_for_selector("[data-testid=lab][data-drawn]")
     expect(page.get_by_test_id("causal-off")).to_have_attribute("aria-pressed", "true")

@@ -56,7 +56,7 @@ for (const name of ["fillText", "strokeText"]) {
 """
 # Every block of text of the document and of our components, what is read out, and what the pointer is told everywhere.
 READ = """() => {
-  const found = new Set(window.hsPainted);
+  const texts = new Set(window.hsPainted);
   const skipped = "noscript, style, script, code, math, svg.main-svg, .katex, [translate=no]";
   const inline = new Set(["B", "I", "EM", "STRONG", "SPAN", "SUB", "SUP", "A", "KBD", "BDI", "TSPAN", "ABBR"]);
   const markdown = "[data-testid=stMarkdownContainer]"; // one text of several paragraphs
@@ -75,10 +75,10 @@ READ = """() => {
   walk(document);
   const read = (element) => {
     for (const name of ["aria-label", "title", "alt", "placeholder", "aria-valuetext"])
-      if (element.getAttribute(name)) found.add(element.getAttribute(name));
+      if (element.getAttribute(name)) texts.add(element.getAttribute(name));
     const within = element.parentElement?.closest(markdown);
     if (!within && (!inline.has(element.tagName.toUpperCase()) || element.getRootNode() === element.parentNode))
-      found.add(textOf(element));
+      texts.add(textOf(element));
   };
   elements.forEach(read);
   const tips = elements.filter((element) => element.matches(".hs-tip"));
@@ -137,7 +137,7 @@ def test_no_text_stays_english(page: Page, address: str, path: str, view: dict[s
     assert {text: words for text in ours if (words := untranslated(text))} == {}
 
 
-def test_two_visitors_read_two_languages_and_the_choice_stays(browser: Browser, address: str) -> None:
+def test_two_visitors_read_two_languages_and_keep_their_choice(browser: Browser, address: str) -> None:
     contexts = [browser.new_context(locale=locale) for locale in ("de-DE", "en-GB")]
     try:
         german, english = (context.new_page() for context in contexts)

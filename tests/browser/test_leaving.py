@@ -1,5 +1,5 @@
-"""Going to another page while a page still speaks. The new page's first message is held back on its way to the browser,
-as a slow line would: all that time Streamlit's side of the browser names the old page in whatever it sends."""
+"""Going to another page while the old page still sends messages. The first message of the new page is delayed, as on a
+slow connection: until it arrives, Streamlit's code in the browser names the old page in every message."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SLOW = 2_000  # milliseconds in which the picture of a training asks several tim
 
 
 class Line:
-    """The line between browser and server. held: what the server said while it was slow, None while it is not; asked:
-    (page, part of it) of every run that the browser asked for, names as Streamlit has them."""
+    """The connection between browser and server. held: delayed messages of the server, None while it is not slow;
+    asked: (page, part of it) of every rerun that the browser requested, with Streamlit's names."""
 
     def __init__(self, page: Page) -> None:
         self.held: list[str | bytes] | None = None
@@ -34,15 +34,15 @@ class Line:
         server.on_message(lambda message: browser.send(message) if self.held is None else self.held.append(message))
 
         def to_server(message: str | bytes) -> None:
-            said = BackMsg.FromString(message if isinstance(message, bytes) else message.encode())
-            if said.WhichOneof("type") == "rerun_script":
-                self.asked.append((said.rerun_script.page_script_hash, said.rerun_script.fragment_id))
+            request = BackMsg.FromString(message if isinstance(message, bytes) else message.encode())
+            if request.WhichOneof("type") == "rerun_script":
+                self.asked.append((request.rerun_script.page_script_hash, request.rerun_script.fragment_id))
             server.send(message)
 
         browser.on_message(to_server)
 
     def slow(self, page: Page, act: Callable[[], Any]) -> None:
-        """What act asks for is answered late."""
+        """Delay the answers to what `act` requests."""
         self.held, self.asked = [], []
         act()
         page.wait_for_timeout(SLOW)
@@ -52,9 +52,9 @@ class Line:
 
     @property
     def leads_away(self) -> bool:
-        """Whether the last that the browser asked for is the whole of a page that it had not named before."""
+        """Whether the last request is for a whole page that the browser had not requested before."""
         *before, (page, part) = self.asked
-        return not part and page not in {one for one, _ in before}
+        return not part and page not in {earlier for earlier, _ in before}
 
     def breaks(self) -> None:
         for end in (self.browser, self.server):
@@ -73,7 +73,7 @@ def line(page: Page) -> Line:
 
 
 def trains(page: Page, server: str) -> None:
-    """The Heads page, from there the training page, and a long run that the picture asks for all the time."""
+    """Open the Heads page, then the Training page, and start a long run, which the picture polls."""
     opened(page, server, "?steps=4000")
     header(page, "Heads").click()
     there(page, "Heads")
@@ -84,7 +84,7 @@ def trains(page: Page, server: str) -> None:
 
 
 def there(page: Page, title: str, drawn: bool = True) -> None:
-    """The page is whole: its name, its header, and its picture."""
+    """The page is complete: its title, its header and its picture."""
     expect(page.locator("h1")).to_have_text(title)
     expect(page.get_by_test_id("stPageLink")).to_have_count(8)
     if drawn:
@@ -92,7 +92,7 @@ def there(page: Page, title: str, drawn: bool = True) -> None:
     settled(page)
 
 
-def test_links_and_the_back_button_while_the_picture_asks(page: Page, server: str, line: Line) -> None:
+def test_links_and_the_back_button_work_while_a_picture_polls(page: Page, server: str, line: Line) -> None:
     trains(page, server)
     line.asked = []
     page.wait_for_timeout(SLOW)  # without anyone going anywhere it asks: there is something to hold back
@@ -118,7 +118,7 @@ def test_links_and_the_back_button_while_the_picture_asks(page: Page, server: st
     there(page, "Lab")
 
 
-def test_the_links_to_a_model_while_another_run_trains(page: Page, server: str, line: Line) -> None:
+def test_links_to_a_trained_model_work_while_another_run_trains(page: Page, server: str, line: Line) -> None:
     trains(page, server)
     press(page, "stop")
     stage(page, "done")
@@ -138,8 +138,8 @@ def test_the_links_to_a_model_while_another_run_trains(page: Page, server: str, 
     page.wait_for_url(re.compile("/[?]checkpoint=mine"))
 
 
-def test_a_report_that_waits_for_a_pause(page: Page, server: str, line: Line) -> None:
-    """Positions tells Python a moment after the last move; somebody is faster."""
+def test_a_delayed_report_does_not_undo_a_change_of_page(page: Page, server: str, line: Line) -> None:
+    """The Positions page reports to Python a moment after the last move; here the user leaves before that."""
     page.goto(f"{server}/positions")
     page.wait_for_selector("[data-drawn]")
     settled(page)
@@ -153,9 +153,9 @@ def test_a_report_that_waits_for_a_pause(page: Page, server: str, line: Line) ->
     there(page, "Model", drawn=False)
 
 
-def test_a_line_that_breaks_and_nobody_went_after_all(page: Page, server: str, line: Line) -> None:
-    """Streamlit's page connects again by itself; the run has gone on, and so does the picture of it. Then a click that
-    another script swallowed: after ten seconds the picture asks again."""
+def test_polling_resumes_after_a_broken_connection_and_a_cancelled_click(page: Page, server: str, line: Line) -> None:
+    """Streamlit reconnects by itself; the run has continued, and so does its picture. Then another script cancels a
+    click on a link: after ten seconds the picture polls again."""
     trains(page, server)
     before = step(page)
     line.breaks()

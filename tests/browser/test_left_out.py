@@ -56,15 +56,15 @@ def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 def stops(config: ModelConfig) -> list[tuple[str, str]]:
     """(place, step) of every stop at the zoom "sub", in the order of the pass."""
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
-    found = []
+    places = []
     for side, stack in (("source", "encoder"), ("target", "decoder")):
-        inside = [one for one in PLACES if one.startswith(f"{stack}.")]
-        found += [side, *inside * layers[stack]]
-    return [(place, step) for place in (*found, "output") for step in steps_of(place, config)]
+        inside = [place for place in PLACES if place.startswith(f"{stack}.")]
+        places += [side, *inside * layers[stack]]
+    return [(place, step) for place in (*places, "output") for step in steps_of(place, config)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_way_through_the_model_has_the_steps_the_model_has(
+def test_the_anatomy_shows_only_the_steps_of_the_model(
     context: BrowserContext, server: str, folder: Path, kind: str
 ) -> None:
     """Every step from the first to the last by the arrow key, each drawn; and from afar only the connections there
@@ -76,25 +76,25 @@ def test_the_way_through_the_model_has_the_steps_the_model_has(
     assert [(place, step) for place, step, _ in walked] == stops(config)
     assert [place for place, _, drawn in walked if not drawn and place != "output"] == []
     page.go(zoom="model", place="decoder.self")
-    keys = page.element.evaluate("(one) => one.anatomy.scene.map((item) => item.key)")
+    keys = page.element.evaluate("({ anatomy }) => anatomy.scene.map((item) => item.key)")
     assert bool([key for key in keys if key.startswith("around:")]) == config.residual
     assert bool([key for key in keys if key.startswith("pill:")]) == (config.residual or config.norm == "post")
-    said = page.page.get_by_test_id("tell-title").inner_text()
-    assert said == ("Decoder self-attention (masked)" if config.causal else "Decoder self-attention (no mask)")
+    title = page.page.get_by_test_id("tell-title").inner_text()
+    assert title == ("Decoder self-attention (masked)" if config.causal else "Decoder self-attention (no mask)")
     assert not page.problems
 
 
-def test_the_lab_has_no_mask_to_take_off(context: BrowserContext, server: str) -> None:
+def test_the_lab_cannot_switch_off_a_mask_the_model_lacks(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     for kind in KINDS:
         page.goto(f"{server}/lab?{urlencode({'checkpoint': kind, **TEXTS})}")
         page.locator("[data-testid=lab][data-drawn]").wait_for()
         buttons = [page.get_by_test_id(f"causal-{name}") for name in ("on", "off")]
-        pressed = [one.get_attribute("aria-pressed") for one in buttons]
+        pressed = [button.get_attribute("aria-pressed") for button in buttons]
         name = page.get_by_test_id("lab-kind-decoder_self")
         if kind == "unmasked":
-            assert pressed == ["false", "true"] and all(one.is_disabled() for one in buttons)
+            assert pressed == ["false", "true"] and all(button.is_disabled() for button in buttons)
             expect(name).to_have_text("Decoder self (no mask)")
         else:
-            assert pressed == ["true", "false"] and not any(one.is_disabled() for one in buttons)
+            assert pressed == ["true", "false"] and not any(button.is_disabled() for button in buttons)
             expect(name).to_have_text("Decoder self (masked)")

@@ -37,7 +37,9 @@ def marian_server(browser_path: str, folder: Path, tmp_path_factory: pytest.Temp
     stop(process)
 
 
-def test_the_explorer_shows_its_weights(context: BrowserContext, marian_server: str, folder: Path) -> None:
+def test_the_explorer_shows_the_weights_of_a_marian_model(
+    context: BrowserContext, marian_server: str, folder: Path
+) -> None:
     trace = transformer.load(folder).trace(SOURCE, TARGET)
     page = context.new_page()
     problems: list[str] = []
@@ -54,14 +56,14 @@ def test_the_explorer_shows_its_weights(context: BrowserContext, marian_server: 
     expect(page.get_by_text("Source · en")).to_be_visible()
 
 
-def test_the_whole_model_says_whose_tables_they_are(context: BrowserContext, marian_server: str, folder: Path) -> None:
+def test_the_anatomy_counts_the_tables_of_each_side(context: BrowserContext, marian_server: str, folder: Path) -> None:
     model = transformer.load(folder).model
     drawing = Anatomy(context, marian_server, source=SOURCE, target=TARGET)
-    told = drawing.element.evaluate("(one) => one.anatomy.scene.map(({ key, text }) => [key, text])")
+    told = drawing.element.evaluate("({ anatomy }) => anatomy.scene.map(({ key, text }) => [key, text])")
     texts = {key: text for key, text in told if text}
     assert model.output_matrix is not None and model.output_bias is not None and model.target_embedding is not None
-    own = model.output_matrix.numel() + model.output_bias.numel()
-    assert texts["count:output"] == f"{own:,} own parameters"
+    output_count = model.output_matrix.numel() + model.output_bias.numel()
+    assert texts["count:output"] == f"{output_count:,} own parameters"
     for side, table in (("source", model.embedding), ("target", model.target_embedding)):
         assert texts[f"count:{side}"].split()[0] == f"{table.weight.numel():,}"  # and not "shared table: ..."
     assert not drawing.problems
@@ -76,7 +78,7 @@ def test_the_whole_model_says_whose_tables_they_are(context: BrowserContext, mar
         ("output", "logits", ["row of W", "bias"]),
     ],
 )
-def test_the_number_panel_computes_again_what_the_trace_has(
+def test_the_number_panel_recomputes_the_number_of_the_trace(
     context: BrowserContext, marian_server: str, place: str, step: str, words: list[str]
 ) -> None:
     column = 1 if place == "output" else 16  # of 24: in the second half, the cosines
@@ -84,7 +86,7 @@ def test_the_number_panel_computes_again_what_the_trace_has(
     drawing = Anatomy(context, marian_server, **asked, col=column, t=2)
     assert (drawing.at["zoom"], drawing.at["row"], drawing.at["col"]) == ("number", 1, column - 1)
     texts = drawing.element.evaluate(
-        "(one) => one.anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' | ')"
+        "({ anatomy }) => anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' | ')"
     )
     assert "computed here" in texts and "they differ" not in texts
     assert all(word in texts for word in words), texts

@@ -38,8 +38,8 @@ SILENT = {
 SWITCHED = {"scaling": "off", "zero": "cross.1.2", "positions": "reverse@source"}
 OPEN = """() => {
   const walk = (root) => {
-    root.querySelectorAll("details:not([open])").forEach((one) => { one.open = true; });
-    root.querySelectorAll("*").forEach((one) => one.shadowRoot && walk(one.shadowRoot));
+    root.querySelectorAll("details:not([open])").forEach((element) => { element.open = true; });
+    root.querySelectorAll("*").forEach((element) => element.shadowRoot && walk(element.shadowRoot));
   };
   walk(document);
 }"""
@@ -67,15 +67,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
 
 @pytest.fixture(scope="module")
 def watched(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that records what ran, what asked another server for something, and what opened."""
+    """A browser that records scripts that ran, requests to other servers, and windows that opened."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
     context.set_default_timeout(30_000)
     context.add_init_script(RECORD)
     asked: list[str] = []
 
-    def request(one: Request) -> None:
-        if urlsplit(one.url).scheme not in ("data", "blob", "file") and urlsplit(one.url).hostname != "localhost":
-            asked.append(one.url)
+    def request(sent: Request) -> None:
+        if urlsplit(sent.url).scheme not in ("data", "blob", "file") and urlsplit(sent.url).hostname != "localhost":
+            asked.append(sent.url)
 
     context.on("request", request)
     context.asked = asked  # type: ignore[attr-defined]
@@ -84,20 +84,20 @@ def watched(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def safe(page: Page) -> None:
-    """Nothing ran, nothing was asked of others, and nothing is on the page that only markup puts there."""
+    """No script ran, no request left the server, and no element on the page comes from typed markup."""
     assert page.evaluate(FOUND) == []
     assert page.context.asked == []  # type: ignore[attr-defined]
     assert len(page.context.pages) == 1 and not page.failures  # type: ignore[attr-defined]
 
 
 def lone_page(watched: BrowserContext) -> Page:
-    """A new page, the only one, that remembers what failed on it."""
+    """A new page, the only one, that records its failures."""
     for old in watched.pages:
         old.close()
     page = watched.new_page()
     page.failures = []  # type: ignore[attr-defined]
     page.on("pageerror", lambda error: page.failures.append(str(error)))  # type: ignore[attr-defined]
-    page.on("dialog", lambda one: (page.failures.append(one.message), one.dismiss()))  # type: ignore[attr-defined]
+    page.on("dialog", lambda dialog: (page.failures.append(dialog.message), dialog.dismiss()))  # type: ignore[attr-defined]
     return page
 
 
@@ -118,7 +118,7 @@ def drawn(page: Page) -> None:
 
 
 @pytest.mark.parametrize("name, part", EVERY, ids=[f"{page or 'heads'}-{part or 'whole'}" for page, part in EVERY])
-def test_on_every_page(watched: BrowserContext, evil: str, name: str, part: str) -> None:
+def test_markup_stays_text_on_every_page(watched: BrowserContext, evil: str, name: str, part: str) -> None:
     switches = SWITCHED if name in ("lab", "anatomy") or part == "lab" else {}
     page = opened(watched, link(evil, name, **({"part": part} if part else {}), **switches))
     drawn(page)
@@ -129,13 +129,13 @@ def test_on_every_page(watched: BrowserContext, evil: str, name: str, part: str)
         expect(page.get_by_label(re.compile("^Source ·"))).to_have_value(ALL)
     written = page.evaluate(WRITTEN).replace(ALL, "")
     if (name, part) not in SILENT and name != "model":
-        seen = [one for one in ATTACKS if one in written or printable(one) in written]
+        seen = [attack for attack in ATTACKS if attack in written or printable(attack) in written]
         assert len(seen) >= 2, f"only {seen} are to be read"
     for bold in ("bold", "nine", "line"):  # words that stand between tags in the strings, and are never set apart
         assert page.get_by_text(bold, exact=True).count() == 0
 
 
-def test_figures_say_tokens_letter_by_letter(watched: BrowserContext, evil: str) -> None:
+def test_figures_show_tokens_as_plain_text(watched: BrowserContext, evil: str) -> None:
     page = opened(watched, link(evil, "embeddings", part="norms"))
     drawn(page)
     box = page.locator("[data-testid=figure] .hs-fig-plot").first
@@ -144,12 +144,13 @@ def test_figures_say_tokens_letter_by_letter(watched: BrowserContext, evil: str)
     box.focus()
     for number, attack in enumerate(ATTACKS, 1):  # the hover of plotly, which knows a little markup itself
         page.keyboard.press("ArrowRight")
-        said = page.locator("[data-testid=figure] .hs-spoken").first
-        expect(said).to_contain_text(f"{number} · {printable(attack)}")
+        spoken = page.locator("[data-testid=figure] .hs-spoken").first
+        expect(spoken).to_contain_text(f"{number} · {printable(attack)}")
     safe(page)
     ticks = box.locator(".xtick text").all_text_contents()
-    shown = [f"{text[:17]}…" if len(text) > 18 else text for text in ATTACKS]
-    assert {printable(one) for one in shown} <= {tick.split(" · ", 1)[-1] for tick in ticks} | {"…"} or len(ticks) < 40
+    labels = [f"{text[:17]}…" if len(text) > 18 else text for text in ATTACKS]
+    written = {tick.split(" · ", 1)[-1] for tick in ticks}
+    assert {printable(label) for label in labels} <= written | {"…"} or len(ticks) < 40
     assert box.locator("a, .xtick tspan[style*=weight]").count() == 0
     figure = page.locator("[data-testid=figure]").first
     for kind in ("svg", "csv"):
@@ -162,9 +163,9 @@ def test_figures_say_tokens_letter_by_letter(watched: BrowserContext, evil: str)
 
 def check_svg(content: str) -> None:
     root = ElementTree.fromstring(content)
-    for one in root.iter():
-        assert one.tag.split("}")[-1] not in ("script", "a", "foreignObject", "iframe")
-        assert not [name for name in one.attrib if name.lower().startswith("on")]
+    for element in root.iter():
+        assert element.tag.split("}")[-1] not in ("script", "a", "foreignObject", "iframe")
+        assert not [name for name in element.attrib if name.lower().startswith("on")]
     assert "<script>attacked(" in "".join(root.itertext())
 
 
@@ -175,22 +176,24 @@ def check_csv(content: str) -> None:
     assert "'=HYPERLINK(attacked)" in cells and "'+1+1" in cells and ATTACKS[0] in cells
 
 
-def test_the_explorer_and_what_is_taken_home_from_it(watched: BrowserContext, evil: str, tmp_path: Path) -> None:
+def test_markup_stays_text_in_the_explorer_and_its_downloads(
+    watched: BrowserContext, evil: str, tmp_path: Path
+) -> None:
     page = opened(watched, link(evil, kind="cross", layer="1", head="1"))
     drawn(page)
     plot = page.get_by_test_id("head-cross")
-    place = plot.evaluate("one => JSON.parse(one.dataset.plot)")
+    area = plot.evaluate("element => JSON.parse(element.dataset.plot)")
     at = plot.bounding_box()
     assert at
     for number in (0, 1, 3, 9, 31):
         page.mouse.move(
-            at["x"] + place["left"] + (number + 0.5) * place["cw"],
-            at["y"] + place["top"] + (number + 0.5) * place["ch"],
+            at["x"] + area["left"] + (number + 0.5) * area["cw"],
+            at["y"] + area["top"] + (number + 0.5) * area["ch"],
         )
         attack = printable(ATTACKS[number])
         expect(page.get_by_test_id("tooltip").locator("div").first).to_have_text(f"{attack} → {attack}")
     chips = page.locator(".hs-chip")
-    assert chips.all_text_contents()[: len(ATTACKS)] == [printable(one) for one in ATTACKS]
+    assert chips.all_text_contents()[: len(ATTACKS)] == [printable(attack) for attack in ATTACKS]
     chips.nth(1).hover()
     expect(page.get_by_test_id("tooltip")).to_contain_text(ATTACKS[1])
     safe(page)
@@ -216,7 +219,7 @@ def test_the_explorer_and_what_is_taken_home_from_it(watched: BrowserContext, ev
             expect(alone.locator("header span")).to_have_text(f"{ALL} → {ALL}")
             assert alone.locator(".hs-chip").all_text_contents()[1] == ATTACKS[1]
             alone.locator(".hs-chip").nth(1).hover()
-            alone.locator("details").evaluate_all("all => all.forEach(one => { one.open = true; })")
+            alone.locator("details").evaluate_all("all => all.forEach(element => { element.open = true; })")
         safe(alone)
 
 
@@ -227,22 +230,22 @@ def opened_file(watched: BrowserContext, path: Path) -> Page:
     return page
 
 
-def test_in_a_notebook(watched: BrowserContext, model: Pretrained, tmp_path: Path) -> None:
+def test_markup_stays_text_in_a_notebook(watched: BrowserContext, model: Pretrained, tmp_path: Path) -> None:
     cell = model.trace(ALL, ALL)._repr_html_()
     page = tmp_path / "notebook.html"
     page.write_text(f"<!doctype html><meta charset=utf-8><title>n</title><p>before</p>{cell}<p>after", encoding="utf-8")
-    shown = opened_file(watched, page)
-    frame = shown.frame_locator("iframe")
+    notebook = opened_file(watched, page)
+    frame = notebook.frame_locator("iframe")
     assert frame.locator(".hs-chip").all_text_contents()[1] == ATTACKS[1]
-    assert "allow-same-origin" not in (shown.locator("iframe").get_attribute("sandbox") or "")
-    for one in shown.frames[1:]:
-        assert one.evaluate(FOUND) == []
-    assert shown.locator("body > *").evaluate_all("all => all.map(one => one.tagName)") == ["P", "IFRAME", "P"]
-    safe_but_frame = shown.evaluate("window.attackedBy")
+    assert "allow-same-origin" not in (notebook.locator("iframe").get_attribute("sandbox") or "")
+    for inner in notebook.frames[1:]:
+        assert inner.evaluate(FOUND) == []
+    assert notebook.locator("body > *").evaluate_all("all => all.map(n => n.tagName)") == ["P", "IFRAME", "P"]
+    safe_but_frame = notebook.evaluate("window.attackedBy")
     assert safe_but_frame == [] and watched.asked == []  # type: ignore[attr-defined]
 
 
-def test_checkpoints_say_who_they_are_as_text(watched: BrowserContext, evil: str, model: Pretrained) -> None:
+def test_names_and_cards_of_checkpoints_stay_text(watched: BrowserContext, evil: str, model: Pretrained) -> None:
     page = opened(watched, link(evil, source="lo mi"))
     label = page.locator("[data-testid=stTextInput] label").first.text_content() or ""
     assert model.languages[0].replace("\u2060", "") in label.replace("\u2060", "")
@@ -250,11 +253,11 @@ def test_checkpoints_say_who_they_are_as_text(watched: BrowserContext, evil: str
     page.get_by_text("Examples", exact=True).click()
     buttons = page.locator("[data-testid=stPopoverBody] button")
     expect(buttons).to_have_count(len(ATTACKS) + len(TYPED))
-    shown = [text.replace("\u2060", "") for text in buttons.all_text_contents()]
-    assert shown == [" ".join(one.split()) for one in (*ATTACKS, *TYPED)]
+    titles = [text.replace("\u2060", "") for text in buttons.all_text_contents()]
+    assert titles == [" ".join(text.split()) for text in (*ATTACKS, *TYPED)]
     notes = page.locator("[data-testid=stPopoverBody] .hs-look").all_text_contents()
-    for one, note in zip((*ATTACKS, *TYPED), notes, strict=True):
-        assert note.count(one) == 2
+    for text, note in zip((*ATTACKS, *TYPED), notes, strict=True):
+        assert note.count(text) == 2
     safe(page)
     buttons.nth(1).click()
     drawn(page)
@@ -264,8 +267,8 @@ def test_checkpoints_say_who_they_are_as_text(watched: BrowserContext, evil: str
     drawn(page)
     card = page.locator("[data-testid=stMarkdown]").last
     expect(card).to_contain_text("<script>attacked(1)</script>")
-    found = card.locator("script, iframe, a[href^=javascript], img:not([src^='data:'], [alt^=Mermaid][src^='blob:'])")
-    assert found.evaluate_all("found => found.map((one) => one.outerHTML)") == []
+    unsafe = card.locator("script, iframe, a[href^=javascript], img:not([src^='data:'], [alt^=Mermaid][src^='blob:'])")
+    assert unsafe.evaluate_all("unsafe => unsafe.map((element) => element.outerHTML)") == []
     safe(page)
 
 
@@ -283,15 +286,15 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES, ids=[name or "heads" for name in NAMES])
-def test_links_are_quoted_as_text(watched: BrowserContext, evil: str, name: str) -> None:
+def test_values_of_a_link_are_quoted_as_text(watched: BrowserContext, evil: str, name: str) -> None:
     asked = dict(zip(NAMES[name], (*TYPED, *ATTACKS[len(name) :]), strict=False))  # others on every page
     asked["<svg/onload=attacked(70)>"] = ATTACKS[0]
     page = opened(watched, link(evil, name, source="lo mi", **asked))
     drawn(page)
     safe(page)
-    said = "\n".join(page.locator(".hs-message").all_text_contents())
-    quoted = [one for one in asked.values() if repr(one[:40])[1:20] in said or one[:20] in said]
-    assert quoted, said  # a part that there is not hides what the others ask
+    messages = "\n".join(page.locator(".hs-message").all_text_contents())
+    quoted = [value for value in asked.values() if repr(value[:40])[1:20] in messages or value[:20] in messages]
+    assert quoted, messages  # a part that there is not hides what the others ask
     assert page.locator(".hs-message :is(b, i, a, img, br, strong, em, code)").count() == 0
 
 
@@ -303,8 +306,8 @@ FIELDS = (  # page, link, label, and how many characters the field takes
 )
 
 
-@pytest.mark.parametrize("name, params, label, longest", FIELDS, ids=[f"{one[0]}-{one[2][:7]}" for one in FIELDS])
-def test_what_is_typed_stays_as_it_was_typed(
+@pytest.mark.parametrize("name, params, label, longest", FIELDS, ids=[f"{field[0]}-{field[2][:7]}" for field in FIELDS])
+def test_typed_text_stays_unchanged_in_its_field(
     watched: BrowserContext, evil: str, name: str, params: dict[str, str], label: str, longest: int
 ) -> None:
     page = opened(watched, link(evil, name, source="lo mi", **params))
@@ -318,14 +321,14 @@ def test_what_is_typed_stays_as_it_was_typed(
         safe(page)
 
 
-def test_too_long_says_so_without_markup(watched: BrowserContext, evil: str) -> None:
+def test_the_error_for_a_long_sentence_has_no_markup(watched: BrowserContext, evil: str) -> None:
     page = opened(watched, link(evil, source=f"{ALL} " * 12))
     drawn(page)
     expect(page.locator(".hs-error")).to_contain_text("shorten it")
     safe(page)
 
 
-def test_the_page_is_told_apart_from_text_by_escaping_alone(model: Pretrained) -> None:
+def test_the_html_page_escapes_the_sentence(model: Pretrained) -> None:
     """A pack in a page is base64, so no text of it can end its element; title and heading are escaped."""
     from transformer.view.page import html_page
 

@@ -1,4 +1,4 @@
-"""A server that can write no file at all starts, serves every download, and leaves nothing behind."""
+"""A server that cannot write any file starts, serves every download, and leaves no file behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BARE = (
 
 @pytest.fixture(scope="module")
 def homeless(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """Address of a running app that cannot write, and a folder that stands for everything it might write to."""
+    """The address of a running app that cannot write, and the folder in place of all folders it might write to."""
     folder, port = tmp_path_factory.mktemp("homeless"), free_port()
     places = {name: str(folder / "gone" / name) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
     process = subprocess.Popen(
@@ -56,7 +56,7 @@ def homeless(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         stop(process)
 
 
-def test_every_download_of_a_server_that_cannot_write(
+def test_every_download_works_on_a_server_that_cannot_write(
     context: BrowserContext, homeless: tuple[str, Path], tmp_path: Path
 ) -> None:
     address, folder = homeless
@@ -78,7 +78,7 @@ def test_every_download_of_a_server_that_cannot_write(
 
 
 def test_a_server_that_cannot_write_trains(context: BrowserContext, homeless: tuple[str, Path]) -> None:
-    """Nor can the process that trains: it inherits the limit. Its model is downloaded, and opened in memory."""
+    """The training process cannot write either: it inherits the limit. Its model is downloaded and opened in memory."""
     address, folder = homeless
     page = context.new_page()
     page.set_default_timeout(180_000)  # a worker comes last, and a busy machine leaves it little

@@ -1,5 +1,5 @@
-"""Two processes behind nginx as deploy/ ships it: one link, one picture; a viewer stays; a killed replica costs nobody
-what they see. Only ports differ from the shipped files."""
+"""Two processes behind nginx with the files of deploy/: a link shows the same picture on both, a viewer stays on one,
+and viewers of a killed replica keep what they see. Only the ports differ from the shipped files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Replicas:
         """(path, port of the replica that answered last) of every request that nginx has logged."""
         lines = [line.split() for line in self.log.read_text().splitlines() if line.startswith("127.0.0.1 [")]
         ports = [re.findall(r"127\.0\.0\.1:(\d+)", " ".join(words[8:])) for words in lines]  # all that were tried
-        return [(words[4], int(found[-1])) for words, found in zip(lines, ports, strict=True) if found]
+        return [(words[4], int(tried[-1])) for words, tried in zip(lines, ports, strict=True) if tried]
 
     def of(self, context: BrowserContext) -> int:
         """The port of the replica that a viewer's cookie leads to."""
@@ -97,12 +97,12 @@ def replicas(browser_path: str, nginx_path: str, tmp_path_factory: pytest.TempPa
             time.sleep(0.1)
         yield running
     finally:
-        for one in (*processes.values(), *([proxy] if proxy else [])):
-            stop(one)
+        for process in (*processes.values(), *([proxy] if proxy else [])):
+            stop(process)
 
 
 def asked(address: str, method: str = "GET", **headers: str) -> Any:
-    """The answer to one request, whatever its status; None where nobody listens."""
+    """The answer to one request with any status; None if no server listens."""
     request = urllib.request.Request(address, headers=headers, method=method)
     try:
         return urllib.request.urlopen(request, timeout=20)
@@ -139,16 +139,18 @@ def settled(page: Page) -> None:
 # -- one link, one picture --------------------------------------------------------------------------------------------
 
 
-def test_a_link_shows_the_same_on_either_replica(browser: Browser, replicas: Replicas, model: Pretrained) -> None:
+def test_a_link_shows_the_same_picture_on_either_replica(
+    browser: Browser, replicas: Replicas, model: Pretrained
+) -> None:
     pages = [viewer(browser, f"http://localhost:{port}", **LINK) for port in replicas.ports]
     seen = []
     for page in pages:
         exact(page)
         expect(page.get_by_test_id("cell").get_by_test_id("cell-check")).to_have_class(re.compile("hs-ok"))
-        drawn = page.locator("[data-drawn]").first.get_attribute("data-drawn")
+        drawn_id = page.locator("[data-drawn]").first.get_attribute("data-drawn")
         numbers = [hover(page, "cross", row, row) for row in range(4)]
         texts = [page.get_by_test_id(name).inner_text() for name in ("cell", "explorer")]
-        seen.append((drawn, params_of(page), plot(page.get_by_test_id("head-cross")), numbers, texts))
+        seen.append((drawn_id, params_of(page), plot(page.get_by_test_id("head-cross")), numbers, texts))
     assert seen[0] == seen[1] and seen[0][0] == f"{model.trace(SENTENCE).id}:cross"
     assert {name: seen[0][1][name] for name in LINK} == LINK
     for page in pages:
@@ -168,15 +170,15 @@ def test_a_link_to_the_lab_shows_the_same_switches(browser: Browser, replicas: R
 # -- who goes where ---------------------------------------------------------------------------------------------------
 
 
-def test_a_viewer_keeps_to_one_replica_and_two_from_one_address_may_part(browser: Browser, replicas: Replicas) -> None:
-    found: dict[int, list[Page]] = {port: [] for port in replicas.ports}
+def test_a_viewer_stays_on_one_replica_and_viewers_are_spread(browser: Browser, replicas: Replicas) -> None:
+    viewers: dict[int, list[Page]] = {port: [] for port in replicas.ports}
     for _ in range(20):  # all of them on one: once in a million runs
         page = viewer(browser, replicas.address, **LINK)
-        found[replicas.of(page.context)].append(page)
-        if all(found.values()):
+        viewers[replicas.of(page.context)].append(page)
+        if all(viewers.values()):
             break
-    assert all(found.values())
-    for port, opened in found.items():
+    assert all(viewers.values())
+    for port, opened in viewers.items():
         before = len(replicas.served())
         assert {replicas.of(opened[0].context) for _ in range(20)} == {port}
         opened[0].reload()
@@ -184,12 +186,12 @@ def test_a_viewer_keeps_to_one_replica_and_two_from_one_address_may_part(browser
         click_head(opened[0], "cross", 0, 1)
         wait_for_params(opened[0], layer="1", head="2")
         assert {other for _, other in replicas.served()[before:]} == {port}
-    for opened in found.values():
+    for opened in viewers.values():
         for page in opened:
             page.context.close()
 
 
-def test_newcomers_are_spread_and_a_cookie_of_ones_own_making_is_replaced(replicas: Replicas) -> None:
+def test_new_viewers_are_spread_and_a_forged_cookie_is_replaced(replicas: Replicas) -> None:
     before = len(replicas.served())
     for _ in range(100):
         assert status(f"{replicas.address}/_stcore/health") == 200
@@ -197,16 +199,16 @@ def test_newcomers_are_spread_and_a_cookie_of_ones_own_making_is_replaced(replic
     assert min(counts[port] for port in replicas.ports) >= 20  # 100 throws of a fair coin: never in a lifetime
     for cookie in ("", "headscope=1", "headscope=" + "f" * 33, "headscope=; x=y"):
         with asked(replicas.address, Cookie=cookie) as answer:
-            handed = [one for one in answer.headers.get_all("Set-Cookie") if one.startswith("headscope=")]
+            handed = [line for line in answer.headers.get_all("Set-Cookie") if line.startswith("headscope=")]
         assert len(handed) == 1 and re.fullmatch(r"headscope=[0-9a-f]{32}; Path=/; HttpOnly; SameSite=Lax", handed[0])
     with asked(replicas.address, Cookie=handed[0].split(";")[0]) as answer:
-        assert not [one for one in answer.headers.get_all("Set-Cookie") or [] if one.startswith("headscope=")]
+        assert not [line for line in answer.headers.get_all("Set-Cookie") or [] if line.startswith("headscope=")]
 
 
 # -- what nginx lets through ------------------------------------------------------------------------------------------
 
 
-def test_only_what_a_page_needs_is_answered(replicas: Replicas) -> None:
+def test_only_the_addresses_that_pages_need_are_served(replicas: Replicas) -> None:
     address = replicas.address
     for path in ("metrics", "agent/openapi.json", "upload_file/a/b", "script-health-check"):
         assert status(f"{address}/_stcore/{path}") == 404, path
@@ -224,7 +226,7 @@ def test_only_what_a_page_needs_is_answered(replicas: Replicas) -> None:
         assert answer.headers["Server"] == "nginx"
 
 
-def test_scripts_arrive_compressed(replicas: Replicas) -> None:
+def test_scripts_are_sent_compressed(replicas: Replicas) -> None:
     with asked(replicas.address) as answer:
         script = re.search(r'src="\./(static/js/index\.[^"]+)"', answer.read().decode())
     assert script
@@ -235,14 +237,14 @@ def test_scripts_arrive_compressed(replicas: Replicas) -> None:
     assert sizes[1] < 0.45 * sizes[0]
 
 
-def test_every_page_works_under_the_policy_and_the_log_holds_no_word(browser: Browser, replicas: Replicas) -> None:
+def test_every_page_works_under_the_policy_and_no_typed_word_is_logged(browser: Browser, replicas: Replicas) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(60_000)
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     word = "Zwiebelkuchen"
-    for name in (one.path for one in pages()):
+    for name in (entry.path for entry in pages()):
         page.goto(f"{replicas.address}/{name}?{urlencode({'source': f'I like {word}.'})}")
         page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         page.wait_for_selector("canvas, [data-drawn], .js-plotly-plot, [data-testid=training]", state="attached")
@@ -269,7 +271,7 @@ def killed(replicas: Replicas) -> Iterator[Callable[[int], None]]:
             replicas.revive(port)
 
 
-def test_a_killed_replica_moves_its_viewers_with_all_they_see(
+def test_viewers_of_a_killed_replica_keep_what_they_see(
     browser: Browser, replicas: Replicas, killed: Callable[[int], None], model: Pretrained
 ) -> None:
     page = viewer(browser, replicas.address, **LINK)
@@ -305,7 +307,7 @@ def test_a_killed_replica_moves_its_viewers_with_all_they_see(
     page.context.close()
 
 
-def test_switches_of_the_lab_survive_and_a_download_is_found_after_the_return(
+def test_lab_switches_survive_a_killed_replica_and_downloads_work_after_its_return(
     browser: Browser, replicas: Replicas, killed: Callable[[int], None]
 ) -> None:
     page = viewer(browser, replicas.address, "lab", **LAB)
@@ -331,7 +333,7 @@ def test_switches_of_the_lab_survive_and_a_download_is_found_after_the_return(
     page.context.close()
 
 
-def test_viewers_of_the_other_replica_notice_nothing(
+def test_a_killed_replica_does_not_disturb_viewers_of_the_other(
     browser: Browser, replicas: Replicas, killed: Callable[[int], None]
 ) -> None:
     page = viewer(browser, replicas.address, **LINK)
@@ -346,11 +348,11 @@ def test_viewers_of_the_other_replica_notice_nothing(
         exact(page)
     newcomer = viewer(browser, replicas.address, **LINK)  # while one is down, everyone is served by the other
     assert replicas.of(newcomer.context) == home == replicas.of(page.context) and not lost
-    for one in (page, newcomer):
-        one.context.close()
+    for tab in (page, newcomer):
+        tab.context.close()
 
 
-def test_a_replica_that_hangs_is_set_aside(browser: Browser, replicas: Replicas) -> None:
+def test_a_hanging_replica_gets_no_viewers(browser: Browser, replicas: Replicas) -> None:
     """It accepts connections, as its system does for it, and never answers."""
     context = browser.new_context()
     home = replicas.of(context)

@@ -30,7 +30,7 @@ def test_a_person_visits_every_page_and_uses_the_main_ones(
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    titles = {one.name: one.title for one in pages()}
+    titles = {entry.name: entry.title for entry in pages()}
 
     # Heads: type a sentence, choose a head, read a weight.
     page.goto(server)
@@ -45,8 +45,8 @@ def test_a_person_visits_every_page_and_uses_the_main_ones(
     wait_for_params(page, layer="3", head="5")
     exact(page)
     page.get_by_test_id("head-cross").hover(position=cell(page, "cross", 1, 0))
-    found = weight_in(page.get_by_test_id("tooltip").inner_text())
-    assert found == pytest.approx(float(trace.cross.weights[2, 4, 1, 0]), abs=0.5001e-4)
+    weight = weight_in(page.get_by_test_id("tooltip").inner_text())
+    assert weight == pytest.approx(float(trace.cross.weights[2, 4, 1, 0]), abs=0.5001e-4)
 
     # Lab: the same head knocked out, as Python computes it.
     visit(page, titles["lab"])

@@ -34,8 +34,8 @@ from tests.browser.live_training_page import (
 
 SCROLLS = "document.querySelector('[data-testid=stMain]').scrollWidth > innerWidth + 1"
 PICTURE = """() => {
-  const walk = (root) => [...root.querySelectorAll("*")].flatMap((one) => [
-    ...(one.dataset.testid === "training-grid-cross" ? [one] : []), ...(one.shadowRoot ? walk(one.shadowRoot) : []),
+  const walk = (root) => [...root.querySelectorAll("*")].flatMap((node) => [
+    ...(node.dataset.testid === "training-grid-cross" ? [node] : []), ...(node.shadowRoot ? walk(node.shadowRoot) : []),
   ]);
   const [grid] = walk(document);
   return grid ? (grid.matches("canvas") ? grid : grid.querySelector("canvas")).toDataURL() : "";
@@ -48,7 +48,7 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
-def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> None:
+def test_a_class_trains_compares_and_opens_models(page: Page, server: str, tmp_path: Path) -> None:
     opened(page, server, "?steps=600")
     expect(page.get_by_text(re.compile("600 steps.*at most 120 s"))).to_be_visible()
     press_train(page)
@@ -112,7 +112,7 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
     # Every page opens it; the menu keeps it.
     after = page.locator("[class*=st-key-hs-after-]")
     expect(after).to_have_count(2)
-    for name in (one.title for one in pages() if one.opens_models):
+    for name in (listed.title for listed in pages() if listed.opens_models):
         after.nth(1).get_by_role("link", name=name, exact=True).click()
         page.wait_for_url(re.compile("checkpoint=mine"))
         expect(page.locator("h1")).to_have_text(name)
@@ -155,7 +155,7 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
         other.close()
 
 
-def test_own_pairs_stay_typed_and_are_trained(page: Page, server: str) -> None:
+def test_pasted_pairs_stay_in_the_field_and_are_trained(page: Page, server: str) -> None:
     opened(page, server, "?preset=own&steps=40")
     expect(page.get_by_role("button", name="Train", exact=True)).to_be_disabled()
     field = page.get_by_role("textbox", name=re.compile("^Your pairs"))

@@ -1,4 +1,4 @@
-"""Runs while they train, in a real Chromium: what is drawn is what was recorded, whoever looks at it."""
+"""The picture of runs during training, in Chromium: it shows exactly what was recorded, to every viewer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def page(context: BrowserContext) -> Page:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_every_head_at_every_step_is_what_was_recorded(page: Page, training_page: str, number: int) -> None:
+def test_every_head_at_every_step_shows_the_recorded_weights(page: Page, training_page: str, number: int) -> None:
     """Cell by cell: all heads of all kinds at steps from the first to the last, with a mask and without."""
     run = a_run(number, SMALL)
     picture = Picture(page, f"{training_page}/?runs={number + 1}").done()
@@ -41,8 +41,8 @@ def test_every_head_at_every_step_is_what_was_recorded(page: Page, training_page
         for kind in KINDS:
             for layer in range(2):
                 for head in range(4):
-                    drawn = tile(picture, kind, layer, head, 11)
-                    far = np.abs(drawn - expected(run, index, kind, layer, head)).max()
+                    colours = tile(picture, kind, layer, head, 11)
+                    far = np.abs(colours - expected(run, index, kind, layer, head)).max()
                     assert far <= 1, (index, kind, layer, head)
     assert not picture.errors
 
@@ -52,8 +52,8 @@ def test_the_enlarged_head_is_the_chosen_one(page: Page, training_page: str) -> 
     picture = Picture(page, f"{training_page}/?runs=1").done()
     for kind in KINDS:
         grid = page.get_by_test_id(f"training-grid-{kind}")
-        place = json.loads(grid.get_attribute("data-plot") or "")[6]  # layer 2, head 3
-        grid.click(position={"x": place["x"] + place["w"] / 2, "y": place["y"] + place["h"] / 2})
+        tile_area = json.loads(grid.get_attribute("data-plot") or "")[6]  # layer 2, head 3
+        grid.click(position={"x": tile_area["x"] + tile_area["w"] / 2, "y": tile_area["y"] + tile_area["h"] / 2})
         expect(page.locator(".learn-one h2")).to_contain_text("Layer 2, head 3")
         head = page.get_by_test_id("training-head")
         plot = json.loads(head.get_attribute("data-plot") or "")
@@ -67,7 +67,7 @@ def test_the_enlarged_head_is_the_chosen_one(page: Page, training_page: str) -> 
             assert np.abs(pixels(head, places) - wanted)[visible].max() <= 1
 
 
-def test_values_under_the_pointer_and_the_keys(page: Page, training_page: str) -> None:
+def test_pointer_and_arrow_keys_show_the_value_of_a_cell(page: Page, training_page: str) -> None:
     run = a_run(0, SMALL)
     picture = Picture(page, f"{training_page}/?runs=1").done()
     picture.slide(60)
@@ -81,8 +81,8 @@ def test_values_under_the_pointer_and_the_keys(page: Page, training_page: str) -
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):  # the first key chooses a cell
         head.press(key)
     row, column = run.opening.target_out[1], run.opening.source_tokens[1]
-    said = f"{row} → {column}: ≈ {matrix[1, 1] / 255:.2f} at step {run.every[60].step}"
-    expect(page.get_by_test_id("training-cell")).to_have_text(said)
+    value_text = f"{row} → {column}: ≈ {matrix[1, 1] / 255:.2f} at step {run.every[60].step}"
+    expect(page.get_by_test_id("training-cell")).to_have_text(value_text)
     picture.slide(61)
     later = run.every[61].attention(run.opening)["cross"][1, 0, 1, 1] / 255
     expect(page.get_by_test_id("training-cell")).to_contain_text(f"≈ {later:.2f} at step {run.every[61].step}")
@@ -117,7 +117,7 @@ def test_numbers_and_letters_follow_the_slider_without_the_server(page: Page, tr
         picture.slide(index)
         frame = run.every[index]
         expect(page.get_by_test_id("training-step")).to_have_text(f"step {frame.step} of 400")
-        measured = next(one for one in reversed(run.every[: index + 1]) if one.exact is not None)
+        measured = next(past for past in reversed(run.every[: index + 1]) if past.exact is not None)
         for name in ("exact", "forced"):
             value = f"{100 * getattr(measured, name):.1f}".removesuffix(".0")
             expect(page.get_by_test_id(f"training-values-{name}")).to_have_text(f"{value} %")
@@ -140,15 +140,17 @@ def test_numbers_and_letters_follow_the_slider_without_the_server(page: Page, tr
     assert picture.sent == []
 
 
-def test_four_runs_are_told_apart_and_laid_side_by_side(page: Page, training_page: str) -> None:
+def test_four_runs_look_different_and_stand_side_by_side(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=4").done()
     lines = page.locator(".learn-svg[data-testid=training-plot-exact] path[data-series]")
     assert lines.count() == 4
-    look = "(one) => { const style = getComputedStyle(one); return style.strokeDasharray + style.stroke; }"
+    look = "(element) => { const style = getComputedStyle(element); return style.strokeDasharray + style.stroke; }"
     assert len({lines.nth(i).evaluate(look) for i in range(4)}) == 4
-    dashes = {lines.nth(i).evaluate("(one) => getComputedStyle(one).strokeDasharray") for i in range(4)}
+    dashes = {lines.nth(i).evaluate("(element) => getComputedStyle(element).strokeDasharray") for i in range(4)}
     marks = page.get_by_test_id("training-run").locator(".learn-mark")
-    shapes = {marks.nth(i).evaluate("(one) => one.tagName + one.getAttribute('transform')") for i in range(4)}
+    shapes = {
+        marks.nth(i).evaluate("(element) => element.tagName + element.getAttribute('transform')") for i in range(4)
+    }
     assert len(dashes) == len(shapes) == 4  # without colours, too
     picture.slide(70)
     step = a_run(0, SMALL).every[70].step
@@ -183,7 +185,7 @@ def test_a_click_on_a_curve_goes_to_that_step(page: Page, training_page: str) ->
     expect(plot).to_have_attribute("aria-label", re.compile(rf"at step {step}:"))
 
 
-def test_what_runs_write_on_the_same_inputs_stands_side_by_side(page: Page, training_page: str) -> None:
+def test_outputs_for_the_same_inputs_stand_side_by_side(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=4").done()
     picture.slide(80)
     outputs = page.locator(".learn-outputs")
@@ -200,11 +202,11 @@ def test_what_runs_write_on_the_same_inputs_stands_side_by_side(page: Page, trai
     expect(outputs.locator("thead")).not_to_contain_text("no causal mask")
 
 
-def test_nothing_jumps_while_it_trains(page: Page, training_page: str) -> None:
+def test_no_part_of_the_page_moves_during_training(page: Page, training_page: str) -> None:
     """Where every part begins stays the same from the first frame to the last."""
     picture = Picture(page, f"{training_page}/?runs=2&rate=60")
     parts = "['.learn-time', '.learn-work', '.learn-one canvas', '.learn-under', '.learn-predictions']"
-    where = f"{parts}.map((one) => Math.round(element.querySelector(one).getBoundingClientRect().top))"
+    where = f"{parts}.map((selector) => Math.round(element.querySelector(selector).getBoundingClientRect().top))"
     picture.until("v.store.runs.every((run) => run.frames.length)")
     begun = picture.tell(where)
     picture.until("v.store.runs[0].frames.length > 60")
@@ -215,7 +217,7 @@ def test_nothing_jumps_while_it_trains(page: Page, training_page: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE])
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
+def test_the_training_picture_is_accessible_and_not_wider_than_the_page(
     browser: Browser, training_page: str, scheme: str, size: dict[str, int]
 ) -> None:
     context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
@@ -230,20 +232,20 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     context.close()
 
 
-def test_the_first_screen_holds_curves_heads_and_slider(page: Page, training_page: str) -> None:
+def test_the_first_screen_shows_curves_heads_and_slider(page: Page, training_page: str) -> None:
     Picture(page, f"{training_page}/?runs=4").done()
     for part in (".learn-curves", ".learn-grids", ".learn-one", ".learn-time", ".learn-runs"):
         box = page.locator(part).bounding_box()
         assert box and box["y"] >= 0 and box["y"] + box["height"] <= 900, part
 
 
-def test_forced_colours_show_what_is_chosen(page: Page, training_page: str) -> None:
+def test_forced_colours_show_the_chosen_items(page: Page, training_page: str) -> None:
     page.emulate_media(forced_colors="active")
     Picture(page, f"{training_page}/?runs=3").done()
     assert page.evaluate("hsSameWhenPressed()") == []
 
 
-def test_less_motion(browser: Browser, training_page: str) -> None:
+def test_reduced_motion_draws_few_frames(browser: Browser, training_page: str) -> None:
     context = browser.new_context(viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
     context.set_default_timeout(WAIT)
     picture = Picture(context.new_page(), f"{training_page}/?runs=1&rate=60")

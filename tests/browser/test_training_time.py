@@ -1,4 +1,4 @@
-"""Runs while they train, in a real Chromium: time is the browser's own, and only what is new is asked for."""
+"""The picture of runs during training, in Chromium: it plays by the browser's clock and requests only new frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
-def test_it_moves_while_it_trains_and_shows_nothing_that_was_not_recorded(page: Page, training_page: str) -> None:
+def test_the_picture_moves_during_training_and_shows_only_recorded_steps(page: Page, training_page: str) -> None:
     run = a_run(0, SMALL)
     picture = Picture(page, f"{training_page}/?runs=1&rate=60")
     code = "(() => { v.seen = []; const draw = v.drawFrame.bind(v); "
@@ -33,22 +33,22 @@ def test_it_moves_while_it_trains_and_shows_nothing_that_was_not_recorded(page: 
     assert "all 400 steps done" in picture.cards()[0]
 
 
-def test_a_gap_is_asked_for_again(page: Page, training_page: str) -> None:
+def test_frames_missing_from_an_answer_are_requested_again(page: Page, training_page: str) -> None:
     run = a_run(0, SMALL)
     picture = Picture(page, f"{training_page}/?runs=1&rate=80&gap=1").done()
     assert picture.log()["asks"] > 3  # the third was answered with a gap
-    rows = picture.tell("v.store.runs[0].weights.map((one) => [...one])")
+    rows = picture.tell("v.store.runs[0].weights.map((row) => [...row])")
     assert [bytes(row) for row in rows] == [frame.weights for frame in run.every]
 
 
-def test_it_asks_only_while_something_trains(page: Page, training_page: str) -> None:
+def test_the_picture_polls_only_while_a_run_trains(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=2").done()
     picture.sent.clear()
     page.wait_for_timeout(4000)
     assert picture.sent == []
 
 
-def test_who_comes_back_finds_every_frame_and_the_run_goes_on(page: Page, training_page: str) -> None:
+def test_a_viewer_who_returns_sees_every_frame_of_a_run_that_went_on(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=1&rate=30")
     picture.until("v.store.runs[0].frames.length > 30")
     page.get_by_text("Away").click()
@@ -61,7 +61,7 @@ def test_who_comes_back_finds_every_frame_and_the_run_goes_on(page: Page, traini
     assert not picture.errors
 
 
-def test_a_page_that_runs_again_for_another_reason_changes_nothing(page: Page, training_page: str) -> None:
+def test_an_unrelated_rerun_changes_nothing(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=2&lines=1").done()
     picture.slide(50)
     page.get_by_role("button", name="A line of the page").click()
@@ -85,13 +85,13 @@ def test_commands_reach_the_page(page: Page, training_page: str) -> None:
     second.get_by_role("button", name="remove").click()
     expect(page.get_by_test_id("training-run")).to_have_count(1)
     page.wait_for_selector(RUNNING, state="detached")
-    one, two = "000000000000", "000000000001"
+    first, second = "000000000000", "000000000001"
     assert picture.log()["log"] == [
-        [one, "pause"], [one, "go"], [one, "stop"], [two, "stop"], [two, "again"], [two, "remove"]
+        [first, "pause"], [first, "go"], [first, "stop"], [second, "stop"], [second, "again"], [second, "remove"]
     ]  # fmt: skip
 
 
-def test_a_run_in_the_line_says_where_it_stands(page: Page, training_page: str) -> None:
+def test_a_waiting_run_shows_its_position_in_the_queue(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=2&line=1")
     expect(page.get_by_test_id("training-run").nth(1)).to_contain_text("2nd of 3 waiting")
     expect(page.get_by_test_id("training-run").nth(1)).to_contain_text("at most 120 s")
@@ -101,7 +101,7 @@ def test_a_run_in_the_line_says_where_it_stands(page: Page, training_page: str) 
     assert picture.sent  # somebody may begin to train at any time
 
 
-def test_played_from_the_start(page: Page, training_page: str) -> None:
+def test_a_run_plays_from_the_start_and_can_be_held(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=1").done()
     picture.sent.clear()
     page.get_by_test_id("training-play").click()
@@ -116,7 +116,7 @@ def test_played_from_the_start(page: Page, training_page: str) -> None:
     assert picture.sent == []
 
 
-def test_a_file_goes_to_the_page(page: Page, training_page: str) -> None:
+def test_a_file_is_sent_to_the_page_and_a_large_one_is_refused(page: Page, training_page: str) -> None:
     picture = Picture(page, f"{training_page}/?runs=1").done()
     place = page.get_by_test_id("training-file-input")
     place.set_input_files({"name": "my <b>model.zip", "mimeType": "application/zip", "buffer": bytes(range(256)) * 40})

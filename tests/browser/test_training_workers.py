@@ -1,4 +1,4 @@
-"""The processes behind the training page: how many, who waits, and that none is left of whoever has gone."""
+"""The processes behind the Training page: how many run, which runs wait, and that none outlives its viewer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def trains(page: Page) -> None:
     says(page, "steps/s")
 
 
-def test_two_train_and_the_third_sees_its_place_and_no_worker_is_left(
+def test_two_runs_train_a_third_waits_and_no_worker_is_left(
     server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
 ) -> None:
     first, second, third = train(), train(), train()
@@ -88,7 +88,7 @@ def test_two_train_and_the_third_sees_its_place_and_no_worker_is_left(
         time.sleep(0.1)
 
 
-def test_a_run_goes_on_unseen_and_a_worker_that_is_killed_is_said(
+def test_a_run_goes_on_unseen_and_a_killed_worker_is_reported(
     server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
 ) -> None:
     page = train()
@@ -105,13 +105,13 @@ def test_a_run_goes_on_unseen_and_a_worker_that_is_killed_is_said(
     trains(page)
 
 
-def test_workers_end_with_a_server_that_is_killed(
+def test_workers_end_when_their_server_is_killed(
     server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
 ) -> None:
     pages = [train(), train()]
     for page in pages:
         trains(page)
-    found = set(children(server[0].pid))
-    assert len(found) >= 2
+    workers = set(children(server[0].pid))
+    assert len(workers) >= 2
     server[0].kill()
-    assert gone(found)
+    assert gone(workers)

@@ -41,7 +41,7 @@ st.html('<h1 class="hs-spoken">Training</h1>')
 params = st.query_params
 big = params.get("big") == "1"
 if "runs" not in st.session_state:
-    layers, heads, letters, steps = (int(one) for one in params.get("sizes", "2,4,10,400").split(","))
+    layers, heads, letters, steps = (int(size) for size in params.get("sizes", "2,4,10,400").split(","))
     sizes = Sizes(layers, heads, letters, steps)
     count, rate = int(params.get("runs", "1")), float(params.get("rate", "0"))
     st.session_state["runs"] = [a_run(number, sizes, rate) for number in range(count)]
@@ -55,22 +55,22 @@ for _ in range(int(params.get("lines", "0"))):
 
 @st.fragment
 def live() -> None:
-    found = _picture(key="training", on_ask_change=lambda: None, on_command_change=lambda: None)
+    messages = _picture(key="training", on_ask_change=lambda: None, on_command_change=lambda: None)
     runs = st.session_state["runs"]
-    asked = read_message(found.ask, found.command, tuple(run.id for run in runs))
+    asked = read_message(messages.ask, messages.command, tuple(run.id for run in runs))
     st.session_state["asks"] += asked.number > 0
     have = asked.have
     if params.get("gap") == "1" and st.session_state["asks"] == 3:
         have = {run: count + 2 for run, count in (have or {}).items()}
     if asked.do:
         st.session_state["log"].append([asked.run, asked.do])
-        for run in [one for one in runs if one.id == asked.run]:
+        for run in [candidate for candidate in runs if candidate.id == asked.run]:
             run.do(asked.do)
             if asked.do == "remove":
                 runs.remove(run)
     labels = {run.id: NAMES[int(run.id, 16) % 4] for run in runs}
-    shown = {one["run"] for one in FINDINGS} & set(labels)
-    findings = [one for one in FINDINGS if one["run"] in shown and len(runs) > 1]
+    run_ids = {finding["run"] for finding in FINDINGS} & set(labels)
+    findings = [finding for finding in FINDINGS if finding["run"] in run_ids and len(runs) > 1]
     more = {"labels": labels, "waiting": 3, "big": big, "findings": findings}
     with st.container(key="hs-feeds"):
         _feed(key="training_feed", data=training_pack(runs, have, more, asked.number), height=1)

@@ -17,7 +17,7 @@ RUNNING = "[data-testid=stApp][data-test-script-state=running]"
 
 
 class Picture:
-    """A page with the picture, and what it sends."""
+    """A page with the picture, and the messages it sends."""
 
     def __init__(self, page: Page, link: str) -> None:
         self.page = page
@@ -40,14 +40,16 @@ class Picture:
         self.page.wait_for_function(f"() => {{ const e = {find}; const v = e && e.training; return v && ({code}); }}")
 
     def done(self) -> Picture:
-        """All that was recorded is here, and nothing moves or is asked any more."""
+        """Wait until all recorded frames are loaded, nothing moves, and polling has ended."""
         self.until("v.store.runs.length && !v.store.active && !v.store.lacks && !v.player.moving(v.shown)")
         self.page.wait_for_selector(RUNNING, state="detached")
         return self
 
     def slide(self, index: int) -> None:
         slider = self.page.get_by_test_id("training-slider")
-        slider.evaluate("(one, value) => { one.value = value; one.dispatchEvent(new Event('input')); }", index)
+        slider.evaluate(
+            "(element, value) => { element.value = value; element.dispatchEvent(new Event('input')); }", index
+        )
 
     def cards(self) -> list[str]:
         return self.page.get_by_test_id("training-run").all_inner_texts()
@@ -93,7 +95,9 @@ def expected(run: MadeUp, index: int, kind: str, layer: int, head: int) -> np.nd
 def tile(picture: Picture, kind: str, layer: int, head: int, cells: int) -> np.ndarray:
     grid = picture.page.get_by_test_id(f"training-grid-{kind}")
     place = next(
-        one for one in json.loads(grid.get_attribute("data-plot") or "") if (one["layer"], one["head"]) == (layer, head)
+        tile
+        for tile in json.loads(grid.get_attribute("data-plot") or "")
+        if (tile["layer"], tile["head"]) == (layer, head)
     )
     at = [(i + 0.5) / cells for i in range(cells)]
     return pixels(grid, [(place["x"] + place["w"] * c, place["y"] + place["h"] * r) for r in at for c in at])

@@ -69,7 +69,7 @@ class MadeUp:
         step = self._step()
         if step >= self.experiment.steps and self.stage == "training":
             self.stage, self.reason, self.result = "done", "steps", b"zip"
-        return [one for one in self.every if one.step <= step]
+        return [frame for frame in self.every if frame.step <= step]
 
     def do(self, what: str) -> None:
         if what == "pause":
@@ -114,13 +114,13 @@ def made_up(
     source = (WORDS[first] * 4)[: sizes.tokens]
     letters = tuple(source)
     target = tuple(reversed(letters))
-    shown = [(word := (other * 4)[first : first + sizes.tokens], word[::-1]) for other in WORDS]
-    shown[0] = (source, source[::-1])
+    examples = [(word := (other * 4)[first : first + sizes.tokens], word[::-1]) for other in WORDS]
+    examples[0] = (source, source[::-1])
     tokens = (sizes.layers, sizes.heads, sizes.tokens + 1, sizes.tokens + 1)
     size = 3 * int(np.prod(tokens))
     opening = Opening(
         source, source[::-1], (*letters, "</s>"), ("<s>", *target), (*target, "</s>"), sizes.layers, sizes.heads,
-        recorded_steps(sizes.steps, size), 140_000, 200, tuple(shown),
+        recorded_steps(sizes.steps, size), 140_000, 200, tuple(examples),
     )  # fmt: skip
     noise = [generator.normal(size=tokens) for _ in range(3)]
     frames = []
@@ -129,9 +129,9 @@ def made_up(
         right = share if learns else 0.03 * share
 
         def written(word: str, right: float = right) -> str:
-            drawn = generator.random(len(word))
+            numbers = generator.random(len(word))
             wrong = generator.choice(list("aeiou"), len(word))
-            return "".join(a if b < right**0.3 else c for a, b, c in zip(word, drawn, wrong, strict=True))
+            return "".join(a if b < right**0.3 else c for a, b, c in zip(word, numbers, wrong, strict=True))
 
         measured = i % 2 == 0 or step == sizes.steps
         frames.append(
@@ -143,7 +143,7 @@ def made_up(
                 validation_loss=float(3.35 * (1 - share) + 0.004) if measured else None,
                 forced=round(float(share) * 200) / 200 if measured else None,
                 exact=round(float(right) * 200) / 200 if measured else None,
-                outputs=tuple(written(answer) for _, answer in shown),
+                outputs=tuple(written(answer) for _, answer in examples),
                 predicted=tuple(letter if generator.random() < share else "e" for letter in opening.target_out),
                 weights=_weights(generator, sizes, float(share), noise, causal),
             )

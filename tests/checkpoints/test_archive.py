@@ -66,7 +66,7 @@ def refused(data: bytes) -> str:
 # -- the files of a checkpoint --------------------------------------------------------------------------------------
 
 
-def test_what_is_saved_is_what_the_files_hold(tmp_path: Path) -> None:
+def test_saved_files_equal_the_files_in_memory(tmp_path: Path) -> None:
     tiny = tiny_pretrained()
     save_checkpoint(tmp_path / "mine", tiny.model, tiny.tokenizer, tiny.languages)
     files = checkpoint_files(tiny.model, tiny.tokenizer, tiny.languages)
@@ -91,7 +91,7 @@ def test_files_in_memory_are_the_model_of_the_folder() -> None:
     assert torch.equal(ours.trace(text).cross.weights, theirs.trace(text).cross.weights)
 
 
-def test_what_lies_beside_the_weights_is_read_alike_from_folder_and_memory() -> None:
+def test_other_files_are_read_alike_from_folder_and_memory() -> None:
     ours, theirs = open_files(files_of("sort"), "packed"), transformer.load("sort")
     for name in ("README.md", "training.csv", "examples.json", "learning.npz", "nothing"):
         assert ours.beside(name, 100_000) == theirs.beside(name, 100_000)
@@ -130,7 +130,7 @@ def test_a_file_that_is_missing_is_named(name: str) -> None:
 # -- packing and unpacking ------------------------------------------------------------------------------------------
 
 
-def test_a_zip_comes_back_bit_by_bit() -> None:
+def test_a_zip_is_read_back_bit_by_bit() -> None:
     tiny = tiny_pretrained()
     files = checkpoint_files(tiny.model, tiny.tokenizer, tiny.languages, torch.float32)
     again = open_files(read_zip(zipped(files, "mine")), "mine")
@@ -171,7 +171,7 @@ def test_with_a_folder_or_without(folder: str) -> None:
     assert read_zip(packed(good(folder))) == base()
 
 
-def test_what_file_managers_add_is_left_out() -> None:
+def test_files_added_by_file_managers_are_ignored() -> None:
     """macOS packs a second tree of attributes beside the folder, whose names are those of the files."""
     added = [entry("__MACOSX/mine/._config.json", b"x"), entry("__MACOSX/mine/config.json", b"x")]
     added += [entry(f"mine/{name}", b"x") for name in (".DS_Store", "desktop.ini", "notes.txt")]
@@ -179,7 +179,7 @@ def test_what_file_managers_add_is_left_out() -> None:
     assert read_zip(packed([*added, *good()])) == base()
 
 
-def test_every_bundled_checkpoint_comes_back() -> None:
+def test_every_bundled_checkpoint_survives_a_zip() -> None:
     for name in ("reverse", "reverse-gelu", "reverse-learned", "sort", "en-de"):
         files = files_of(name)
         assert set(files) <= set(FILES)
@@ -250,7 +250,7 @@ def link(target: str) -> bytes:
         (bytes(LARGEST + 1), f"the zip has {LARGEST + 1:,} bytes; the limit is 30,000,000"),
     ],
 )  # fmt: skip
-def test_a_hostile_zip_is_one_sentence(data: bytes, said: str) -> None:
+def test_a_hostile_zip_gives_one_sentence(data: bytes, said: str) -> None:
     assert refused(data).startswith(said)
 
 

@@ -56,7 +56,7 @@ def test_weights_of_another_kind(folder, data):
     ],
     ids=str,
 )  # fmt: skip
-def test_a_header_that_lies(folder, lie):
+def test_a_false_header_is_refused(folder, lie):
     _header(folder, lambda header: header[EMBEDDING].update(lie))
     refusal(folder, WEIGHTS, "not a complete safetensors file")
 

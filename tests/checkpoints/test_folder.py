@@ -64,7 +64,7 @@ def test_saving_again_replaces(folder):
     assert torch.equal(load_checkpoint(folder).model.embedding.weight, wanted)
 
 
-def test_what_was_measured_of_other_weights_goes_with_them(folder):
+def test_metrics_of_old_weights_are_removed_with_them(folder):
     for name in (METRICS, RECORDING, "README.md"):
         (folder / name).write_text("{}")
     save_checkpoint(folder, tiny_model(seed=2, vocab_size=67), tiny_tokenizer())
@@ -253,7 +253,7 @@ def test_the_size_of_traces_is_limited(folder):
 
 
 @pytest.mark.parametrize("count", [3, 20])
-def test_the_estimate_of_a_trace_is_near_what_one_takes(count):
+def test_the_estimated_size_of_a_trace_is_close_to_the_real_size(count):
     model = tiny_pretrained()
     text = " ".join(["ka"] * count)
     trace = model.trace(text, text)

@@ -53,7 +53,7 @@ def captions(app: AppTest) -> str:
         json.dumps([{**GOOD, "look": "x" * 3_000}]).encode(), b'[{"title": "a"}]',
     ],
 )  # fmt: skip
-def test_examples_that_are_none_are_left_out(data: bytes, tmp_path: Path) -> None:
+def test_invalid_examples_are_skipped(data: bytes, tmp_path: Path) -> None:
     page_of(tmp_path, "heads", {"source": "ka lo"}, **{folders.EXAMPLES: data})
     assert examples.examples(transformer.load(tmp_path / "mine")) == ()
 
@@ -83,7 +83,7 @@ def test_a_card_is_bounded_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "data", [b"x" * (card.LARGEST + 1), b"\xff\xfe", b"step\n" + b"9" * 5_000, b"step,loss\n1", b'step,loss\n"', b"\0"]
 )
-def test_a_log_that_is_none_is_a_sentence(data: bytes, tmp_path: Path) -> None:
+def test_an_invalid_log_gives_a_sentence(data: bytes, tmp_path: Path) -> None:
     page_of(tmp_path, **{folders.LOG: data})
 
 
@@ -120,7 +120,7 @@ def test_a_text_of_any_length_is_refused_before_it_is_read(side: str, tmp_path: 
     assert len(pages.address(app)[side]) == state.LONGEST + 1
 
 
-def test_a_marian_folder_says_its_languages_in_short_and_its_pieces_too(tmp_path: Path) -> None:
+def test_long_languages_of_a_marian_folder_are_cut_and_long_pieces_refused(tmp_path: Path) -> None:
     files, tensors = marian.base()
     weights = {"model.safetensors": save(tensors)}
     said = json.dumps({"source_lang": "a\x1b\n" + "b" * 99, "target_lang": 7, "separate_vocabs": False}).encode()

@@ -134,7 +134,7 @@ def test_scores_may_be_those_among_the_tokens_that_may_be_written(pair) -> None:
     assert [list(one.ids) for one in found] == wanted
 
 
-def test_the_folder_says_how_it_searches(pair) -> None:
+def test_the_search_settings_come_from_the_folder(pair) -> None:
     ours, theirs, folder = pair
     assert (ours.rule, ours.alpha) == (RULES[False], 1.0)
     about = {"length_penalty": 0.7, "early_stopping": True, "renormalize_logits": True}
@@ -343,7 +343,7 @@ def test_a_pickle_is_not_run(folder: Path) -> None:
     assert not proof.exists()
 
 
-def test_the_builders_make_what_they_say() -> None:
+def test_marian_builders_are_reproducible() -> None:
     table = vocabulary(pieces_of(splitter("unigram", 71)), [CODE])
     assert table["</s>"] == 0 and table["<unk>"] == 1 and table["<pad>"] == len(table) - 1 and CODE in table
     one, two = (random_marian(3, 50, 50, heads=2, ffn=9, d_model=12, encoder_layers=1, decoder_layers=1) for _ in "ab")

@@ -24,7 +24,7 @@ def _entry(start: int, end: int, *shape: int, dtype: str = "F16") -> dict[str, o
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.uint8])
-def test_what_the_library_wrote_is_read(dtype: torch.dtype, tmp_path: Path) -> None:
+def test_files_written_by_the_library_are_read(dtype: torch.dtype, tmp_path: Path) -> None:
     numbers = {"a": torch.arange(15).reshape(3, 5), "b.c": torch.ones(7), "d": torch.tensor(2)}
     tensors = {name: tensor.to(dtype) for name, tensor in numbers.items()}
     save_file(tensors, tmp_path / "x", metadata={"format": "pt"})
@@ -57,7 +57,7 @@ def test_what_the_library_wrote_is_read(dtype: torch.dtype, tmp_path: Path) -> N
         b"[" * 100_000,
     ],
 )  # fmt: skip
-def test_a_header_that_lies(header: object, tmp_path: Path) -> None:
+def test_a_false_header_is_refused(header: object, tmp_path: Path) -> None:
     with _file(tmp_path / "x", header, bytes(4)).open("rb") as file, pytest.raises(WeightsError):
         read_header(file)
 

@@ -39,11 +39,11 @@ def test_the_command_prints_the_table(checkpoint: str, capsys: pytest.CaptureFix
     assert main(["describe"]) == 0  # the bundled one
     printed = capsys.readouterr().out
     assert printed.startswith("en-de: English to German\n8,396,800 parameters, 33.6 MB in float32\n")
-    assert "  encoder.0 to encoder.3: 4 alike, each has" in printed
+    assert "  encoder.0 to encoder.3: 4 equal layers, each has" in printed
 
 
 @pytest.mark.parametrize("changes", PAIRWISE, ids=variant_name)
-def test_every_axis_has_the_size_its_name_says(changes: dict[str, Any]) -> None:
+def test_every_axis_has_the_size_of_its_name(changes: dict[str, Any]) -> None:
     """Of all tensors that a pass records; source and target differ in length, so that a swapped axis is seen."""
     model, tap = tiny_model(**changes), Tap()
     config = model.config
@@ -133,7 +133,7 @@ def test_text_that_steers_a_terminal_does_not(checkpoint: str, capsys: pytest.Ca
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_it_is_utf_8_on_a_pipe(checkpoint: str) -> None:
+def test_output_to_a_pipe_is_utf_8(checkpoint: str) -> None:
     """A terminal's or pipe's own encoding may know no Greek letter; and a reader may leave early."""
     command = [sys.executable, "-m", "transformer", "describe", "--checkpoint", checkpoint]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "ascii"}

@@ -34,7 +34,9 @@ def test_any_command_line_ends_with_a_result_or_one_sentence(part: int) -> None:
         (["translate", "--checkpoint", "x\x1b[31m\nx"], "\\x1b[31m\\nx"),  # nothing reaches the terminal as a command
     ],
 )
-def test_what_fuzzing_found(given: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_found_by_fuzzing_stay_fixed(
+    given: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     there = command_lines.place()
     files = {path.name for path in there.iterdir()}

@@ -138,7 +138,7 @@ def start_time(tmp_path_factory: pytest.TempPathFactory) -> float:
 @POSIX
 @pytest.mark.skipif(not Path("/proc/self/maps").is_file(), reason="how far a process is, is read from /proc")
 @pytest.mark.parametrize("seed", range(12))
-def test_ctrl_c_while_it_starts(seed: int, start_time: float, tmp_path: Path) -> None:
+def test_ctrl_c_during_the_start_ends_cleanly(seed: int, start_time: float, tmp_path: Path) -> None:
     """Twelve moments, from the first import to just after the first answer; every third time the key is hit twice."""
     rng = random.Random(seed)
     moment = start_time * (seed + rng.random()) / 11
@@ -156,7 +156,7 @@ def test_ctrl_c_while_it_starts(seed: int, start_time: float, tmp_path: Path) ->
 
 @POSIX
 @pytest.mark.parametrize("hits", [1, 2, 5])
-def test_ctrl_c_while_somebody_looks(hits: int, tmp_path: Path) -> None:
+def test_ctrl_c_with_a_connected_viewer_ends_cleanly(hits: int, tmp_path: Path) -> None:
     """A viewer is connected, and waits for a long sentence to be traced."""
     websockets = pytest.importorskip("websockets.sync.client")
     from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -189,7 +189,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
 
 
 @POSIX
-def test_a_page_of_another_host_gets_no_session_and_nobody_is_asked(serving: tuple[int, Path]) -> None:
+def test_a_page_of_another_host_gets_no_session_and_no_request_leaves(serving: tuple[int, Path]) -> None:
     """Streamlit would look for the machine's public address on the web, and keep everybody waiting meanwhile."""
     websockets = pytest.importorskip("websockets.sync.client")
     from websockets.exceptions import InvalidStatus
@@ -305,7 +305,7 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         ("translate --checkpoint sort", ""),
     ],
 )
-def test_a_full_disk_is_one_sentence(command: str, unbuffered: str) -> None:
+def test_a_full_disk_gives_one_sentence(command: str, unbuffered: str) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
@@ -339,7 +339,7 @@ def test_a_closed_output_is_no_error(command: str) -> None:
 
 
 @POSIX
-def test_an_output_that_is_closed_is_one_sentence() -> None:
+def test_a_closed_standard_output_gives_one_sentence() -> None:
     done = subprocess.run(
         ["sh", "-c", f"exec '{sys.executable}' -m transformer describe --checkpoint reverse >&-"],
         cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -21,7 +21,7 @@ MOMENTS = {"ahead": 0, "starting": 1, "training": 1, "ended": 0}  # and how many
 
 @pytest.mark.parametrize("hits", [1, 3])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_ctrl_c_while_somebody_trains(moment: str, hits: int, tmp_path: Path) -> None:
+def test_ctrl_c_during_a_training_ends_cleanly(moment: str, hits: int, tmp_path: Path) -> None:
     log, port = tmp_path / "log.txt", free_port()
     process = started(log, "--port", str(port), "--trainings", "1")
     until(lambda: answers(port), process, log)

@@ -113,7 +113,7 @@ def test_evaluate_under_switches(data: Path, tmp_path: Path, capsys: pytest.Capt
         ("scaling=nan", "scaling cannot have the factor 'nan'"),
     ],
 )
-def test_a_switch_that_cannot_be_set_is_one_sentence(
+def test_an_invalid_switch_gives_one_sentence(
     switch: str, message: str, translate: Callable, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert translate([], "--switch", switch) == (2, [])

@@ -193,7 +193,7 @@ def test_dilations_by_k_leave_gaps_where_the_kernel_is_centred() -> None:
     assert centred_by_kernel(Sizes(3, 4, kernel=5)) == 1
 
 
-def test_what_is_never_connected_has_no_path() -> None:
+def test_unconnected_positions_have_no_path() -> None:
     assert longest_path(3, [(0,), (0,)]) is None and longest_path(3, [(0, 1)]) is None
     assert longest_path(3, [(0, 1), (0, 1), (0,)]) == 2 and longest_path(1, [(0,)]) == 1
 
@@ -228,7 +228,7 @@ def test_where_two_kinds_meet(d: int) -> None:
     assert meeting("attention", "recurrent", replace(sizes, d=2 * complexity.MOST)) is None
 
 
-def test_where_they_meet_by_counting_on() -> None:
+def test_meeting_equals_a_count_step_by_step() -> None:
     sizes = Sizes(1, 12, 3, 3, 5, 5)
     for other in ("recurrent", "convolution", "separable"):
         for exact, count in ((True, multiply_adds), (False, order)):

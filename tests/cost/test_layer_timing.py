@@ -16,13 +16,13 @@ from transformer.cost import layer_timing
 from transformer.cost.complexity import Sizes
 from transformer.cost.layer_timing import (
     BUDGET,
+    ENOUGH,
     KINDS,
     LEAST,
     LENGTHS,
     MEMORY,
     MOST,
     ROUNDS,
-    SHARE,
     SLOWEST,
     Timing,
     fits,
@@ -171,7 +171,7 @@ def test_points_come_in_rounds_and_hold_all_passes_so_far() -> None:
     times = iter([5, 0.1, 0.3, 5, 0.2, 0.2, 5, 0.5, 0.1])  # the first of each round warms up
     found = list(measure({"fused": clock.layer(lambda n, ran: next(times))}, SIZES, [8], clock=clock))
     sofar = [[0.1, 0.3], [0.1, 0.3, 0.2, 0.2], [0.1, 0.3, 0.2, 0.2, 0.5, 0.1]]
-    assert (LEAST, ROUNDS) == (2, 3) and SHARE < 0.2
+    assert (LEAST, ROUNDS) == (2, 3) and ENOUGH < 0.2
     for one, taken in zip(found, sofar, strict=True):
         assert one.passes == len(taken) and one.median == pytest.approx(statistics.median(taken))
         _low, _middle, high = statistics.quantiles(taken, n=4, method="inclusive")
@@ -212,7 +212,7 @@ def test_one_slow_pass_of_a_busy_machine_ends_nothing() -> None:
     assert [one.left for one in measure(made, SIZES, [8, 16], clock=clock)] == [""] * (2 * ROUNDS)
 
 
-def test_all_of_it_ends_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_measurement_ends_with_its_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     made = {"recurrent": clock.layer(lambda n, ran: 0.9 * BUDGET / (LEAST + 1) if n == 8 else 0.3 * BUDGET)}
     monkeypatch.setattr(layer_timing, "SLOWEST", math.inf)
@@ -242,7 +242,7 @@ def test_memory_is_bounded() -> None:
     assert fits(Sizes(4, 1024, 16, kernel=31)) and not fits(Sizes(4, 8192, 8))
 
 
-def test_it_stops_before_the_next_pass() -> None:
+def test_a_cancelled_measurement_stops_before_the_next_pass() -> None:
     clock, told = Clock(), []
     made = {"attention": clock.layer(lambda n, ran: told.append(n) or 0.001)}
     found: list[Timing] = []

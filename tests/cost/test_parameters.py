@@ -168,7 +168,7 @@ def watched(model: Transformer) -> dict[str, list[str]]:
     return boxes
 
 
-def test_boxes_read_what_a_pass_reads(model: Transformer) -> None:
+def test_boxes_have_the_tensors_that_a_pass_reads(model: Transformer) -> None:
     """The same boxes in the same order, with the same tensors, as a whole pass under watch."""
     expected = watched(model)
     assert {box.key: [one.name for one in box.tensors] for box in describe(model).boxes} == expected
@@ -227,7 +227,7 @@ def test_sharing_is_found_not_assumed() -> None:
     assert found.part("decoder").count == 215 and found.part("decoder").adds == 199
     assert found.box("encoder.0.self").shared_with == ("decoder.0.cross", "decoder.1.cross")
     text = found.table()
-    assert "alike" not in text and "(215)  shared" in text
+    assert "equal layers" not in text and "(215)  shared" in text
     assert "decoder.0.self and decoder.1.self share 8 tensors: counted once, 80 parameters saved." in text
 
     model = Transformer(HAND)
@@ -252,7 +252,7 @@ def test_describing_changes_nothing() -> None:
 def test_an_unknown_key_gives_a_message() -> None:
     found = describe(Transformer(HAND))
     for get, what in ((found.box, "box"), (found.part, "part")):
-        with pytest.raises(ValueError, match=rf"^there is no {what} 'encoder.1'; choose source.*decoder.1"):
+        with pytest.raises(ValueError, match=rf"^unknown {what} 'encoder.1'; choose source.*decoder.1"):
             get("encoder.1")
 
 
@@ -268,7 +268,7 @@ def test_the_table() -> None:
 Encoder input                                                                   28     4.8%
   source.positions  sinusoidal positions, section 3.5                          (20)   fixed
     PE  positions.table                      [5, 4]  position, d_model         (20)   fixed
-  decoder.0 to decoder.1: 2 alike, each has                                    215    36.8%
+  decoder.0 to decoder.1: 2 equal layers, each has                             215    36.8%
     self        masked self-attention, section 3.2.2                            80    13.7%
       W^Q self_attention.query.weight        [4, 4]  h d_k, d_model             16     2.7%
   output  output projection, section 3.4                                       (28)  shared
@@ -290,7 +290,7 @@ def test_the_table_adds_up(model: Transformer, every: bool) -> None:
     for line in (line for line in body if line):
         indent = len(line) - len(line.lstrip())
         if indent <= 2:
-            times = int(line.split(": ")[1].split()[0]) if "alike" in line else 1
+            times = int(line.split(": ")[1].split()[0]) if "equal layers" in line else 1
         number = line.split()[-2].replace(",", "")
         depth[indent] += 0 if number.startswith("(") else int(number) * times
     outside = sum(box.adds for box in found.boxes if box.key.count(".") < 2)

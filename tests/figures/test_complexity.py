@@ -15,7 +15,7 @@ VALUES = {"n": 12, "d": 256, "kernel": 3, "window": 5}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_figures_draw_what_went_in(theme: str) -> None:
+def test_figures_draw_the_given_numbers(theme: str) -> None:
     lengths = [2, 12, 512]
     counted = {kind: [order(kind, Sizes(n, 256)) for n in lengths] for kind in KINDS}
     orders, exact = (

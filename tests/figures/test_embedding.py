@@ -81,7 +81,7 @@ def test_the_map_shows_tokens_and_their_paths(stack: str, colour: dict[str, str]
     assert figure.layout.yaxis.scaleanchor == "x"
 
 
-def test_labels_in_a_plane_keep_out_of_each_others_way() -> None:
+def test_labels_in_a_plane_do_not_overlap() -> None:
     near = np.array([[0.0, 0.0], [0.2, 0.0], [9.0, 9.0]])
     figure = embedding.token_map(("first", "second", "far"), np.stack((near, near * 5)), ("a", "b"), "encoder")
     first, second, far = figure.data[1].textposition
@@ -122,7 +122,7 @@ def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names() -> None:
 
 
 @pytest.mark.parametrize("points", [np.zeros((2, 1, 2)), np.full((1, 3, 2), 4.0), ramp(2, 5, 2) * (1, 0)])
-def test_a_plane_has_bounds_whatever_lies_in_it(points: np.ndarray) -> None:
+def test_a_plane_of_any_points_has_finite_bounds(points: np.ndarray) -> None:
     names = ["a"] * points.shape[1]
     figure = embedding.token_map(names, points, [f"{index}" for index in range(len(points))], "decoder")
     (left, right), (low, high) = figure.layout.xaxis.range, figure.layout.yaxis.range

@@ -95,7 +95,7 @@ def texts_of(figure: go.Figure) -> list[str]:
 
 
 @pytest.mark.parametrize("make", FIGURES, ids=lambda make: make.func.__name__)
-def test_a_figure_says_what_it_shows_in_both_themes_and_any_language(make: partial[go.Figure]) -> None:
+def test_every_figure_has_its_texts_in_both_themes_and_any_language(make: partial[go.Figure]) -> None:
     labels = signature(make.func).parameters["texts"].default
     for theme in ("light", "dark"):
         figure = make(theme=theme)

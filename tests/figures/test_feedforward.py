@@ -144,7 +144,7 @@ def test_silent_neurons_per_layer() -> None:
 
 
 @pytest.mark.parametrize("kind", ACTIVE)
-def test_all_functions_are_drawn_and_the_models_own_boldly(kind: str) -> None:
+def test_the_models_own_function_is_bold(kind: str) -> None:
     z = np.linspace(-2, 2, 41)
     curves = {name: nonlinearity(name, z) for name in ACTIVE}
     ticks = np.array([-1.5, -0.5, 1.0], dtype=np.float32)

@@ -89,7 +89,7 @@ def test_a_pipe_that_came_since_is_not_waited_for(name: str, tmp_path: Path, mon
         transformer.load(tmp_path / "bad")
 
 
-def test_weights_that_become_shorter_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_shrink_during_reading_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file mapped into memory would end the process here, and with it every viewer's session."""
     from transformer.checkpoints import folder
 

@@ -52,7 +52,7 @@ def test_cached_equals_uncached(changes, seed):
         assert ours.log_probs == pytest.approx(plain.log_probs, abs=5e-5)  # without LayerNorm numbers are larger
 
 
-def test_random_models_write_what_these_tests_need():
+def test_random_models_write_varied_outputs():
     sources = {seed: padded_sources(seed, (7, 4, 2, 5, 3)) for seed in SEEDS}
     models = [(lively_model(seed, **changes), sources[seed]) for changes in VARIANTS for seed in SEEDS]
     found = [h.ids for model, source in models for h in greedy(model, source, 20)]
@@ -153,7 +153,7 @@ def test_output_limit(length, limit, wanted):
 
 
 @pytest.mark.parametrize("write", [greedy, beam])
-def test_the_limit_of_a_row_is_that_of_its_own_length(write):
+def test_each_row_has_the_limit_of_its_own_length(write):
     model = lively_model(1, max_positions=128)
     model.embedding.weight[END] = -10 * model.embedding.weight[5]
     model.embedding.weight[5] *= 10  # one of the two is far ahead at every step; keep sources that never end

@@ -46,7 +46,7 @@ def test_words_are_whole() -> None:
 
 
 @pytest.mark.parametrize(("source", "words"), [*(pytest.param(row[0], row[1:], id=row[0]) for row in TYPED), *MISSED])
-def test_it_ends_and_does_not_loop(model: Pretrained, source: str, words: list[str]) -> None:
+def test_typed_sentences_end_and_do_not_loop(model: Pretrained, source: str, words: list[str]) -> None:
     found = model.translate(source)
     assert found.tokens[-1] == "</s>", found.text
     assert repeats(found.tokens) <= max(3, repeats(model.tokenizer.encode(source))), found.text

@@ -162,7 +162,7 @@ def test_padding_of_a_batch_stays_out_of_sight_under_switches(beams: int) -> Non
 
 @pytest.mark.parametrize("many", WRITTEN[:4], ids=NAMES[:4])
 @pytest.mark.parametrize("beams", [1, 2])
-def test_many_texts_under_switches_are_what_each_is_alone(many: tuple, beams: int) -> None:
+def test_a_batch_under_switches_equals_single_texts(many: tuple, beams: int) -> None:
     model, value = writer(), Interventions(many)
     texts = ["ka lo mi", "", "re", "nu re sta ti vu", "lo ka mi", "ti"]
     small = Pretrained("small", model.path, short(model.model), model.tokenizer, model.languages, {})
@@ -201,7 +201,7 @@ def test_retracing_feeds_another_token_and_predicts_the_same() -> None:
             model.retrace(first, fed=fed)
 
 
-def test_a_trace_says_what_was_switched() -> None:
+def test_a_trace_has_its_switches() -> None:
     model = tiny_pretrained()
     value = Interventions((Scale(2.0, Where("cross", 1, 0)), Replace("argmax", Where("encoder_self", 0)), Pad(2),
                            KnockOut(Where("decoder_self", 0, 1))))  # fmt: skip
@@ -234,7 +234,7 @@ def test_a_switch_in_the_last_layer_changes_the_id_though_no_weight_changes() ->
 # -- many viewers ---------------------------------------------------------------------------------------------------
 
 
-def test_viewers_with_different_switches_never_see_each_others() -> None:
+def test_viewers_with_different_switches_get_their_own_traces() -> None:
     model, rounds = tiny_pretrained(), 12
     viewers = [Interventions(many) for many in COMBINED[1:9]]
     assert len(viewers) == 8

@@ -161,7 +161,7 @@ def test_padding_is_invisible_until_its_mask_is_off(number: int) -> None:
 
 
 @pytest.mark.parametrize("value", [(OPEN,), (OPEN, Unmask("padding")), (Unmask("padding", Where(None, 0, 1)),)])
-def test_padding_of_what_the_decoder_is_fed_has_its_own_switch(value: tuple) -> None:
+def test_target_padding_has_its_own_switch(value: tuple) -> None:
     # A batch pads its shorter targets: the future in sight is no <pad> in sight.
     model, (source, target) = model_of(0), ids()
     target = torch.cat((target, torch.full((1, 2), model.config.pad_id)), 1)
@@ -302,7 +302,7 @@ def test_unswitched_tensors_do_not_change_by_one_bit(kind: str, sort: Callable[.
     assert not torch.equal(plain["logits"], changed["logits"])  # type: ignore[arg-type]
 
 
-def test_only_what_is_switched_is_edited() -> None:
+def test_only_switched_tensors_are_edited() -> None:
     config = model_of(0).config
     assert edits_of(NONE, config) == {} and edits_of(Interventions((Pad(3),)), config) == {}
     assert set(edits_of(Interventions((Scale(1.0, Where("cross", 1, 0)),)), config)) == {"decoder.1.cross.scores"}
@@ -326,7 +326,7 @@ def test_edits_are_made_anew_for_each_pass() -> None:
 
 
 @pytest.mark.parametrize("many", COMBINED, ids=lambda value: str(Interventions(value)).replace(" ", "+")[:60])
-def test_an_editing_tap_computes_what_a_tap_computes(many: tuple) -> None:
+def test_an_editing_tap_equals_a_recording_tap_with_the_same_edits(many: tuple) -> None:
     model, value = model_of(0), Interventions(many)
     source, target = ids()
     source = torch.cat((source, torch.full((1, value.pads), model.config.pad_id)), 1)

@@ -33,7 +33,7 @@ def test_every_switch_and_only_a_switch_has_words() -> None:
 
 
 @every_example
-def test_an_example_is_read_written_and_said(sort: type[Switch], text: str) -> None:
+def test_an_example_is_parsed_written_and_described(sort: type[Switch], text: str) -> None:
     value = Interventions.parse(text)
     (switch,) = value.switches
     assert type(switch) is sort and str(value) == text and f"{switch.param}={switch.value}" == text

@@ -189,7 +189,7 @@ def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
 
 @given(st.data())
 @settings(max_examples=50)
-def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
+def test_switching_the_causal_mask_off_changes_only_allowed_tensors(data: st.DataObject) -> None:
     """In the unmasked head, rows without a future stay the same and the past keeps its proportions; padding stays
     hidden; the encoder and the other heads do not change."""
     model = data.draw(models(causal=True))

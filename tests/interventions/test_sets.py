@@ -96,7 +96,7 @@ def test_a_link_holds_every_head_of_the_papers_model() -> None:
 
 @given(st.lists(switches(), max_size=6).map(tuple))
 @settings(max_examples=100)
-def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
+def test_later_switches_win_in_the_given_order(many: tuple) -> None:
     value = Interventions(many)
     assert Interventions(value.switches) == value == Interventions(many)
     assert set(value.switches) <= set(many)
@@ -130,7 +130,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 # -- equality -------------------------------------------------------------------------------------------------------
 
 
-def test_order_does_not_count_where_it_does_nothing() -> None:
+def test_sets_with_irrelevant_order_are_equal() -> None:
     sorts = (Scale(2.0), Unmask("causal"), Unmask("padding", CROSS), Pad(3), Hide("source", 1), Hide("target", 2),
              KnockOut(CROSS_2), KnockOut(CROSS_2_3), Replace("uniform"))  # fmt: skip
     value = Interventions(sorts)
@@ -151,11 +151,11 @@ def test_the_later_one_wins_where_two_meet() -> None:
     assert Interventions((Pad(3), Pad(5))).pads == 5
 
 
-def test_of_pads_too_the_last_counts_when_it_came_before() -> None:
+def test_the_last_value_of_pads_counts() -> None:
     assert Interventions((Pad(3), Pad(5), Pad(3))).pads == 3
 
 
-def test_values_are_frozen_and_can_be_kept() -> None:
+def test_values_are_frozen_hashable_and_picklable() -> None:
     value = Interventions([Scale(2.0), KnockOut(CROSS)])  # type: ignore[arg-type]
     assert isinstance(value.switches, tuple) and isinstance(hash(value), int)
     for item in (value, *value.switches, CROSS):

@@ -132,7 +132,7 @@ def test_recorded_steps(steps: int, size: int, count: int) -> None:
     assert max(gaps[: len(gaps) // 2]) <= max(gaps[len(gaps) // 2 :])  # denser at the beginning
 
 
-def test_frames_of_any_experiment_fit_where_they_are_kept() -> None:
+def test_frames_of_any_experiment_fit_the_limits() -> None:
     largest = Experiment(layers=6, heads=8, d_model=64, shortest=32, longest=32)
     cells = 3 * 33 * 33 * largest.layers * largest.heads
     assert 10 < len(largest.recorded) < MOST and len(largest.recorded) * cells <= LARGEST
@@ -152,7 +152,7 @@ def test_frames_of_any_experiment_fit_where_they_are_kept() -> None:
     ],
     ids=lambda one: one.task,
 )  # fmt: skip
-def test_the_recipe_says_all_and_can_be_read(experiment: Experiment, tmp_path) -> None:
+def test_the_recipe_is_complete_and_readable(experiment: Experiment, tmp_path) -> None:
     (tmp_path / "recipe.toml").write_text(recipe_text(experiment), encoding="utf-8")
     found = read_recipe(tmp_path / "recipe.toml")
     assert found == recipe_table(experiment) == tomllib.loads(recipe_text(experiment))

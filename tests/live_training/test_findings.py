@@ -75,7 +75,7 @@ def test_sharpness_by_hand() -> None:
         ({"causal": False, "residual": False}, "", True), ({}, "", True),
     ],
 )  # fmt: skip
-def test_what_is_expected_of_one_difference(changes: dict, key: str, forward: bool) -> None:
+def test_each_difference_has_its_prediction(changes: dict, key: str, forward: bool) -> None:
     other = dataclasses.replace(BASE, **changes)
     assert prediction(BASE, other)[0] == key == prediction(other, BASE)[0]
     if key:
@@ -92,7 +92,7 @@ def test_expectations_depend_on_task_and_width() -> None:
     assert prediction(ordered, dataclasses.replace(ordered, positions="none"))[0] == ""
 
 
-def test_every_preset_has_an_expectation_or_none_on_purpose() -> None:
+def test_every_preset_has_a_prediction_or_a_known_reason() -> None:
     found = {name: prediction(PRESETS[other], PRESETS[name])[0] for name in PRESETS if (other := partner(name))}
     assert {name for name, key in found.items() if not key} == {"pre-norm", "no-warmup"}
     assert found["wide-unscaled"] == "scaling" and found["no-mask"] == "mask"
@@ -125,7 +125,9 @@ EARLY = (0.0, 0.97, 0.97, 1.0, 1.0)
         ({"activation": "gelu"}, FAILS, {}, None), ({"causal": False, "heads": 1}, FAILS, {"forced": 1.0}, None),
     ],
 )  # fmt: skip
-def test_whether_it_came_as_expected(changes: dict, exact: tuple, last: dict, agrees: bool | None) -> None:
+def test_verdicts_compare_results_with_predictions(
+    changes: dict, exact: tuple, last: dict, agrees: bool | None
+) -> None:
     other = _run(dataclasses.replace(BASE, **changes), exact, **last)
     (found,) = findings([_run(), other])
     assert found.run == 1 and found.differs == BASE.differences(other[0]) and found.agrees is agrees
@@ -134,7 +136,7 @@ def test_whether_it_came_as_expected(changes: dict, exact: tuple, last: dict, ag
     assert turned.agrees is agrees and turned.prediction == found.prediction
 
 
-def test_nothing_is_said_of_what_has_not_ended_or_is_undecided() -> None:
+def test_unfinished_and_undecided_runs_have_no_verdict() -> None:
     without = dataclasses.replace(BASE, positions="none")
     (found,) = findings([_run(), _run(without, FAILS, ended=False)])
     assert found.prediction == "positions" and found.agrees is None

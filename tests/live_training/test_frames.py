@@ -23,7 +23,7 @@ FRAME = Frame(
 )  # fmt: skip
 
 
-def test_they_travel_as_json_and_bytes() -> None:
+def test_frames_survive_json_and_bytes() -> None:
     assert Opening.from_dict(json.loads(json.dumps(OPENING.to_dict()))) == OPENING
     table, body = FRAME.to_message()
     assert "weights" not in table and body == WEIGHTS

@@ -25,7 +25,7 @@ def packed(header: bytes, body: bytes = b"") -> bytes:
     return LENGTHS.pack(len(header), len(body)) + header + body
 
 
-def said(header: bytes, body: bytes = b"") -> Message | None:
+def read_back(header: bytes, body: bytes = b"") -> Message | None:
     return read(io.BytesIO(packed(header, body)))
 
 
@@ -43,7 +43,7 @@ def opened() -> Checked:
     return checked
 
 
-def test_what_is_written_is_read() -> None:
+def test_a_written_message_is_read_back() -> None:
     stream = io.BytesIO()
     write(stream, "pulse", {"step": 3, "seconds": 0.5})
     write(stream, "done", {"reason": "steps", "step": 5}, b"zip")
@@ -55,7 +55,7 @@ def test_what_is_written_is_read() -> None:
         write(stream, "pulse", {"seconds": float("nan")})
 
 
-def test_frames_and_openings_are_as_they_were_sent() -> None:
+def test_frames_and_openings_are_received_unchanged() -> None:
     """The real types, through the bytes and the checks."""
     first = Opening.from_dict(opening().values)
     sent = Frame(1, 0.5, 0.003, 1.5, None, 0.5, None, ("b", "x"), ("b", "</s>"), b"\1" * first.frame_bytes)
@@ -84,7 +84,7 @@ def test_any_bytes(data: bytes) -> None:
 @given(st.binary(max_size=100) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_header(header: bytes) -> None:
     with pytest.raises(MessageError):
-        said(header)
+        read_back(header)
 
 
 @pytest.mark.parametrize("cut", [1, 7, 8, 20, 41])

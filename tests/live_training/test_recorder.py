@@ -19,7 +19,7 @@ from transformer.inference.pretrained import open_files
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame
 from transformer.live_training.recipe import recipe_files, recipe_text
-from transformer.live_training.recorder import BEYOND
+from transformer.live_training.recorder import EXTRA
 from transformer.live_training.result import name_of, result_files
 from transformer.live_training.session import Session, trainer_of
 from transformer.tracing.trace import KINDS
@@ -111,7 +111,7 @@ def test_a_frame_is_the_trace_of_its_step(name: str) -> None:
         assert frame.predicted == tuple(
             model.tokenizer.pieces([number])[0].replace("▁", "␣") for number in trace.logits.argmax(-1).tolist()
         )
-        assert frame.outputs[0] == model.translate(session.opening.source, limit=longest + 1 + BEYOND).text
+        assert frame.outputs[0] == model.translate(session.opening.source, limit=longest + 1 + EXTRA).text
         assert (trace.source_labels, trace.target_in_labels, trace.target_out_labels) == (
             session.opening.source_tokens, session.opening.target_in, session.opening.target_out
         )  # fmt: skip
@@ -176,7 +176,7 @@ def test_the_example_was_not_trained_on() -> None:
 # -- its end ---------------------------------------------------------------------------------------------------------
 
 
-def test_it_stops_where_it_is_told_and_what_it_has_is_kept() -> None:
+def test_a_stopped_training_keeps_its_results() -> None:
     session, frames = Session(SMALL), []
     assert session.run(frames.append, stop=lambda: session.trainer.step >= 17) == "stopped"
     assert session.trainer.step == 17 and frames[-1].step == 17 and frames[-1].exact is not None
@@ -190,7 +190,7 @@ def test_it_stops_where_it_is_told_and_what_it_has_is_kept() -> None:
 
 
 @pytest.mark.parametrize("reason", ["steps", "stopped", "time"])
-def test_the_result_is_a_checkpoint_that_says_what_it_is(reason: str) -> None:
+def test_the_result_is_a_checkpoint_with_a_model_card(reason: str) -> None:
     session = Session(KINDS_OF_RUN["own"] if reason == "time" else SMALL)
     steps = {"steps": 25, "stopped": 17, "time": 1}[reason]
     end = session.run(
@@ -209,7 +209,7 @@ def test_the_result_is_a_checkpoint_that_says_what_it_is(reason: str) -> None:
     assert metrics["exact"] == pytest.approx(right / session.opening.unseen, abs=0.1)  # in float16
     card = files["README.md"].decode()
     assert f"{steps} of 25 steps" in card and "toy" in card and "python -m transformer train --recipe" in card
-    assert ("To train it again, to the same weights" in card) == (reason == "steps")
+    assert ("To train it again with the same weights" in card) == (reason == "steps")
     assert files["recipe.toml"].decode() == recipe_text(session.experiment)
     examples = json.loads(files["examples.json"])
     assert examples[0]["source"] == session.opening.source and len(examples) == len(session.opening.shown)

@@ -38,7 +38,7 @@ def test_mean_and_spread() -> None:
     assert effects.spread([None, None]) == "never"
 
 
-def test_what_is_measured_is_not_measured_again_unless_the_preset_changed(tmp_path, monkeypatch) -> None:
+def test_only_changed_presets_are_measured_again(tmp_path, monkeypatch) -> None:
     runs = []
     numbers = next(iter(_found().values()))[0].numbers
 

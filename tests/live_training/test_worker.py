@@ -20,11 +20,12 @@ from tests.support.processes import PATIENCE, gone
 from transformer.checkpoints.archive import read_zip
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame, Opening
-from transformer.live_training.messages import Checked, Message, read
+from transformer.live_training.messages import CRASHED, TOO_LARGE, Checked, Message, read
 from transformer.live_training.pairs import ExperimentError
 from transformer.live_training.recipe import recipe_text
 from transformer.live_training.session import Session
 from transformer.live_training.worker import sentence, train
+from transformer.texts import ENGLISH, Language, use_language
 from transformer.training.settings import TrainingError
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -38,7 +39,7 @@ HEAVY = Experiment(layers=2, heads=8, d_model=256, d_ff=1024, batch=256, shortes
 
 
 class Worker:
-    """A worker process and what it has said."""
+    """A worker process and its output."""
 
     def __init__(self, folder: Path) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -61,7 +62,7 @@ class Worker:
 
     def hear(self) -> Message:
         message = read(self.output)
-        assert message is not None, self.said()
+        assert message is not None, self.stderr()
         return message
 
     def until(self, *kinds: str) -> list[Message]:
@@ -71,7 +72,7 @@ class Worker:
             heard.append(self.hear())
         return heard
 
-    def said(self) -> str:
+    def stderr(self) -> str:
         self.errors.seek(0)
         return self.errors.read().decode()
 
@@ -87,7 +88,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
             stream.close()
 
 
-def test_it_trains_what_it_is_told_and_sends_every_frame(worker: Worker, tmp_path: Path) -> None:
+def test_the_worker_trains_the_experiment_and_sends_every_frame(worker: Worker, tmp_path: Path) -> None:
     worker.begin(SMALL)
     heard = worker.until("done", "failed")
     assert heard[-1].values == {"reason": "steps", "step": 25}
@@ -109,7 +110,7 @@ def test_it_trains_what_it_is_told_and_sends_every_frame(worker: Worker, tmp_pat
     assert [path.name for path in tmp_path.rglob("*")] == ["stderr"]  # which this test made
 
 
-def test_it_pauses_goes_on_and_stops(worker: Worker) -> None:
+def test_the_worker_pauses_continues_and_stops(worker: Worker) -> None:
     worker.begin(ENDLESS)
     worker.until("frame")
     worker.say({"do": "pause"})
@@ -205,7 +206,7 @@ def test_invalid_first_messages_are_errors(first: Any, kind: type[Exception], er
         train(first, NO_ORDERS, Heard())  # type: ignore[arg-type]
 
 
-def test_it_ends_at_its_time_limit() -> None:
+def test_the_worker_ends_at_its_time_limit() -> None:
     heard = Heard()
     train({"experiment": ENDLESS.to_dict(), "seconds": 0.2}, NO_ORDERS, heard)  # type: ignore[arg-type]
     kind, values, body = heard.sent[-1]
@@ -213,23 +214,30 @@ def test_it_ends_at_its_time_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [
         (ExperimentError("heads is 9; choose a whole number from 1 to 8"), "^heads is 9; choose"),
         (TrainingError("at step 3 the loss is nan"), "^at step 3 the loss is nan$"),
-        (MemoryError(), "needs more memory than is allowed here; choose a smaller model"),
+        (MemoryError(), f"^{TOO_LARGE}$"),
         (
             RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory: you tried"),
-            "needs more",
+            f"^{TOO_LARGE}$",
         ),
-        (
-            ZeroDivisionError("a\nb"),
-            r"^the training failed \(ZeroDivisionError\); the server's log has the details$",
-        ),
+        (ZeroDivisionError("a\nb"), f"^{re.escape(CRASHED)}$"),
     ],
 )
-def test_every_failure_is_a_sentence(error: Exception, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = sentence(error)
-    assert re.search(said, found) and "\n" not in found
-    traced = "Error" in capsys.readouterr().err
-    assert traced == (not isinstance(error, ValueError))  # those of ours need none
+def test_every_failure_is_a_sentence(error: Exception, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = sentence(error)
+    assert re.search(text, message) and "\n" not in message
+    has_traceback = "Error" in capsys.readouterr().err
+    assert has_traceback == (not isinstance(error, ValueError))  # user errors need none
+
+
+def test_the_server_translates_the_worker_s_failures() -> None:
+    use_language(Language("de", {TOO_LARGE: "zu wenig Speicher", CRASHED: "Fehler {exception}"}))
+    try:
+        for error, expected in ((TOO_LARGE, "zu wenig Speicher"), (CRASHED, "Fehler KeyError"), ("a {b}", "a {b}")):
+            message = Message("failed", {"error": error, "exception": "KeyError"})
+            assert str(Checked().failed(message)) == expected
+    finally:
+        use_language(ENGLISH)

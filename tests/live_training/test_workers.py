@@ -164,7 +164,7 @@ except MemoryError:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bounds as Linux has them")
-def test_a_worker_gets_no_more_memory_than_it_may_have() -> None:
+def test_a_worker_cannot_exceed_its_memory_limit() -> None:
     shop = Workshop(1, 60, [sys.executable, "-c", EATS], QUICK)
     try:
         run = shop.begin(Fake(), here)

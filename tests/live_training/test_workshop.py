@@ -210,7 +210,7 @@ def test_the_time_limit_is_the_workers(start: Start) -> None:
     assert (run.stage, run.reason, run.result, run.limit) == ("done", "time", b"zip", 0.25) and run.step == 26
 
 
-def test_a_worker_that_keeps_to_no_limit_is_stopped_with_its_model(
+def test_a_worker_that_exceeds_the_limit_is_stopped_with_its_model(
     start: Start,
 ) -> None:
     run = start(seconds=50).begin(LONG, here)

@@ -19,7 +19,7 @@ def test_a_dictionary_and_back():
     assert ModelConfig.from_dict(config.to_dict()) == config
 
 
-def test_what_an_older_config_does_not_say_is_the_papers():
+def test_fields_missing_in_an_older_config_are_the_papers():
     config = ModelConfig.from_dict({"vocab_size": 41, "norm": "pre"})
     assert config.residual and config.causal
     without = tiny_config(norm="none", residual=False, causal=False)

@@ -133,7 +133,7 @@ def test_greedy_is_the_whole_prefix_from_scratch(changes: dict[str, Any], seed: 
         assert found.log_probs == pytest.approx(scores, abs=1e-3)  # sharp attention makes much of rounding
 
 
-def test_random_models_write_what_these_tests_need() -> None:
+def test_random_models_write_varied_outputs() -> None:
     models = [_alive(seed, **changes) for changes in COMBINATIONS for seed in range(5)]
     found = [one.ids for model in models for one in greedy(model, padded_sources(3), 12)]
     assert len({len(ids) for ids in found}) > 4 and sum(len(set(ids)) > 3 for ids in found) > 15

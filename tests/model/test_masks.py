@@ -11,7 +11,7 @@ def test_padding_is_hidden_from_every_query():
     assert mask[:, 0, 0].tolist() == [[True, True, True, False, False], [True, True, False, False, False]]
 
 
-def test_padding_is_whatever_id_the_model_says():
+def test_padding_is_the_id_of_the_configuration():
     assert padding_mask(torch.tensor([[0, 9, 0]]), pad_id=9)[0, 0, 0].tolist() == [True, False, True]
 
 

@@ -155,7 +155,7 @@ def written(model: Transformer, source: Tensor, ids: Sequence[int]) -> Tensor:
 
 @given(st.data())
 @settings(max_examples=40)
-def test_greedy_writes_what_a_traced_pass_thinks_likeliest(data: st.DataObject) -> None:
+def test_greedy_writes_the_most_probable_tokens_of_a_traced_pass(data: st.DataObject) -> None:
     model = data.draw(models())
     batch, limit = data.draw(batches(model)), data.draw(st.integers(1, 9))
     config, cached = model.config, data.draw(st.booleans())

@@ -140,7 +140,7 @@ def their_greedy(
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_decoding_writes_what_pytorch_writes(name: str) -> None:
+def test_decoding_equals_pytorch(name: str) -> None:
     model, source, _ = batch_of(name, PAIRS[name])
     theirs = twin(model)
     for row, found in zip(source, greedy(model, source, 20), strict=True):

@@ -106,7 +106,7 @@ def test_the_residual_stream_adds_up():
     torch.testing.assert_close(records["decoder.1.ff.leaves"], total, rtol=1e-5, atol=1e-5)
 
 
-def test_an_edit_changes_what_comes_after_it_and_nothing_before():
+def test_an_edit_changes_only_later_tensors():
     model = tiny_model()
     _, plain = _pass(model)
     name = "decoder.0.cross.weights"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from babel.messages.pofile import PoFileError
@@ -15,7 +17,8 @@ from tests.support.app import address, components, every_part, figures, linked, 
 from tests.support.build import tiny_pretrained
 from tests.support.locale_template import catalogue
 from tests.support.payloads import unpack
-from tests.support.pseudo import CODE, html_texts, message_texts, untranslated, write_catalogue
+from tests.support.pseudo import CODE, html_texts, message_texts, untranslated, untranslated_output, write_catalogue
+from transformer.__main__ import COMMANDS, main
 from transformer.figures import embedding
 from transformer.inference.pretrained import InputError
 from transformer.texts import ENGLISH, use_language
@@ -37,6 +40,7 @@ def locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for cached in (languages, load_language):
         cached.cache_clear()
     yield folder
+    use_language(ENGLISH)  # commands choose one for this thread
     monkeypatch.undo()
     for cached in (languages, load_language):
         cached.cache_clear()
@@ -54,10 +58,52 @@ def test_no_text_of_a_page_stays_english(open_page: Callable[..., AppTest], loca
     assert left == {}
 
 
-def test_errors_notices_and_what_a_link_says_are_translated(open_page: Callable[..., AppTest], locale: Path) -> None:
+def test_errors_notices_and_link_messages_are_translated(open_page: Callable[..., AppTest], locale: Path) -> None:
     app = open_page(lang=CODE, source="ka " * 200, layer="99", zero="cross.9.9", checkpoint="gone", open="x")
     assert not app.exception and "hs-message" in messages(app, notes=True)
     assert [words for text in html_texts(messages(app, notes=True)) if (words := untranslated(text))] == []
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_no_help_text_of_the_command_line_stays_english(command: str, locale: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main([*command.split(), "--help", "--language", CODE])
+    printed = capsys.readouterr().out
+    assert "⟦" in printed and untranslated_output(printed) == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "translate",
+        "translate --checkpoint",
+        "evaluate --checkpoint tiny --beam x",
+        "train --output tiny --preset huge",
+        "train --output tiny --source tiny",
+        "describe --checkpoint gone",
+        "describe --target tiny",
+    ],
+)
+def test_errors_of_the_command_line_are_translated(
+    command: str, locale: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("HEADSCOPE_LANGUAGE", CODE)
+    with suppress(SystemExit):
+        assert main(command.split()) == 2
+    printed = capsys.readouterr().err
+    assert "⟦" in printed and untranslated_output(printed) == ""
+
+
+@pytest.mark.parametrize("command", ["describe --sentence 123", "describe --all", "evaluate --data {data}"])
+def test_tables_of_the_command_line_are_translated(
+    command: str, locale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("HEADSCOPE_LANGUAGE", CODE)
+    (tmp_path / "data").write_text("ka\tak\n")
+    arguments = command.format(data=tmp_path / "data").split()
+    assert main([*arguments, "--checkpoint", "reverse"]) == 0
+    printed = capsys.readouterr().out
+    assert "⟦" in printed and untranslated_output(printed) == ""
 
 
 def test_a_german_catalogue_of_a_few_texts_shows_on_a_page_in_a_picture_and_in_an_error(
@@ -85,7 +131,7 @@ def test_the_language_of_a_link_is_taken_over_and_leaves_the_address(
     assert app.selectbox(key=MENU).options == ["English", "Deutsch", CODE]
 
 
-def test_the_server_s_language_is_for_those_who_chose_none(
+def test_the_servers_language_applies_until_a_viewer_selects_one(
     open_page: Callable[..., AppTest], locale: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_LANGUAGE", "de")
@@ -98,9 +144,7 @@ def test_without_catalogues_there_is_no_menu(open_page: Callable[..., AppTest]) 
     assert not [menu for menu in app.selectbox if menu.key == MENU] and "Heads" in " ".join(texts(app))
 
 
-def test_what_viewers_share_is_never_in_another_viewer_s_language(
-    open_page: Callable[..., AppTest], locale: Path
-) -> None:
+def test_shared_results_appear_in_each_viewers_language(open_page: Callable[..., AppTest], locale: Path) -> None:
     for code in ("de", "en", "de"):
         figure = next(iter(figures(open_page("embeddings", part="norms", lang=code)).values()))
         assert ("Länge" in json.dumps(figure["layout"], ensure_ascii=False)) == (code == "de")
@@ -116,11 +160,11 @@ def test_a_catalogue_that_is_damaged_is_named(locale: Path) -> None:
 @pytest.mark.parametrize(
     "asked, found", [(["ko-KR", "de-AT"], "de"), (["de_DE"], "de"), (["ko"], None), ([], None), (["EN-us"], "en")]
 )
-def test_the_best_language_is_the_first_there_is(locale: Path, asked: list[str], found: str | None) -> None:
+def test_the_best_language_is_the_first_available(locale: Path, asked: list[str], found: str | None) -> None:
     assert best_language(asked) == found
 
 
-def test_a_script_is_handed_the_texts_it_has(locale: Path) -> None:
+def test_a_script_gets_its_own_texts(locale: Path) -> None:
     use_language(load_language(CODE))
     try:
         assert set(browser_texts("figure").values()) == {f"⟦{text}⟧" for text in browser_texts("figure")}

@@ -14,7 +14,7 @@ import transformer
 from pages.anatomy.drawing import equations
 from pages.components.descriptions import row_caution, sub_layer_equation
 from pages.lab.leak import bare_verdict
-from tests.support.app import LEFT_OUT, SOURCE, TARGET, every_part, failed_checks, figures, messages, said
+from tests.support.app import LEFT_OUT, SOURCE, TARGET, every_part, failed_checks, figures, messages, page_text
 from tests.support.build import tiny_config
 from tests.support.payloads import unpack
 from transformer.analysis.leak import step_by_step
@@ -31,7 +31,7 @@ WALKED += [(kind, *part) for kind in LEFT_OUT if kind != "bare" for part in SOME
 
 
 @pytest.mark.parametrize(("kind", "page", "part"), WALKED)
-def test_every_part_opens_and_says_what_the_model_is(
+def test_every_part_opens_and_describes_the_model(
     open_variant: Callable[..., AppTest],
     kind: str,
     page: str,
@@ -40,7 +40,7 @@ def test_every_part_opens_and_says_what_the_model_is(
     app = open_variant(kind, page, part)
     assert not app.exception and not messages(app)
     assert not failed_checks(app)
-    text = said(app)
+    text = page_text(app)
     if not LEFT_OUT[kind].get("causal", True):
         for claim in (
             "a mask hides the later ones",
@@ -67,12 +67,12 @@ def test_the_model_card_names_what_is_missing(open_variant: Callable[..., AppTes
     phrases = {"no LayerNorm": ("bare", "plain"), "no residual connections": ("bare", "alone", "before"),
                "no causal mask": ("bare", "alone")}  # fmt: skip
     for kind in LEFT_OUT:
-        text = said(open_variant(kind, "model"))
+        text = page_text(open_variant(kind, "model"))
         for phrase, kinds in phrases.items():
             assert (phrase in text) == (kind in kinds), (kind, phrase)
 
 
-def test_the_figures_have_what_there_is(open_variant: Callable[..., AppTest]) -> None:
+def test_figures_show_the_existing_parts(open_variant: Callable[..., AppTest]) -> None:
     """Lines of x and its update always; lines of the sum and of LayerNorm only if the model has them; and the
     equation."""
     wanted = {
@@ -97,7 +97,7 @@ def test_the_leak_of_a_model_without_the_mask_is_measured(
     model = transformer.load(variants / "alone")
     trace = model.trace(SOURCE, TARGET)
     whole, stepwise = perplexity(trace), step_by_step(trace, model.model)
-    text = said(open_variant("alone", "lab", "leak"))
+    text = page_text(open_variant("alone", "lab", "leak"))
     assert bare_verdict(whole, stepwise) in text and "predictions before the changed token move by up to" in text
 
 
@@ -112,7 +112,7 @@ def test_pictures_of_models_without_a_mask_do_not_say_masked(variants: Path) -> 
         assert ("whole target in sight" in header["wording"].get("chip", "")) == bare
 
 
-def test_what_is_missing_in_words() -> None:
+def test_missing_parts_are_described() -> None:
     equation = [
         sub_layer_equation(tiny_config(norm=norm, residual=residual))
         for norm in ("post", "pre", "none")

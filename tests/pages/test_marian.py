@@ -13,7 +13,7 @@ import transformer
 from pages.components.descriptions import with_table
 from pages.embeddings import inputs
 from pages.model import card
-from tests.support.app import SOURCE, TARGET, every_part, failed_checks, figures, messages, said
+from tests.support.app import SOURCE, TARGET, every_part, failed_checks, figures, messages, page_text
 from tests.support.marian import CODE, KINDS, marian_folder
 from transformer.analysis.embedding import neighbours
 from transformer.checkpoints.importers.marian import load_marian
@@ -41,7 +41,7 @@ def test_every_part_opens(open_variant: Callable[..., AppTest], kind: str, page:
     app = open_variant(kind, page, part)
     assert not app.exception and not messages(app)
     assert not failed_checks(app)
-    assert "<s>" not in said(app)  # this model has no such token: its decoder is fed <pad> first
+    assert "<s>" not in page_text(app)  # this model has no such token: its decoder is fed <pad> first
 
 
 def test_the_text_fields_count_the_tokens_of_their_own_side(
@@ -68,7 +68,7 @@ def test_neighbours_are_words_of_one_side_from_its_table(
     nearest = neighbours(table, token_id, inputs.NEAREST, specials)
     labels = figures(app)["embedding-neighbours"]["layout"]["meta"]["labels"]["y"]
     assert labels == list(inputs.shown(model, nearest.ids, side))
-    assert f"this is the table of the {side}" in said(app) and f"Of the {len(table)} rows" in said(app)
+    assert f"this is the table of the {side}" in page_text(app) and f"Of the {len(table)} rows" in page_text(app)
 
 
 def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
@@ -95,18 +95,18 @@ def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
         ("apart-untied", "the output projection another one of that size", "a separate matrix W", "Wᵀ + b"),
     ],
 )
-def test_the_output_says_which_tables_there_are(
+def test_the_output_names_the_embedding_tables(
     open_variant: Callable[..., AppTest], kind: str, tables: str, projection: str, product: str
 ) -> None:
     app = open_variant(kind, "embeddings", "output")
-    text = said(app)
+    text = page_text(app)
     assert tables in text and projection in text and f"decoder output × {product} in 64-bit" in text
     letter = product[0]
     assert (
         f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(app)["output-candidates"]["layout"]["title"]["subtitle"]["text"]
     )
     lens = open_variant(kind, "embeddings", "lens")
-    assert projection in said(lens) and ("same rows of one table" in said(lens)) == (letter == "E")
+    assert projection in page_text(lens) and ("same rows of one table" in page_text(lens)) == (letter == "E")
     assert f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(lens)["logit-lens"]["layout"]["title"]["subtitle"]["text"]
 
 
@@ -117,17 +117,17 @@ def test_figures_of_the_papers_model_keep_its_equation() -> None:
 
 
 def test_the_page_says_that_embeddings_are_not_multiplied(open_variant: Callable[..., AppTest]) -> None:
-    text = said(open_variant("relu", "embeddings", "norms"))
+    text = page_text(open_variant("relu", "embeddings", "norms"))
     assert "This model adds its embeddings without the factor" in text and "made without that factor" in text
     assert "Without the factor" not in text
-    text = said(open_variant("swish", "embeddings", "norms"))
+    text = page_text(open_variant("swish", "embeddings", "norms"))
     assert "made without" not in text and "√40 = 6.325" in text
 
 
-def test_the_page_says_that_marian_orders_positions_otherwise(open_variant: Callable[..., AppTest]) -> None:
+def test_the_page_explains_the_order_of_marians_positions(open_variant: Callable[..., AppTest]) -> None:
     for part in ("encoding", "distance"):
-        assert "PE(p, 20 + i) is the cosine of the same angle" in said(open_variant("swish", "positions", part))
-    assert "another order" not in said(open_variant("reverse", "positions", "encoding", source="abc", target=""))
+        assert "PE(p, 20 + i) is the cosine of the same angle" in page_text(open_variant("swish", "positions", part))
+    assert "another order" not in page_text(open_variant("reverse", "positions", "encoding", source="abc", target=""))
 
 
 def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
@@ -137,21 +137,21 @@ def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
     names = [curve["name"] for curve in curves]
     assert names == ["swish, this model", "ReLU", "GELU"]
     assert len({curve["line"]["dash"] for curve in curves}) == 3
-    assert "swish gives numbers from −0.278 to 0" in said(app)
-    text = said(open_variant("swish", "feedforward", "activity"))
+    assert "swish gives numbers from −0.278 to 0" in page_text(app)
+    text = page_text(open_variant("swish", "feedforward", "activity"))
     assert "This model has swish instead of max(0, ·)" in text and "here 0.30 at first" in text
 
 
-def test_the_model_page_says_what_differs_and_what_is_not_known(
+def test_the_model_page_lists_differences_and_unknown_values(
     open_variant: Callable[..., AppTest], variants: Path
 ) -> None:
     app = open_variant("apart-untied", "model")
-    text = said(app)
+    text = page_text(app)
     for words in ("From en to de", "swish", "sines before all cosines", "not multiplied by √d_model", "output matrix",
                   "a bias on every logit", "starts with the padding token", "licence does not cover it"):  # fmt: skip
         assert words in text
     assert ("vocabulary of the source", "71") in [(metric.label, metric.value) for metric in app.metric]
-    text = said(open_variant("reverse", "model", source="abc", target=""))
+    text = page_text(open_variant("reverse", "model", source="abc", target=""))
     assert (
         "Built as in the paper, except for: a bias in every projection of attention." in text and "Marian" not in text
     )

@@ -86,7 +86,7 @@ def test_never_and_always() -> None:
     assert neurons.values[1, 3].tolist() == [0.0] * TOP_TOKENS
 
 
-def test_fewer_tokens_than_are_kept() -> None:
+def test_a_small_probe_set_gives_all_its_tokens() -> None:
     statistics = neuron_statistics(pretrained_variant(), [("ka", "lo")])
     for stack in STACKS:
         side = statistics.stack(stack)

@@ -109,7 +109,7 @@ def test_progress_is_reported_and_can_stop() -> None:
     assert not until(0) and reports == [(0, 11)]
 
 
-def test_what_cannot_be_measured_is_an_error() -> None:
+def test_unmeasurable_input_is_an_error() -> None:
     model = tiny_pretrained()
     with pytest.raises(ValueError, match="no sentence pair"):
         probe(model, [])

@@ -52,7 +52,7 @@ def test_the_plain_copy_is_the_model_to_the_last_bit(changes: dict[str, str]) ->
     assert {id(parameter) for parameter in plain.parameters()} == mine
 
 
-def test_the_plain_copy_refuses_what_it_leaves_out() -> None:
+def test_the_plain_copy_refuses_unsupported_models() -> None:
     with pytest.raises(ValueError, match="norm='pre'"):
         plain_copy(tiny_model(norm="pre"))
     with pytest.raises(ValueError, match="training=True"):
@@ -111,7 +111,7 @@ def test_the_first_picture_has_a_limit_at_twenty_tokens() -> None:
     assert table.rows[0].cells == ("20", "link again", "900 / 800", "1000")
 
 
-def test_what_travels_is_told_apart() -> None:
+def test_sent_data_is_counted_by_kind() -> None:
     wire = Wire()
     script, pack, other, end = ForwardMsg(), ForwardMsg(), ForwardMsg(), ForwardMsg()
     component = script.delta.new_element.bidi_component
@@ -228,7 +228,7 @@ def test_ratios_and_percentiles_by_hand() -> None:
     assert timing.percentile([7], 0.95) == 7
 
 
-def test_a_part_replaces_only_what_stands_between_its_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_replaces_only_the_text_between_its_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "README", tmp_path / "README.md")
     text = "top\n<!-- measured: {0} -->\nold\n<!-- end: {0} -->\n"
     report.README.write_text(text.format("trace") + text.format("server"))
@@ -244,7 +244,7 @@ def test_the_readme_has_a_place_for_every_part() -> None:
         assert content.count(f"<!-- measured: {name} -->") == content.count(f"<!-- end: {name} -->") == 1
 
 
-def test_an_unknown_part_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_part_gives_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         __main__.main(["speed"])
     assert f"unknown benchmark 'speed'; choose {', '.join(__main__.PARTS)}" in capsys.readouterr().err

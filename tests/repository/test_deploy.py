@@ -88,7 +88,7 @@ def test_compose_and_nginx_name_the_same_files_services_and_ports(compose: dict[
     assert (DEPLOY / build["context"]).resolve() == ROOT and (ROOT / build["dockerfile"]).is_file()
 
 
-def test_what_is_commented_out_is_right_too(compose: dict[str, Any]) -> None:
+def test_commented_lines_are_valid_too(compose: dict[str, Any]) -> None:
     lines = text(DEPLOY / "compose.yaml").splitlines()
     start = next(at for at, line in enumerate(lines) if line.strip() == "# environment:")
     said = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in lines[start : start + 4]))["environment"]
@@ -101,7 +101,7 @@ def test_what_is_commented_out_is_right_too(compose: dict[str, Any]) -> None:
 # -- the image --------------------------------------------------------------------------------------------------------
 
 
-def test_the_image_copies_what_there_is_and_what_a_wheel_needs() -> None:
+def test_the_image_copies_existing_files_and_all_that_a_wheel_needs() -> None:
     lines = [line.split() for line in code(DEPLOY / "Dockerfile").splitlines()]
     copied = {name for words in lines if words[:1] == ["COPY"] for name in words[1:-1]}
     assert copied and all((ROOT / name).exists() for name in copied)
@@ -161,7 +161,7 @@ def test_the_proxy_is_more_patient_than_streamlit_pings() -> None:
     }
 
 
-def test_the_log_names_paths_without_what_people_typed() -> None:
+def test_the_log_has_paths_without_typed_text() -> None:
     configuration = code(DEPLOY / "nginx.conf")
     logged = re.search(r"log_format paths ([^;]+);", configuration)
     assert logged and "$uri" in logged[1] and "access_log /dev/stdout paths;" in configuration
@@ -171,7 +171,7 @@ def test_the_log_names_paths_without_what_people_typed() -> None:
 # -- what docs/security.md says ---------------------------------------------------------------------------------------
 
 
-def test_every_test_it_names_is_there() -> None:
+def test_every_named_test_exists() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text(SECURITY))
     assert len(named) > 12
     for file, name in named:

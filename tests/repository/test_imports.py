@@ -69,7 +69,7 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
     assert not {name: found for name, found in above.items() if found}
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_there_are_no_circular_imports() -> None:
     modules = {name_of(path).removesuffix(".py").replace("/", ".").removesuffix(".__init__"): path for path in OURS}
     graph = {}
     for name, path in modules.items():
@@ -97,7 +97,7 @@ def test_base_modules_use_the_standard_library(name: str) -> None:
     assert not tops(ROOT / "transformer" / f"{name}.py") and parts(ROOT / "transformer" / f"{name}.py") <= BASE
 
 
-def test_nothing_below_imports_what_is_above() -> None:
+def test_lower_layers_do_not_import_higher_ones() -> None:
     for path in OURS:
         if name_of(path).startswith("transformer/"):
             assert not {name for name in imports(path) if name.split(".")[0] in ("pages", "app", "tests")}, path
@@ -114,7 +114,7 @@ def test_analysis_knows_no_translator() -> None:
         assert not parts(path) & {"checkpoints", "inference"}, path
 
 
-def test_pages_import_what_lies_below_and_never_each_other() -> None:
+def test_pages_import_lower_layers_and_never_each_other() -> None:
     """runtime < frame < components < every page; only app.py imports the registry, which names pages as text."""
     order = ("runtime", "frame", "components")
     for path in (ROOT / "pages").rglob("*.py"):
@@ -125,7 +125,7 @@ def test_pages_import_what_lies_below_and_never_each_other() -> None:
         assert found <= allowed, (path, found - allowed)
 
 
-def test_what_viewers_share_is_kept_by_one_mechanism() -> None:
+def test_shared_values_are_cached_by_one_mechanism() -> None:
     for path in OURS:
         text = path.read_text(encoding="utf-8")
         assert "cache_resource" not in text and "cache_data" not in text, path

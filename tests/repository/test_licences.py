@@ -8,7 +8,7 @@ import re
 from tests.support.licences import ALWAYS, ROOT, canonical, constrained, licence, listed, needed
 
 
-def test_what_the_app_needs_is_found_and_what_tests_need_is_not() -> None:
+def test_the_table_lists_needs_of_the_app_and_not_of_tests() -> None:
     found = needed()
     direct = {"babel", "numpy", "pandas", "plotly", "sacrebleu", "safetensors", "sentencepiece", "streamlit", "torch"}
     assert direct < found and {"tornado", "starlette", "websockets", "pyarrow", "lxml"} & found
@@ -37,7 +37,7 @@ def test_nothing_is_listed_that_is_not_of_the_tested_set() -> None:
     assert len(listed()) > 30
 
 
-def test_none_asks_the_app_to_change_its_own_licence() -> None:
+def test_no_package_forces_another_licence_on_the_app() -> None:
     assert not [name for name, said in listed().items() if re.search(r"\b(A|L)?GPL|General Public", said)]
     assert importlib.metadata.metadata("headscope")["License-Expression"] == "MIT"
     assert "MIT License" in (ROOT / "LICENSE").read_text(encoding="utf-8")

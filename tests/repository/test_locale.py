@@ -18,7 +18,7 @@ def test_the_template_has_texts_of_pages_figures_errors_and_scripts() -> None:
         assert text.encode() in found
 
 
-def test_texts_are_found_wherever_they_stand() -> None:
+def test_texts_are_found_in_every_kind_of_call() -> None:
     code = """
 f"<p>{escape(_('first'))}</p>"; _("sec" "ond", n=1); f(N_("third")); gettext("no"); '_("no")'; Text("fourth {n}", n=2)
 def f():

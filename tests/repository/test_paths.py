@@ -25,14 +25,14 @@ def nothing_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEADSCOPE_CHECKPOINTS", raising=False)
 
 
-def test_in_a_checkout_the_app_lies_at_the_root() -> None:
+def test_in_a_checkout_the_app_is_at_the_root() -> None:
     assert paths.app_folder() == ROOT
     assert (paths.app_folder() / "app.py").is_file()
     assert (paths.app_folder() / ".streamlit" / "config.toml").is_file()
     assert paths.checkpoint_folders() == [ROOT / "checkpoints"]
 
 
-def test_in_an_installed_package_it_lies_inside(installed: Path) -> None:
+def test_in_an_installed_package_the_app_is_inside_it(installed: Path) -> None:
     assert paths.app_folder() == installed / "_app"
     assert paths.checkpoint_folders() == [installed / "_app" / "checkpoints"]
 

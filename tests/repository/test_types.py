@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.long
-def test_who_imports_the_package_gets_its_types(tmp_path: Path) -> None:
+def test_the_package_ships_its_types(tmp_path: Path) -> None:
     """py.typed says that they are there; a check that finds no mistake anywhere would prove nothing."""
     assert (ROOT / "transformer" / "py.typed").is_file()
     user = tmp_path / "user.py"

@@ -16,7 +16,7 @@ from tests.support.build import refusal, saved_checkpoint, tiny_tokenizer
 from tests.support.recurrent import model as random_model
 from transformer import CheckpointError, InputError, rnn, save_checkpoint
 from transformer.rnn import Recurrent, RecurrentConfig, RecurrentTrace
-from transformer.rnn.alignment import alignment, best_head, right_places
+from transformer.rnn.alignment import alignment, best_head, right_cells
 from transformer.rnn.decoding import greedy
 from transformer.rnn.pretrained import ARCHITECTURE, BUNDLED
 from transformer.training.recipe import read_recipe, task_of
@@ -44,7 +44,7 @@ def saved(tmp_path: Path) -> Path:
 # -- what ships -------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_complete_and_small(shipped: Recurrent) -> None:
+def test_the_bundled_checkpoint_is_complete_and_small(shipped: Recurrent) -> None:
     files = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
     assert set(files) == {
         "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model", "training.csv",
@@ -59,14 +59,14 @@ def test_it_is_complete_and_small(shipped: Recurrent) -> None:
     assert {parameter.dtype for parameter in shipped.model.parameters()} == {torch.float32}
 
 
-def test_it_has_the_vocabulary_of_the_transformer() -> None:
+def test_the_bundled_checkpoint_has_the_vocabulary_of_the_transformer() -> None:
     other = ROOT / "checkpoints" / "reverse"
     assert (FOLDER / "tokenizer.model").read_bytes() == (other / "tokenizer.model").read_bytes()
     config = RecurrentConfig.from_dict(json.loads((FOLDER / "config.json").read_text(encoding="utf-8"))["model"])
     assert config == RecurrentConfig(31, 64, 64, 64, 64)
 
 
-def test_it_answers_rightly(shipped: Recurrent) -> None:
+def test_the_bundled_checkpoint_answers_correctly(shipped: Recurrent) -> None:
     """Every input of one or two letters, and a few of each trained length that training never saw."""
     spec = task_of(read_recipe(ROOT / "recipes" / "reverse.toml"))
     assert spec is not None
@@ -82,7 +82,7 @@ def test_it_answers_rightly(shipped: Recurrent) -> None:
         assert not wrong
 
 
-def test_it_is_neither_listed_nor_loaded_as_a_transformer() -> None:
+def test_a_recurrent_checkpoint_is_not_listed_or_loaded_as_a_transformer() -> None:
     assert NAME not in transformer.available()
     for name in (NAME, FOLDER):
         with pytest.raises(
@@ -93,7 +93,7 @@ def test_it_is_neither_listed_nor_loaded_as_a_transformer() -> None:
     refusal(FOLDER, "transformer.rnn.load")
 
 
-def test_it_travels_in_the_wheel() -> None:
+def test_the_wheel_contains_the_recurrent_checkpoint() -> None:
     """The wheel holds the package as it lies there (pyproject.toml), but for what git ignores."""
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     parts = FOLDER.relative_to(ROOT).parts
@@ -165,7 +165,7 @@ def test_text_that_cannot_be_read(shipped: Recurrent, text: str, message: str) -
 # -- folders ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_saved_is_what_is_read(saved: Path) -> None:
+def test_a_saved_checkpoint_is_read_back(saved: Path) -> None:
     found = rnn.load(saved)
     wanted = random_model(vocab_size=67)
     assert found.name == "mine" and found.languages == ("Invented", "Imagined") and found.metrics == {}
@@ -175,7 +175,7 @@ def test_what_is_saved_is_what_is_read(saved: Path) -> None:
 
 
 def test_a_folder_without_a_checkpoint_is_refused(saved: Path, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="there is no recurrent checkpoint 'none'; choose reverse-recurrent"):
+    with pytest.raises(CheckpointError, match="unknown recurrent checkpoint 'none'; choose reverse-recurrent"):
         rnn.load("none")
     transformers = saved_checkpoint(tmp_path / "other")
     with pytest.raises(CheckpointError, match=r"another architecture, .* 'headscope-recurrent' can be opened"):
@@ -185,7 +185,7 @@ def test_a_folder_without_a_checkpoint_is_refused(saved: Path, tmp_path: Path) -
         rnn.load(saved)
 
 
-def test_a_damaged_folder_is_said(saved: Path) -> None:
+def test_a_damaged_folder_gives_a_message(saved: Path) -> None:
     about = json.loads((saved / "config.json").read_text())
     about["model"]["d_state"] = 6
     (saved / "config.json").write_text(json.dumps(about))
@@ -197,7 +197,7 @@ def test_a_damaged_folder_is_said(saved: Path) -> None:
         rnn.load(saved)
 
 
-def test_a_folder_beside_the_transformers_is_refused_in_one_sentence(
+def test_a_recurrent_folder_among_the_transformers_gives_one_sentence(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
@@ -208,9 +208,9 @@ def test_a_folder_beside_the_transformers_is_refused_in_one_sentence(
 # -- the diagonal -----------------------------------------------------------------------------------------------------
 
 
-def test_the_right_places() -> None:
-    assert right_places(4, 4) == [(0, 2), (1, 1), (2, 0)]  # abc</s> read, cba</s> written
-    assert right_places(4, 2) == [(0, 2), (1, 1)] and right_places(4, 9) == right_places(4, 4)
+def test_right_cells_are_the_reversed_diagonal() -> None:
+    assert right_cells(4, 4) == [(0, 2), (1, 1), (2, 0)]  # abc</s> read, cba</s> written
+    assert right_cells(4, 2) == [(0, 2), (1, 1)] and right_cells(4, 9) == right_cells(4, 4)
 
 
 def test_alignment_and_the_best_head_by_hand() -> None:

@@ -177,7 +177,7 @@ def test_a_pass_is_the_equations_of_the_appendix() -> None:
     torch.testing.assert_close(ours(source, target)[0], reference(ours, source[0], target[0]).detach())
 
 
-def test_texts_of_different_lengths_share_a_batch_and_stay_what_they_are() -> None:
+def test_padding_in_a_batch_does_not_change_results() -> None:
     ours, source, target = random_model(), padded_sources(4, LENGTHS), targets_in(5, 3, 4)
     together, written = ours(source, target), greedy(ours, source, 9)
     for row, length in enumerate(LENGTHS):

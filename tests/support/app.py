@@ -108,7 +108,7 @@ def written(app: AppTest) -> str:
     return " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
 
 
-def said(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     """All text of a page, markup of the page's own left out and that of texts turned back."""
     texts = [re.sub("<[^>]*>", " ", written(app))] + [one.value for one in [*app.markdown, *app.caption]]
     return " ".join(html.unescape(" ".join(texts)).split())

@@ -13,39 +13,39 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "licences.md"
 BEGIN, END = "<!-- table: python -m tests.support.licences -->", "<!-- end of the table -->"
-# What pip brings along of its own accord, and `pip freeze` therefore leaves out of constraints.txt.
+# `pip freeze` leaves this package out of constraints.txt, because pip installs it itself.
 ALWAYS = {"setuptools"}
 
 
 def canonical(name: str) -> str:
-    """A package's name as indexes compare it."""
+    """A package name in the form that indexes compare."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def constrained() -> set[str]:
-    """Packages that constraints.txt names: the tested set."""
+    """The packages in constraints.txt: the tested set."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     return {canonical(line.split("==")[0]) for line in lines if "==" in line and not line.startswith("#")}
 
 
 def needed(name: str = "headscope", seen: set[str] | None = None) -> set[str]:
-    """Packages that the app needs on this system, and what those need, tests and training aside; only installed ones.
+    """Installed packages that the app needs on this system, directly or indirectly, but not for tests or training.
 
-    GPU libraries that some builds of torch bring are in no constraints.txt and left out."""
+    Leaves out the GPU libraries of some torch builds, which are not in constraints.txt."""
     seen = set() if seen is None else seen
     for text in importlib.metadata.requires(name) or ():
-        one = Requirement(text)
-        wanted = canonical(one.name)
-        if wanted in seen or (one.marker is not None and not one.marker.evaluate({"extra": ""})):
+        requirement = Requirement(text)
+        package, marker = canonical(requirement.name), requirement.marker
+        if package in seen or (marker is not None and not marker.evaluate({"extra": ""})):
             continue
-        if wanted in constrained() | ALWAYS and any(importlib.metadata.distributions(name=one.name)):
-            seen.add(wanted)
-            needed(one.name, seen)
+        if package in constrained() | ALWAYS and any(importlib.metadata.distributions(name=requirement.name)):
+            seen.add(package)
+            needed(requirement.name, seen)
     return seen
 
 
 def licence(name: str) -> str:
-    """What a package declares: an SPDX expression, else its classifiers, else the field for free text."""
+    """The declared licence: an SPDX expression, else a short free text, else the classifiers."""
     about = importlib.metadata.metadata(name)
     if expression := about.get("License-Expression"):
         return str(expression)
@@ -62,9 +62,9 @@ def rows() -> Iterator[str]:
 
 
 def listed() -> dict[str, str]:
-    """Package -> licence, as docs/licences.md has them."""
+    """Package -> licence in docs/licences.md."""
     table = PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
-    return {name: said for name, said in re.findall(r"(?m)^\| ([a-z0-9-]+) \| (.+) \|$", table) if name != "package"}
+    return {name: text for name, text in re.findall(r"(?m)^\| ([a-z0-9-]+) \| (.+) \|$", table) if name != "package"}
 
 
 def main() -> int:

@@ -35,6 +35,13 @@ NOT_TEXT = {
     "type", "spec", "config",
 }  # fmt: skip
 _DATA = re.compile(f"({'|'.join(SYLLABLES)})+")
+# Names in the output of a command: commands, options, {choices}, 'values', METAVARS, names.with.dots, axes and types of
+# tensors, and signatures of scores.
+_NAMES = re.compile(
+    r"python -m transformer \w*|^ {4}\w+|--?[\w-]+|on\|off|\{[^}]*\}|'[^']*'|\b[A-Z_]+\b|\w+[._]\w[\w.]*|"
+    r"\b(?:vocab|position|post|norm|self|cross|output|logits|target|bool|int64|float32|nrefs:\S+)\b|sacreBLEU",
+    re.MULTILINE,
+)
 _FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
 
 
@@ -53,6 +60,14 @@ def untranslated(text: str) -> str:
     while before != text:
         before, text = text, _WRAPPED.sub(" ", text)
     return " ".join(word for word in _WORD.findall(text) if word not in SIGNS and not _DATA.fullmatch(word))
+
+
+def untranslated_output(text: str) -> str:
+    """The words outside of all brackets in the output of a command, except names."""
+    before = ""
+    while before != text:
+        before, text = text, _WRAPPED.sub(" ", text)
+    return untranslated(_NAMES.sub(" ", text))
 
 
 class _Reader(HTMLParser):

@@ -37,13 +37,13 @@ def _charsmap(change: Callable[[bytes], bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.parent.name)
-def test_what_ships_passes(path: Path) -> None:
+def test_shipped_tokenizers_pass(path: Path) -> None:
     check_pieces(path.read_bytes())
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
 @pytest.mark.parametrize("rule", ["identity", "nfkc", "nmt_nfkc_cf"])
-def test_what_the_library_learns_passes(kind: str, rule: str, tmp_path: Path) -> None:
+def test_tokenizers_trained_by_the_library_pass(kind: str, rule: str, tmp_path: Path) -> None:
     """All kinds and normalisations, with bytes for what is unknown, pieces of one's own, and texts to test itself."""
     lines = ["ka lo mi", "nu re sta", "ti vu zen pol"] * 20
     sentencepiece.SentencePieceTrainer.Train(

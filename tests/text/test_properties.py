@@ -74,7 +74,7 @@ def test_a_text_that_needs_no_normalising_is_covered_letter_by_letter(name: str,
 @pytest.mark.parametrize("name", ["tiny", "en-de", "reverse"])
 @given(text=TEXTS)
 @settings(max_examples=100)
-def test_what_is_encoded_is_decoded(name: str, text: str) -> None:
+def test_encoded_text_is_decoded_unchanged(name: str, text: str) -> None:
     """Without an unknown character: the text as it was normalised, which is encoded to the same ids again."""
     tokenizer = tokenizers()[name]
     ids = tokenizer.encode(text)
@@ -88,7 +88,7 @@ def test_what_is_encoded_is_decoded(name: str, text: str) -> None:
 
 @given(SENTENCES)
 @settings(max_examples=100)
-def test_a_sentence_in_the_models_language_comes_back_as_it_was(text: str) -> None:
+def test_a_sentence_in_the_models_language_survives_encoding(text: str) -> None:
     tokenizer = tokenizers()["tiny"]
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
@@ -144,7 +144,7 @@ def test_a_view_is_read_back_from_the_link_and_from_the_browser(view: View) -> N
 
 @given(TEXTS, TEXTS, views, st.data())
 @settings(max_examples=100)
-def test_a_link_reopens_what_the_sender_saw(source: str, target: str, view: View, data: st.DataObject) -> None:
+def test_a_link_reopens_the_senders_view(source: str, target: str, view: View, data: st.DataObject) -> None:
     """Through the address bar: written by one session, sent as text, read by another."""
     switches = data.draw(many_switches(tiny_model(), 9, most=6))
     bar: dict[str, str] = {}

@@ -91,7 +91,7 @@ def test_no_text_breaks_it(text):
     assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in clean(text))
 
 
-def test_surfaces_show_what_was_typed():
+def test_surfaces_show_the_typed_text():
     tokenizer = tiny_tokenizer()
     text = "ka \U0001f600 lo"
     assert "".join(tokenizer.surfaces(text)) == PIECE_MARK + text.replace(" ", PIECE_MARK)
@@ -206,7 +206,7 @@ def test_save_and_load(tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9, 0.9999])
-def test_a_damaged_file_is_said(tmp_path, share):
+def test_a_damaged_file_gives_a_message(tmp_path, share):
     tiny_tokenizer().save(tmp_path / "t.model")
     data = (tmp_path / "t.model").read_bytes()
     (tmp_path / "t.model").write_bytes(data[: int(len(data) * share)])
@@ -214,7 +214,7 @@ def test_a_damaged_file_is_said(tmp_path, share):
         Tokenizer.load(tmp_path / "t.model")
 
 
-def test_other_files_are_said(tmp_path):
+def test_other_files_give_a_message(tmp_path):
     with pytest.raises(TokenizerError, match="cannot be read: No such file"):
         Tokenizer.load(tmp_path / "none.model")
     with pytest.raises(TokenizerError, match="cannot be read: Is a directory"):

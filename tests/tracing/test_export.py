@@ -11,7 +11,7 @@ from tests.support.build import tiny_pretrained
 from transformer.tracing.export import arrays, npz
 
 
-def test_npz_holds_every_tensor_and_says_what_it_is() -> None:
+def test_npz_has_every_tensor_and_its_description() -> None:
     trace = tiny_pretrained().trace("ka lo mi", "nu \ud800 re")
     with np.load(io.BytesIO(npz(trace)), allow_pickle=False) as file:
         index = json.loads(bytes(file["index.json"]).decode())

@@ -101,7 +101,7 @@ def test_tracing_does_not_change_the_pass_by_one_bit() -> None:
     assert torch.equal(trace.logits, plain)
 
 
-def test_own_translation_is_what_greedy_decoding_writes() -> None:
+def test_the_models_own_target_is_its_greedy_translation() -> None:
     model = tiny_pretrained()
     trace, translation = model.trace(SOURCE, limit=12), model.translate(SOURCE, limit=12)
     assert trace.own and trace.target_out == translation.tokens and trace.target_text == translation.text
@@ -118,7 +118,7 @@ def test_a_trace_refuses_to_be_changed() -> None:
         trace.cross.weights.add_(1)
 
 
-def test_edits_reach_what_comes_after_them_only() -> None:
+def test_edits_reach_only_later_tensors() -> None:
     model = tiny_pretrained()
     plain = model.trace(SOURCE, TARGET)
     edited = model.trace(SOURCE, TARGET, edits={"decoder.1.cross.weights": torch.zeros_like})

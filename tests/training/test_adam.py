@@ -12,7 +12,7 @@ from transformer.training.adam import Adam
 
 
 @pytest.mark.parametrize("shapes", [[(3, 5), (7,), ()], [(11, 13)]])
-def test_it_is_torchs_own_to_the_last_bit(shapes: list[tuple[int, ...]]) -> None:
+def test_adam_equals_torchs_to_the_last_bit(shapes: list[tuple[int, ...]]) -> None:
     generator = torch.Generator().manual_seed(1)
     first = [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
     ours, theirs = ([torch.nn.Parameter(one.detach().clone()) for one in first] for _ in range(2))

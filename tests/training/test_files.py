@@ -47,17 +47,17 @@ def a_zip(size: int) -> bytes:
 
 
 class Bringer(Viewer):
-    """A viewer of the training page who brings files. said: what the page's messages say."""
+    """A viewer of the training page who brings files. messages: text of the page's messages."""
 
     def __init__(self, host: str) -> None:
         super().__init__(host, "training")
-        self.said = ""
+        self.messages = ""
 
     def _take(self, message: ForwardMsg) -> bool:
         if message.WhichOneof("type") == "new_session":
-            self.said = ""
+            self.messages = ""
         if message.WhichOneof("type") == "delta" and "hs-message" in message.delta.new_element.html.body:
-            self.said += message.delta.new_element.html.body
+            self.messages += message.delta.new_element.html.body
         return super()._take(message)
 
     async def bring(self, data: bytes) -> None:
@@ -72,7 +72,7 @@ def test_a_zip_of_the_largest_size_arrives_and_is_open(app: App) -> None:
         async with Bringer(app.host) as viewer:
             await viewer.open()
             await viewer.bring(data)
-            assert "mine/mine" in viewer.options["checkpoint"] and "It is open now on every page" in viewer.said
+            assert "mine/mine" in viewer.options["checkpoint"] and "It is open now on every page" in viewer.messages
 
     run(visit())
 
@@ -82,10 +82,10 @@ def test_a_larger_one_is_refused_in_a_sentence_whatever_the_browser_let_through(
         async with Bringer(app.host) as viewer:
             await viewer.open()
             await viewer.bring(bytes(LARGEST_FILE + 10))
-            assert "the file has more than 16 MB; choose a smaller one" in viewer.said
+            assert "the file has more than 16 MB; choose a smaller one" in viewer.messages
             assert not any(name.startswith("mine/") for name in viewer.options["checkpoint"])
             await viewer.bring(b"no zip at all")
-            assert "The file cannot be loaded" in viewer.said
+            assert "The file cannot be loaded" in viewer.messages
 
     run(visit())
 
@@ -103,6 +103,6 @@ def test_a_message_that_no_page_sends_parts_its_sender_alone(app: App) -> None:
                 await viewer.bring(bytes(MESSAGE))
             await viewer.close()
             await other.bring(b"no zip at all")
-            assert "The file cannot be loaded" in other.said
+            assert "The file cannot be loaded" in other.messages
 
     run(visit())

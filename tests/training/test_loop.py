@@ -204,7 +204,7 @@ def test_a_damaged_state_gives_a_message(tmp_path, damage):
         _trainer(tmp_path)
 
 
-def test_pairs_without_text_are_left_out_and_having_none_is_an_error(tmp_path):
+def test_empty_pairs_are_skipped_and_no_pairs_at_all_is_an_error(tmp_path):
     pairs = [("", "ka"), ("ka", ""), ("ka " * 99, "ka")]
     with pytest.raises(TrainingError, match="no sentence pair has text on both sides"):
         Trainer(tmp_path / "a", CONFIG, tiny_tokenizer(), pairs, VALIDATION, SETTINGS).run()
@@ -239,7 +239,7 @@ def test_a_gradient_that_explodes_reaches_no_weight(tmp_path, clip):
     assert torch.equal(trainer.model.embedding.weight, before) and not (tmp_path / "state.json").exists()
 
 
-def test_what_a_run_left_that_never_saved_a_state_is_removed(tmp_path, whole):
+def test_files_of_a_run_without_a_saved_state_are_removed(tmp_path, whole):
     for name in ("training.csv", "states/00000003.safetensors", "snapshots/00000007.safetensors"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"of another run")
@@ -250,7 +250,7 @@ def test_what_a_run_left_that_never_saved_a_state_is_removed(tmp_path, whole):
     assert not list(tmp_path.rglob("*.partial"))
 
 
-def test_a_resumed_run_computes_where_it_is_told(tmp_path, whole):
+def test_a_resumed_run_uses_the_requested_device(tmp_path, whole):
     """On the device "meta", which has shapes and no numbers and refuses to be mixed with another."""
     shutil.copytree(whole[0], tmp_path / "run")
     about = json.loads((tmp_path / "run" / "state.json").read_text())

@@ -54,7 +54,7 @@ def test_by_hand():
     assert hidden.grad.item() == pytest.approx(-0.15 * 1.0986123)
 
 
-def test_gradients_scale_with_what_comes_after():
+def test_gradients_scale_with_the_incoming_gradient():
     hidden, embedding, target = _inputs(7)
     loss, _ = fused_label_smoothed_loss(hidden, embedding, target, 0.1)
     first = torch.autograd.grad(loss, (hidden, embedding))

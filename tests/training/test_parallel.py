@@ -72,7 +72,7 @@ def losses(folder: Path) -> list[float]:
 
 
 @pytest.mark.long
-def test_two_workers_learn_what_one_learns(options: list[str], tmp_path: Path) -> None:
+def test_two_workers_learn_the_same_as_one(options: list[str], tmp_path: Path) -> None:
     alone = run(1, tmp_path / "one", *options, "--dropout", "0")
     assert alone.returncode == 0, alone.stderr
     together = run(2, tmp_path / "two", *options, "--dropout", "0")
@@ -104,7 +104,7 @@ sys.exit(main())
 
 
 @pytest.mark.long
-def test_workers_stop_together_and_go_on_as_if_they_never_had(options: list[str], tmp_path: Path) -> None:
+def test_workers_stop_together_and_resume_without_a_difference(options: list[str], tmp_path: Path) -> None:
     whole = run(2, tmp_path / "whole", *options, "--dropout", "0.1")
     assert whole.returncode == 0, whole.stderr
     (tmp_path / "half.py").write_text(HALF)

@@ -8,7 +8,7 @@ from transformer.training.data import DataError
 from transformer.training.preparation import Preparation
 
 
-def test_none_leaves_text_alone() -> None:
+def test_preparation_none_does_not_change_text() -> None:
     none = Preparation("none", ("en", "de"))
     assert none.pairs([("A  b.", "C d!")]) == [("A  b.", "C d!")] and none.restore("C d !") == "C d !"
 
@@ -22,6 +22,6 @@ def test_moses_cuts_lowers_and_joins_again() -> None:
     assert moses.restore("der hund , der bellt .") == "der hund, der bellt."
 
 
-def test_an_unknown_name_is_said() -> None:
+def test_an_unknown_name_gives_a_message() -> None:
     with pytest.raises(DataError, match="unknown preparation 'lower'; choose none or moses-lowercase"):
         Preparation("lower", ("en", "de"))

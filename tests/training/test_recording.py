@@ -144,7 +144,7 @@ def test_a_damaged_recording_is_read_or_refused(run: Path, final: Pretrained) ->
     assert refused > 200
 
 
-def test_a_recording_that_lies_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_false_recording_gives_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small archives: one that unpacks to more than is read, shapes no memory holds, an object that is a pickle."""
     monkeypatch.setattr(recording, "LARGEST_UNPACKED", 10_000)
     header = "{'descr': '|u1', 'fortran_order': False, 'shape': (%s,), }"

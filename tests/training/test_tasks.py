@@ -74,7 +74,7 @@ def test_invalid_tasks_give_messages(name: str, count: int, lengths: tuple[int, 
         ("sort", [1, 16], 3, ("1457c6476da8cebe", "fe093a3a88839ebd", "20f365e790760da5")),
     ],
 )
-def test_the_data_of_models_that_are_trained_stay_what_they_were(name, lengths, seed, fingerprints) -> None:
+def test_the_data_of_trained_models_do_not_change(name, lengths, seed, fingerprints) -> None:
     """A recipe that names no alphabet: fingerprints of what it made before alphabets could be named."""
     spec = {"name": name, "count": 6000 if name == "reverse" else 5000, "lengths": lengths, "seed": seed}
     made = (training_pairs(spec), unseen_pairs(spec, (3, 9), 600), task_pairs(name, 300, (1, 5), 7))

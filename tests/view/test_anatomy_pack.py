@@ -93,7 +93,7 @@ def test_the_whole_model_is_there(model: Pretrained, before: Trace) -> None:
         assert strip(one, data).shape == tuple(stream.shape)
 
 
-def test_what_eight_bits_lose_is_bounded(model: Pretrained, before: Trace) -> None:
+def test_the_error_of_eight_bits_is_bounded(model: Pretrained, before: Trace) -> None:
     header, data = unpack(trace_pack(model, before))
     for name, one in header["strips"].items():
         stream, top = recorded(before, name).double().numpy(), one["top"]
@@ -146,7 +146,7 @@ def test_the_words_predicted(model: Pretrained, before: Trace, after: Trace) -> 
     assert unpack(trace_pack(model, before))[0]["outputs"]["plain_probability"] is None
 
 
-def test_what_the_switches_changed_is_said(model: Pretrained, before: Trace, after: Trace) -> None:
+def test_changes_by_switches_are_reported(model: Pretrained, before: Trace, after: Trace) -> None:
     header, _ = unpack(trace_pack(model, after, before, SWITCHES["everything"]))
     assert header["switches"] == SWITCHES["everything"] and header["id"] == after.id
     assert header["holding"] == after.interventions.to_params() and header["phrases"] == []
@@ -237,7 +237,7 @@ def test_nothing_switched_leaves_nothing_to_compare(model: Pretrained, before: T
         assert unpack(place_pack(model, before, "encoder.0.self", 0, other))[0]["plain"] == {}
 
 
-def test_a_pre_norm_model_says_what_its_sub_layers_read() -> None:
+def test_a_pre_norm_model_includes_the_normed_inputs() -> None:
     model = pretrained_variant(norm="pre")
     trace = model.trace("ka lo", "re sta")
     for name in ("encoder.1.self", "decoder.0.cross", "decoder.0.ff"):
@@ -257,7 +257,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize("name, step", STEPS)
-def test_matrices_stand_as_the_paper_multiplies(model: Pretrained, before: Trace, name: str, step: str) -> None:
+def test_matrices_have_the_papers_orientation(model: Pretrained, before: Trace, name: str, step: str) -> None:
     header, data = unpack(weights_pack(model, name, step))
     assert (header["sort"], header["checkpoint"], header["place"]) == ("weights", "tiny", name)
     assert tuple(header["matrices"]) == anatomy_pack.MATRICES[step]
@@ -275,7 +275,7 @@ def test_matrices_stand_as_the_paper_multiplies(model: Pretrained, before: Trace
     torch.testing.assert_close(product, expected, rtol=0, atol=1e-4)
 
 
-def test_sixteen_bits_where_they_lose_nothing(model: Pretrained) -> None:
+def test_sixteen_bits_are_used_only_if_exact(model: Pretrained) -> None:
     halved = pretrained_variant()
     inside = halved.model.encoder[0].feed_forward
     inside.inner.weight.copy_(inside.inner.weight.half().float())

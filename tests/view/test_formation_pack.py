@@ -26,7 +26,7 @@ def trace() -> Trace:
     return tiny_pretrained().trace(*PAIRS[1])
 
 
-def test_the_states_of_one_sentence_travel_byte_for_byte(trace: Trace) -> None:
+def test_the_states_of_a_sentence_are_sent_byte_for_byte(trace: Trace) -> None:
     recording = made_recording()
     header, data = unpack(
         formation_pack(recording, ["x", "x"], STATISTICS, (), trace, 1, View(training=3, big=True), 7)
@@ -43,7 +43,7 @@ def test_the_states_of_one_sentence_travel_byte_for_byte(trace: Trace) -> None:
         assert sent == wanted.tobytes()
 
 
-def test_what_heads_did_travels_in_whole_percent(trace: Trace) -> None:
+def test_habits_of_heads_are_sent_in_whole_percent(trace: Trace) -> None:
     nan, shape = float("nan"), (3, 2, 3)
     shares = {name: torch.full(shape, nan) for name in (*SHARES, "entropy")}
     shares["previous"][1, 0, 2], shares["same"][2, 1, 0] = 0.614, 0.996
@@ -64,14 +64,14 @@ def test_of_a_sentence_that_was_not_recorded_no_weights_travel(trace: Trace) -> 
     assert header["sentences"] == [{"number": 1, "source": "mi", "same": True}]  # the other one cannot be opened
 
 
-def test_what_a_random_state_writes_is_cut(trace: Trace) -> None:
+def test_long_translations_of_untrained_states_are_cut(trace: Trace) -> None:
     long = dataclasses.replace(made_recording(), translations=(("a" * 999,) * 2,) * 3)
     header, _ = unpack(formation_pack(long, ["x", "x"], STATISTICS, (), trace, 0, View(training=0), 0))
     assert header["writes"] == ["a" * SHOWN + "…"] * 3
 
 
 @pytest.mark.parametrize("asked", ["-1", "1.5", "", "x", "1" * 10, "٣", "1e3", " 3"])
-def test_a_link_with_a_step_that_is_none_is_reported(asked: str) -> None:
+def test_a_link_with_an_invalid_step_is_reported(asked: str) -> None:
     view, notices = view_from_params({"training": asked}, LAYERS, 3)
     assert view.training is None and len(notices) == 1 and "The link asks for training" in notices[0]
 

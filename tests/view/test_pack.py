@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import html
 import re
 
@@ -27,11 +28,12 @@ def trace() -> Trace:
     return tiny_pretrained().trace("ka lomi nu.", "re <b>sta</b>")
 
 
-def test_a_link_says_everything_and_is_read_back() -> None:
+def test_a_link_has_the_whole_state_and_is_read_back() -> None:
     view = View("all", None, 2, "fed", "words", "renormalised", "head", "max", 0.25, "lines", (3, 4), True)
     params = view.to_params()
     assert params["head"] == "3" and params["cell"] == "4,5" and params["layer"] == "all"
-    assert view_from_params(params, LAYERS, 3) == (view, [])
+    assert view_from_params(params, LAYERS, 3) == (dataclasses.replace(view, big=False), [])  # big is the viewer's
+    assert view_from_params({**params, "big": "1"}, LAYERS, 3) == (view, [])
     assert view_from_params(View().to_params(), LAYERS, 3) == (View(), [])
     assert set(View().to_params()) == {"kind", "layer", "head"}
 
@@ -40,7 +42,7 @@ BAD = ("", "0", "-1", "1e99", "nan", "²", "9" * 5000, "<script>", "\x00", "../.
 
 
 @pytest.mark.parametrize("name", [*CHOICES, "layer", "head", "threshold", "cell", "big"])
-def test_what_does_not_fit_falls_back_and_is_reported(name: str) -> None:
+def test_invalid_values_fall_back_and_are_reported(name: str) -> None:
     for value in BAD:
         if value == "0" and name in ("threshold", "big"):
             continue
@@ -105,7 +107,7 @@ def test_a_lonely_page_carries_every_number(trace: Trace) -> None:
 
 @pytest.mark.parametrize("layer", [None, 1])
 @pytest.mark.parametrize("head", [None, 2])
-def test_the_feed_brings_what_is_chosen(trace: Trace, layer: int | None, head: int | None) -> None:
+def test_the_feed_has_the_selected_numbers(trace: Trace, layer: int | None, head: int | None) -> None:
     header, data = unpack(feed_pack(trace, View("all", layer, head, summary="max")))
     assert [entry["kind"] for entry in header["exact"]] == list(KINDS)
     for entry in header["exact"]:
@@ -140,7 +142,7 @@ def test_a_trace_shows_itself_in_a_notebook(trace: Trace) -> None:
     assert html.unescape(re.findall(r'srcdoc="([^"]*)"', cell)[0]) == html_page(trace)
 
 
-def test_a_switched_trace_brings_its_own_masks_scales_and_rules() -> None:
+def test_a_switched_trace_has_its_own_masks_scales_and_rules() -> None:
     switches = Interventions.parse(
         "scaling=0.5@cross.1 causal=off@decoder_self.1.2 padding=off@encoder_self.1 pad=2 zero=cross.2.3 "
         "weights=uniform@decoder_self.2"

@@ -35,7 +35,7 @@ def held(data: bytes) -> dict[str, tuple[int, list[dict[str, Any]], list[bytes]]
     return found
 
 
-def test_every_frame_arrives_once_and_as_it_was_recorded() -> None:
+def test_every_frame_is_sent_once_and_unchanged() -> None:
     run = a_run(0, SMALL)
     have, steps, weights = 0, [], []
     for until in (0, 7, 8, SMALL.steps):
@@ -69,7 +69,7 @@ def test_a_frame_brings_its_numbers_and_texts() -> None:
         assert value == json.loads(json.dumps(getattr(run.opening, name)))
 
 
-def test_the_opening_goes_to_whoever_has_no_frame() -> None:
+def test_browsers_without_frames_get_the_opening() -> None:
     run = a_run(0, SMALL)
     assert unpack(pack([run], {}, {}))[0]["runs"][0]["opening"]
     assert unpack(pack([run], {run.id: 1}, {}))[0]["runs"][0]["opening"] is None
@@ -87,13 +87,13 @@ def test_without_an_ask_no_frame_travels() -> None:
     assert start == len(run.every) and frames == rows == []
 
 
-def test_what_the_browser_claims_beyond_the_end_is_nothing_new() -> None:
+def test_a_too_high_frame_count_gives_no_frames() -> None:
     run = a_run(0, SMALL)
     start, frames, _ = held(pack([run], {run.id: 10**6}, {}))[run.id]
     assert start == len(run.every) and frames == []
 
 
-def test_an_answer_is_bounded_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_bounded_and_the_next_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [a_run(number, SMALL) for number in (0, 1, 2)]
     size = runs[0].opening.frame_bytes
     monkeypatch.setattr(training_pack, "MOST", 10 * size)
@@ -152,12 +152,12 @@ def test_numbers_that_json_has_no_word_for_are_none() -> None:
     assert b"NaN" not in pack([run], {}, {})
 
 
-def test_the_page_adds_what_it_likes() -> None:
+def test_the_page_can_add_entries() -> None:
     header, _ = unpack(pack([], {}, {"findings": [{"run": "x", "title": "ü"}], "labels": {"x": "y"}, "big": True}))
     assert header["more"] == {"findings": [{"run": "x", "title": "ü"}], "big": True} and header["runs"] == []
 
 
-def test_an_experiment_has_what_is_packed_of_it() -> None:
+def test_an_experiment_has_the_packed_attributes() -> None:
     run = a_run(0, SMALL)
     run.experiment = Experiment(steps=60, seed=5, causal=False)  # type: ignore[assignment]
     (about,) = unpack(pack([run], {}, {}))[0]["runs"]
@@ -167,7 +167,7 @@ def test_an_experiment_has_what_is_packed_of_it() -> None:
 # -- what a browser sends ------------------------------------------------------------------------------------------
 
 
-def test_an_ask_says_what_the_browser_has() -> None:
+def test_an_ask_contains_the_frame_counts_of_the_browser() -> None:
     assert read_message({"have": {"a": 3.0, "b": 0, "gone": 7}, "n": 12}, None, IDS) == ViewerMessage(
         {"a": 3, "b": 0}, 12
     )
@@ -176,7 +176,7 @@ def test_an_ask_says_what_the_browser_has() -> None:
 
 
 @pytest.mark.parametrize("do", COMMANDS)
-def test_a_command_names_a_run_and_goes_before_an_ask(do: str) -> None:
+def test_a_command_names_a_run_and_precedes_an_ask(do: str) -> None:
     command = {"run": "b", "do": do, "have": {"a": 1, "b": 2}, "n": 13}
     assert read_message({"have": {}, "n": 12}, command, IDS) == ViewerMessage({"a": 1, "b": 2}, 13, "b", do)
 
@@ -185,18 +185,18 @@ def test_a_command_names_a_run_and_goes_before_an_ask(do: str) -> None:
     "command",
     [{"run": "c", "do": "stop"}, {"run": "a", "do": "rm"}, {"run": ["a"], "do": "stop"}, {"run": "a", "do": {}}, {}],
 )
-def test_a_command_that_does_not_fit_is_none(command: Any) -> None:
+def test_an_invalid_command_is_ignored(command: Any) -> None:
     found = read_message(None, {**command, "n": 5, "have": {}}, IDS)
     assert (found.run, found.do, found.number) == ("", "", 5)
 
 
 @pytest.mark.parametrize("bad", ["x", 7, ["ask"], {"have": "all", "n": "1"}, {"have": ["a"]}, {"have": None, "n": -1}])
-def test_an_invalid_request_is_none(bad: Any) -> None:
+def test_an_invalid_request_is_ignored(bad: Any) -> None:
     assert read_message(bad, bad, IDS) == ViewerMessage()
 
 
 @pytest.mark.parametrize("count", ["3", -1, 1.5, float("nan"), float("inf"), 10**400, True, None, [1]])
-def test_a_count_that_is_none_leaves_its_run_out(count: Any) -> None:
+def test_an_invalid_frame_count_skips_its_run(count: Any) -> None:
     assert read_message({"have": {"a": count, "b": 2}, "n": count}, None, IDS) == ViewerMessage({"b": 2}, 0)
 
 
@@ -211,7 +211,7 @@ def test_a_file_is_read() -> None:
 
 @pytest.mark.parametrize("value", [{}, {"name": 1, "data": ""}, {"name": "x", "data": 5}, {"name": "x", "data": "%%%"},
                                    {"name": "x", "data": "ü"}, {"name": "x", "data": "abc"}])  # fmt: skip
-def test_a_file_that_is_none_is_refused(value: Any) -> None:
+def test_an_invalid_file_is_refused(value: Any) -> None:
     with pytest.raises(FileError, match="choose it again"):
         read_file(value)
 

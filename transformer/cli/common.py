@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from reprlib import repr as shown
@@ -12,7 +14,7 @@ from typing import Any, NoReturn
 import torch
 
 from transformer.interventions.sets import Interventions
-from transformer.texts import UserError, _
+from transformer.texts import N_, UserError, _, translate
 from transformer.training.data import DataError, Pair, read_pairs
 from transformer.training.recipe import Table, read_recipe
 
@@ -32,11 +34,47 @@ def one_line(message: str, longest: int = 1_000) -> str:
     return line if len(line) <= longest else f"{line[: longest // 2]} … {line[-longest // 3 :]}"
 
 
+# Errors that argparse writes itself, where they are the same in every version of Python; others stay English.
+ARGPARSE_ERRORS = (
+    N_("argument {name}: {message}"),
+    N_("the following arguments are required: {names}"),
+    N_("unrecognized arguments: {names}"),
+    N_("invalid choice: {value} (choose from {names})"),
+    N_("expected one argument"),
+    N_("expected at least one argument"),
+    N_("expected {count} arguments"),
+)
+
+
+def translate_error(message: str) -> str:
+    """An error message of argparse in the reader's language."""
+    for text in ARGPARSE_ERRORS:
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(text))
+        if match := re.fullmatch(pattern, message, re.DOTALL):
+            values = {name: translate_error(value) for name, value in match.groupdict().items()}
+            return translate(text, **values)
+    return message
+
+
+class Formatter(argparse.HelpFormatter):
+    """argparse's help in the reader's language."""
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, _("usage: ") if prefix is None else prefix)
+
+
 class Parser(argparse.ArgumentParser):
-    """argparse's parser with one-line error messages."""
+    """argparse's parser with help in the reader's language and one-line error messages."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, add_help=False, formatter_class=Formatter)
+        self._optionals.title = _("options")
+        self.add_argument("-h", "--help", action="help", help=_("show this help message and exit"))
 
     def error(self, message: str) -> NoReturn:
-        super().error(one_line(message))
+        self.print_usage(sys.stderr)
+        message = one_line(translate_error(message))
+        self.exit(2, _("{program}: error: {message}", program=self.prog, message=message) + "\n")
 
 
 def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:
@@ -77,21 +115,23 @@ def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> No
         "--checkpoint",
         required=required,
         metavar="NAME_OR_PATH",
-        help="name of a bundled model, e.g. en-de, or a folder",
+        help=_("name of a bundled model, e.g. en-de, or a folder"),
     )
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Options of decoding."""
     parser.add_argument(
-        "--beam", type=whole(1, 64), metavar="N", help="number of beams; 1 is greedy search (default 1)"
+        "--beam", type=whole(1, 64), metavar="N", help=_("number of beams; 1 is greedy search (default 1)")
     )
     parser.add_argument(
         "--length-penalty",
         type=positive,
         metavar="A",
-        help="alpha of the length penalty, for two or more beams (default: the checkpoint's; bundled models use the "
-        "paper's 0.6)",
+        help=_(
+            "alpha of the length penalty, for two or more beams (default: the checkpoint's; bundled models use the "
+            "paper's 0.6)"
+        ),
     )
 
 
@@ -111,8 +151,11 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="NAME=VALUE",
-        help="change the model, e.g. scaling=off causal=off, or zero=cross.2.5 to zero head 5 of cross-attention in "
-        f"layer 2; switches: {', '.join(Interventions.PARAMS)} (see transformer/interventions/)",
+        help=_(
+            "change the model, e.g. scaling=off causal=off, or zero=cross.2.5 to zero head 5 of cross-attention in "
+            "layer 2; switches: {names} (see transformer/interventions/)",
+            names=", ".join(Interventions.PARAMS),
+        ),
     )
 
 
@@ -128,7 +171,7 @@ def add_recipe(parser: argparse.ArgumentParser, text: str) -> None:
         nargs="+",
         default=[],
         metavar="SECTION.NAME=VALUE",
-        help="change values of the recipe, e.g. data.count=900",
+        help=_("change values of the recipe, e.g. data.count=900"),
     )
 
 
@@ -142,7 +185,7 @@ def recipe_of(options: argparse.Namespace) -> Table:
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="device to compute on (default cpu)")
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help=_("device to compute on (default cpu)"))
 
 
 def find_device(name: str) -> torch.device:

@@ -14,12 +14,16 @@ import torch
 from torch import Tensor
 
 from transformer.cli.common import CommandError, add_checkpoint
-from transformer.cost.parameters import PARTS, describe
+from transformer.cost.parameters import describe, part_title
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.model.tap import STACKS, Tap
+from transformer.texts import N_, _, translate
 from transformer.tracing.trace import Trace
 
+SUMMARY = N_(
+    "Print every part of a model with its tensors and parameter counts; with a sentence, also all tensors of a pass."
+)
 DEFAULT = "en-de"
 # Last word of a recorded name -> its axes after `batch`, as in transformer/model/tap.py; others have d_model.
 AXES = {
@@ -27,20 +31,29 @@ AXES = {
     "scores": "head query key", "weights": "head query key", "head_outputs": "head query d_head",
     "pre_activation": "token d_ff", "activation": "token d_ff", "logits": "target vocab",
 }  # fmt: skip
-LEGEND = """\
-L is the layer, counted from 0. Queries and keys are source tokens in encoder.L.self and target tokens in
-decoder.L.self. In decoder.L.cross the queries are target tokens and the keys are source tokens."""
+LEGEND = N_(
+    "L is the layer, counted from 0. Queries and keys are source tokens in encoder.L.self and target tokens in\n"
+    "decoder.L.self. In decoder.L.cross the queries are target tokens and the keys are source tokens."
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser, required=False)
     parser.set_defaults(checkpoint=DEFAULT)
-    parser.epilog = f"Without --checkpoint, describes the bundled model {DEFAULT}."
-    parser.add_argument("--sentence", metavar="TEXT", help="also list the tensors of a pass over this source sentence")
-    parser.add_argument("--target", metavar="TEXT", help="target of that pass (default: the model's own translation)")
-    parser.add_argument("--all", action="store_true", help="list every layer, also where several are equal")
+    parser.epilog = _("Without --checkpoint, describes the bundled model {name}.", name=DEFAULT)
     parser.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE", help="print JSON instead of the table, or write it to FILE too"
+        "--sentence", metavar="TEXT", help=_("also list the tensors of a pass over this source sentence")
+    )
+    parser.add_argument(
+        "--target", metavar="TEXT", help=_("target of that pass (default: the model's own translation)")
+    )
+    parser.add_argument("--all", action="store_true", help=_("list every layer, also where several are equal"))
+    parser.add_argument(
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help=_("print JSON instead of the table, or write it to FILE too"),
     )
 
 
@@ -75,15 +88,19 @@ def plain(text: str) -> str:
 
 def table(trace: Trace, records: Mapping[str, Tensor], every: bool) -> Iterator[str]:
     """Lines with the sentence pair and each recorded tensor. every: list each layer, do not fold equal ones."""
-    fed = "the model's own translation" if trace.own else "the target"
-    yield f"{len(trace.source_labels)} tokens of the source: {plain(' '.join(trace.source_labels))}"
-    yield f"{len(trace.target_in_labels)} tokens of {fed}, fed in: {plain(' '.join(trace.target_in_labels))}"
+    source, target = (plain(" ".join(labels)) for labels in (trace.source_labels, trace.target_in_labels))
+    yield _("{count} tokens of the source: {tokens}", count=len(trace.source_labels), tokens=source)
+    if trace.own:
+        text = N_("{count} tokens of the model's own translation, fed in: {tokens}")
+    else:
+        text = N_("{count} tokens of the target, fed in: {tokens}")
+    yield translate(text, count=len(trace.target_in_labels), tokens=target)
     rows: dict[tuple[str, ...], str] = {}  # row -> part
     for name, tensor in records.items():
         label = name if every else re.sub(r"\.\d+\.", ".L.", name)
         part = "output" if name == "logits" else name.split(".")[0]
         rows[f"  {label}", str(list(tensor.shape)), ", ".join(axes(name)), kind(tensor)] = part
-    head = ("recorded tensor", "shape", "axes", "type")
+    head = (_("recorded tensor"), _("shape"), _("axes"), _("type"))
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(cells: tuple[str, ...]) -> str:
@@ -95,11 +112,16 @@ def table(trace: Trace, records: Mapping[str, Tensor], every: bool) -> Iterator[
         if part != before:
             count = len({name.split(".")[1] for name in records if re.match(rf"{part}\.\d", name)})
             yield from [""] * bool(before)
-            yield PARTS[part] + (f", {count} layer{'' if count == 1 else 's'}" if part in STACKS else "")
+            yield part_title(part, count if part in STACKS else 0)
         yield line(row)
         before = part
     numbers = sum(tensor.numel() for tensor in records.values())
-    yield from (rule, f"{len(records)} tensors, {numbers:,} numbers", "", LEGEND)
+    yield from (
+        rule,
+        _("{tensors} tensors, {numbers:,} numbers", tensors=len(records), numbers=numbers),
+        "",
+        translate(LEGEND),
+    )
 
 
 def to_dict(trace: Trace, records: Mapping[str, Tensor]) -> dict[str, Any]:
@@ -133,7 +155,8 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint)
     description = describe(model.model)
     about = {"checkpoint": model.name, "languages": model.languages, **description.to_dict()}
-    lines = [f"{plain(model.name)}: {plain(model.languages[0])} to {plain(model.languages[1])}"]
+    name, source, target = (plain(text) for text in (model.name, *model.languages))
+    lines = [_("{name}: {source} to {target}", name=name, source=source, target=target)]
     lines.append(description.table(options.all))
     if options.sentence is not None:
         trace = model.trace(options.sentence, options.target)

@@ -28,54 +28,73 @@ from transformer.cli.common import (
 from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import NONE, Interventions
+from transformer.texts import N_, _
 from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
 from transformer.training.preparation import Preparation
 from transformer.training.recipe import files_of, task_of
 from transformer.training.tasks import unseen_pairs
 
+SUMMARY = N_("Score a checkpoint on sentence pairs: sacreBLEU, chrF and perplexity.")
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
-    add_recipe(parser, "recipe that trained the checkpoint")
+    add_recipe(parser, _("recipe that trained the checkpoint"))
     parser.add_argument(
         "--data",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="one tab-separated file SOURCE<tab>TARGET, or a source file and a target file; .gz is allowed",
+        help=_("one tab-separated file SOURCE<tab>TARGET, or a source file and a target file; .gz is allowed"),
     )
     parser.add_argument(
-        "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help="input lengths of a toy task"
+        "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help=_("input lengths of a toy task")
     )
     add_search(parser)
     add_switches(parser)
     add_device(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the scores to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help=_("also write the scores to this file"))
 
 
 def table(scores: Evaluation, task: bool = False, interventions: Interventions = NONE) -> str:
     """The scores as lines of text. Leaves out BLEU and chrF for a toy task, whose words are single letters."""
-    search = "greedy" if scores.beams == 1 else f"beam {scores.beams}, length penalty {scores.length_penalty:g}"
+    if scores.beams == 1:
+        sentences = _("with {references:,} references; greedy", references=scores.references)
+    else:
+        sentences = _(
+            "with {references:,} references; beam {beams}, length penalty {penalty:g}",
+            references=scores.references,
+            beams=scores.beams,
+            penalty=scores.length_penalty,
+        )
+    speed = scores.sentences / max(scores.seconds, 1e-9)
     rows = [
         ("sacreBLEU", f"{scores.bleu:.2f}", scores.bleu_signature),
         ("chrF", f"{scores.chrf:.2f}", scores.chrf_signature),
-        ("exact", f"{100 * scores.exact:.2f}%", "of the sentences: equal to a reference, letter by letter"),
-        ("perplexity", f"{scores.perplexity:.2f}", f"per target token, over {scores.target_tokens:,}"),
-        ("sentences", f"{scores.sentences:,}", f"with {scores.references:,} references; {search}"),
-        ("seconds", f"{scores.seconds:.1f}", f"{scores.sentences / max(scores.seconds, 1e-9):.1f} sentences/s"),
+        (_("exact"), f"{100 * scores.exact:.2f}%", _("of the sentences: equal to a reference, letter by letter")),
+        (
+            _("perplexity"),
+            f"{scores.perplexity:.2f}",
+            _("per target token, over {tokens:,}", tokens=scores.target_tokens),
+        ),
+        (_("sentences"), f"{scores.sentences:,}", sentences),
+        (_("seconds"), f"{scores.seconds:.1f}", _("{speed:.1f} sentences/s", speed=speed)),
     ]
     if task:
         rows = [row for row in rows if row[0] not in ("sacreBLEU", "chrF")]
     if scores.tokenized_bleu is not None:
-        rows.insert(1, ("tokenised", f"{scores.tokenized_bleu:.2f}", f"BLEU {scores.tokenized_bleu_signature}"))
+        rows.insert(1, (_("tokenised"), f"{scores.tokenized_bleu:.2f}", f"BLEU {scores.tokenized_bleu_signature}"))
     if interventions:
-        rows.append(("switches", f"{len(interventions.switches)}", str(interventions)))
+        rows.append((_("switches"), f"{len(interventions.switches)}", str(interventions)))
     if scores.untranslated:
-        rows.append(("untranslated", f"{scores.untranslated:,}", "empty or too long, scored as empty translations"))
+        note = _("empty or too long, scored as empty translations")
+        rows.append((_("untranslated"), f"{scores.untranslated:,}", note))
     if scores.unmeasured:
-        rows.append(("unmeasured", f"{scores.unmeasured:,}", "pairs empty or too long, left out of the perplexity"))
-    return "\n".join(f"{name:<13}{value:>9}  {note}" for name, value, note in rows)
+        note = _("pairs empty or too long, left out of the perplexity")
+        rows.append((_("unmeasured"), f"{scores.unmeasured:,}", note))
+    width = max(13, *(len(name) + 1 for name, _value, _note in rows))
+    return "\n".join(f"{name:<{width}}{value:>9}  {note}" for name, value, note in rows)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,30 +12,36 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, load
 from transformer.probing.probes import PROBES, english_to_german
+from transformer.texts import N_, _, translate
 from transformer.tracing.trace import Trace
 
+SUMMARY = N_(
+    "Measure what each head attends to: a neighbouring token, the aligned word or the end token; and how sharply."
+)
 POSITIONAL, ALIGNED = 0.9, 0.75
 LABELLED = 0.5  # share of rows: a head that does nothing more often than this has no label
 LARGEST_WORDS = 50_000_000  # bytes
 TITLES = {
-    "encoder_self": "encoder self-attention",
-    "decoder_self": "decoder self-attention",
-    "cross": "cross-attention",
+    "encoder_self": N_("encoder self-attention"),
+    "decoder_self": N_("decoder self-attention"),
+    "cross": N_("cross-attention"),
 }
 LABELS = {
-    "previous": "previous",
-    "same": "same",
-    "next": "next",
-    "aligned_out": "predicted",
-    "aligned_in": "fed in",
-    "resting": "end",
+    "previous": N_("previous"),
+    "same": N_("same"),
+    "next": N_("next"),
+    "aligned_out": N_("predicted"),
+    "aligned_in": N_("fed in"),
+    "resting": N_("end"),
 }
-LEGEND = """\
+LEGEND = N_(
+    """\
 For each head: what most of its rows have their largest weight on, the share of these rows, and the mean entropy of its
 rows (0: one key, 1: all keys equally). "–": nothing below holds in half of its rows.
   previous, same, next   the token before the row's token, the row's token itself, or the token after it
   predicted, fed in      the source word that the word list pairs with the token that the row predicts, or is fed
   end, start             the end token of the source; in the decoder the start token"""
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -45,20 +51,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="sentence pairs with their targets (default for English to German: 120 built-in pairs)",
+        help=_("sentence pairs with their targets (default for English to German: 120 built-in pairs)"),
     )
     parser.add_argument(
         "--words",
         type=Path,
         metavar="FILE",
-        help="lines SOURCE WORD<tab>TARGET WORDS for the alignment (default: the list of the built-in pairs)",
+        help=_("lines SOURCE WORD<tab>TARGET WORDS for the alignment (default: the list of the built-in pairs)"),
     )
     add_device(parser)
     parser.add_argument(
         "--json",
         type=Path,
         metavar="FILE",
-        help="also write the numbers to this file; as heads.json in the checkpoint's folder, the explorer shows them",
+        help=_(
+            "also write the numbers to this file; the explorer shows those of heads.json in the checkpoint's folder"
+        ),
     )
 
 
@@ -74,7 +82,7 @@ def label(statistics: HeadStatistics, layer: int, head: int) -> str:
     name, share = best(statistics, layer, head)
     if share < LABELLED:
         return f"{'–':>9}     "
-    word = "start" if (name, statistics.kind) == ("resting", "decoder_self") else LABELS[name]
+    word = _("start") if (name, statistics.kind) == ("resting", "decoder_self") else translate(LABELS[name])
     return f"{word:>9} {100 * share:3.0f}%"
 
 
@@ -82,22 +90,40 @@ def table(statistics: HeadStatistics) -> str:
     """A line for each layer; for every head its label and its mean entropy."""
     layers, heads = statistics.entropy.shape
     lines = [
-        f"{TITLES[statistics.kind]}: {statistics.rows:,} rows, mean entropy {statistics.entropy.mean():.2f}",
-        " " * 9 + "".join(f"  {f'head {head + 1}':>19}" for head in range(heads)).rstrip(),
+        _(
+            "{title}: {rows:,} rows, mean entropy {entropy:.2f}",
+            title=translate(TITLES[statistics.kind]),
+            rows=statistics.rows,
+            entropy=statistics.entropy.mean(),
+        )
     ]
-    for layer in range(layers):
+    names = [_("layer {layer}", layer=layer + 1) for layer in range(layers)]
+    wide = max(map(len, names))
+    titles = "".join(f"  {_('head {head}', head=head + 1):>19}" for head in range(heads))
+    lines.append(" " * (wide + 2) + titles)
+    for layer, name in enumerate(names):
         cells = [f"{label(statistics, layer, head)} {statistics.entropy[layer, head]:.2f}" for head in range(heads)]
-        lines.append(f"  layer {layer + 1}  " + "  ".join(cells))
+        lines.append("  ".join(["", name.ljust(wide), *cells]))
     if statistics.kind != "cross":
         positional = statistics.positional(POSITIONAL)
-        lines.append(f"  {positional} of {layers * heads} heads attend to the same offset in 90% or more of the rows")
-    elif statistics.links:
-        aligned = int((statistics.aligned() >= ALIGNED).sum())
-        reads = [int((getattr(statistics, name) >= ALIGNED).sum()) for name in READINGS]
-        lines.append(
-            f"  {aligned} of {layers * heads} heads align 75% or more of the list's {statistics.links:,} links: "
-            f"{reads[0]} the token predicted, {reads[1]} the token fed in"
+        sentence = _(
+            "{count} of {heads} heads attend to the same offset in 90% or more of the rows",
+            count=positional,
+            heads=layers * heads,
         )
+        lines.append(f"  {sentence}")
+    elif statistics.links:
+        predicted, fed = (int((getattr(statistics, name) >= ALIGNED).sum()) for name in READINGS)
+        sentence = _(
+            "{count} of {heads} heads align 75% or more of the list's {links:,} links: {predicted} by the token "
+            "predicted, {fed} by the token fed in",
+            count=int((statistics.aligned() >= ALIGNED).sum()),
+            heads=layers * heads,
+            links=statistics.links,
+            predicted=predicted,
+            fed=fed,
+        )
+        lines.append(f"  {sentence}")
     return "\n".join(lines)
 
 
@@ -132,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
                 raise CommandError("pair {number}: {error}", number=number, error=error) from error
 
     by_kind = head_statistics(traces(), words)
-    print("\n\n".join([LEGEND, *map(table, by_kind.values())]))
+    print("\n\n".join([translate(LEGEND), *map(table, by_kind.values())]))
     if options.json:
         kinds = {kind: to_dict(statistics) for kind, statistics in by_kind.items()}
         about = {"checkpoint": model.name, "pairs": len(pairs), **kinds}

@@ -9,23 +9,28 @@ from pathlib import Path
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, read
 from transformer.files import write_whole
 from transformer.inference.pretrained import load
+from transformer.texts import N_, _
 from transformer.training.recording import record
+
+SUMMARY = N_(
+    "Record how a checkpoint's heads formed: attention on its examples, from the snapshots of its training run."
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
-    parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="run trained with --snapshots")
+    parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", help=_("run trained with --snapshots"))
     parser.add_argument(
         "--validation",
         type=Path,
         nargs="+",
         required=True,
         metavar="FILE",
-        help="sentence pairs for loss and BLEU at each snapshot",
+        help=_("sentence pairs for loss and BLEU at each snapshot"),
     )
     add_device(parser)
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="recording (default: learning.npz of the checkpoint)"
+        "--output", type=Path, metavar="FILE", help=_("recording (default: learning.npz of the checkpoint)")
     )
 
 
@@ -45,5 +50,13 @@ def run(options: argparse.Namespace) -> int:
     output = options.output or model.path / "learning.npz"
     data = recording.to_bytes()
     write_whole(output, data)
-    print(f"{output}: {len(recording.steps)} snapshots, {len(sentences)} sentences, {len(data) / 1e6:.1f} MB")
+    print(
+        _(
+            "{file}: {snapshots} snapshots, {sentences} sentences, {size:.1f} MB",
+            file=output,
+            snapshots=len(recording.steps),
+            sentences=len(sentences),
+            size=len(data) / 1e6,
+        )
+    )
     return 0

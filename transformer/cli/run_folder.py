@@ -23,6 +23,7 @@ from transformer.cli.common import CommandError, read
 from transformer.files import write_whole
 from transformer.model.config import ModelConfig, preset
 from transformer.text.tokenizer import Tokenizer
+from transformer.texts import N_, _, translate
 from transformer.training.augmentation import Augmentation
 from transformer.training.data import DataError, Pair
 from transformer.training.loop import Trainer
@@ -229,10 +230,26 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     if workers.first:
         write_whole(memory, json.dumps(about, indent=1).encode())
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    start = f"resuming at step {trainer.step:,}" if started else "a new run"
-    notes = [
-        f"{start} in {folder}: {len(pairs):,} pairs, {len(validation):,} for validation, vocabulary "
-        f"{config.vocab_size:,}, {parameters:,} parameters, {settings.steps:,} steps"
-        f"{f', {workers.count} workers' if workers.count > 1 else ''}; Ctrl+C saves and stops"
-    ]
+    if started:
+        note = N_(
+            "resuming at step {step:,} in {folder}: {pairs:,} pairs, {validation:,} for validation, vocabulary "
+            "{vocabulary:,}, {parameters:,} parameters, {steps:,} steps; Ctrl+C saves and stops"
+        )
+    else:
+        note = N_(
+            "a new run in {folder}: {pairs:,} pairs, {validation:,} for validation, vocabulary "
+            "{vocabulary:,}, {parameters:,} parameters, {steps:,} steps; Ctrl+C saves and stops"
+        )
+    values = {
+        "step": trainer.step,
+        "folder": folder,
+        "pairs": len(pairs),
+        "validation": len(validation),
+        "vocabulary": config.vocab_size,
+        "parameters": parameters,
+        "steps": settings.steps,
+    }
+    notes = [translate(note, **values)]
+    if workers.count > 1:
+        notes.append(_("{count} workers share every batch", count=workers.count))
     return Run(trainer, notes)

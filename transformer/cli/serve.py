@@ -18,9 +18,10 @@ from transformer.inference.pretrained import available, load
 from transformer.live_training.workshop import SECONDS as TRAINING_SECONDS
 from transformer.live_training.workshop import TRAININGS
 from transformer.paths import app_folder
-from transformer.texts import _, any_of
+from transformer.texts import N_, _, any_of
 from transformer.view.languages import best_language, languages
 
+SUMMARY = N_("Start the app in the browser.")
 PORT = 8501
 TRIED = 100  # how many ports to try after one that is in use
 ADDRESS = "STREAMLIT_SERVER_ADDRESS"  # Streamlit's own variable, for containers
@@ -40,28 +41,35 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser, required=False)
     add_device(parser)
     parser.add_argument(
-        "--port", type=whole(1, 65_535), metavar="N", help=f"port of the server (default {PORT}, or the next free one)"
+        "--port",
+        type=whole(1, 65_535),
+        metavar="N",
+        help=_("port of the server (default {port}, or the next free one)", port=PORT),
     )
     parser.add_argument(
-        "--address", metavar="IP", help="address of the server; 127.0.0.1: only this machine can open it (default: all)"
+        "--address",
+        metavar="IP",
+        help=_("address of the server; 127.0.0.1: only this machine can open it (default: all)"),
     )
     parser.add_argument(
-        "--max-tokens", type=whole(2, 16_384), metavar="N", help="longest source and target, in tokens (default 128)"
+        "--max-tokens", type=whole(2, 16_384), metavar="N", help=_("longest source and target, in tokens (default 128)")
     )
     parser.add_argument(
         "--language", type=_language, metavar="CODE",
-        help="language of the pages until a visitor chooses another, e.g. en (default: the browser's)",
+        help=_("language of the pages until a visitor chooses another, e.g. en (default: the browser's)"),
     )  # fmt: skip
     parser.add_argument(
         "--trainings", type=whole(0, 256), metavar="N",
-        help="models that visitors can train at the same time, each in its own process; further ones wait in a queue "
-        "(default: the number of cores; 0: no training)",
+        help=_(
+            "models that visitors can train at the same time, each in its own process; further ones wait in a queue "
+            "(default: the number of cores; 0: no training)"
+        ),
     )  # fmt: skip
     parser.add_argument(
         "--training-seconds",
         type=whole(1, 86_400),
         metavar="N",
-        help="time limit of a visitor's training (default 120)",
+        help=_("seconds after which a visitor's training ends (default 120)"),
     )
 
 
@@ -159,7 +167,13 @@ def run(options: argparse.Namespace) -> int:
     # exception during an import or the first steps of the event loop would print a traceback.
     startup.at_once()
     sys.path.insert(0, str(app_folder()))
-    importlib.import_module("pages.runtime.streamlit").prepare_server()
+    streamlit_side = importlib.import_module("pages.runtime.streamlit")
+    streamlit_side.prepare_server()
+    others = streamlit_side.address_for_others(options.address or os.environ.get(ADDRESS))
+    if others is not None:
+        host = f"[{others}]" if ":" in others else others
+        port = next(argument.split("=")[1] for argument in sys.argv if argument.startswith("--server.port="))
+        print("\n  " + _("For others in the network: {address}", address=f"http://{host}:{port}"), flush=True)
     # The same as `python -m streamlit`, but in this process, so that Ctrl+C and signals reach it on every system.
     # Streamlit reads .streamlit/config.toml beside app.py.
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

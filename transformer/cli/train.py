@@ -17,7 +17,7 @@ from transformer.cli.common import CommandError, add_device, add_recipe, find_de
 from transformer.cli.run_folder import Plan, open_run
 from transformer.model.config import ACTIVATIONS, NORMS, POSITIONS, PRESETS, ModelConfig
 from transformer.text.tokenizer import TOKENIZER_KINDS
-from transformer.texts import _
+from transformer.texts import N_, _, translate
 from transformer.training.augmentation import Augmentation
 from transformer.training.loop import Trainer
 from transformer.training.parallel import join, leave
@@ -25,27 +25,28 @@ from transformer.training.preparation import PREPARATIONS
 from transformer.training.recipe import MODEL_FIELDS, Table, files_of, task_of
 from transformer.training.settings import Progress, Settings
 
+SUMMARY = N_("Train a model from parallel text. An interrupted run resumes where it stopped.")
 SHARES = tuple(field.name for field in dataclasses.fields(Augmentation))
 SETTINGS_HELP = {
-    "steps": "number of updates",
-    "batch_tokens": "padded tokens per side in a batch",
-    "peak_rate": "peak learning rate (default: the paper's, d_model^-0.5 * warmup^-0.5)",
-    "warmup": "steps of warm-up until the peak learning rate",
-    "ramp": "raise the rate during the warm-up; off: start at the peak (default on)",
-    "cooldown": "last steps, during which the rate falls to zero",
-    "gain": "factor on the initial value, output and feed-forward matrices; below 1, cross-attention forms sooner",
-    "smoothing": "label smoothing",
-    "clip": "largest norm of the gradient; 0: no clipping",
-    "augmentation": f"shares of pairs to vary: {', '.join(SHARES)} (default none)",
-    "sampling": "alpha of subword regularisation; 0: always the best segmentation",
-    "precision": "precision of the matrix products outside attention",
-    "average": "number of last saved states to average into the final weights",
-    "save_every": "steps between saved states",
-    "validate_every": "steps between validations",
-    "validation_sentences": "sources to translate for the validation BLEU; 0: none",
-    "snapshots": "number of log-spaced snapshots of the weights to keep",
-    "fused": "use PyTorch's fused attention kernel: the same up to rounding, and faster (default off)",
-    "seed": "seed of the initial weights, the order of the batches and dropout",
+    "steps": N_("number of updates"),
+    "batch_tokens": N_("padded tokens per side in a batch"),
+    "peak_rate": N_("peak learning rate (default: the paper's, d_model^-0.5 * warmup^-0.5)"),
+    "warmup": N_("steps of warm-up until the peak learning rate"),
+    "ramp": N_("raise the rate during the warm-up; off: start at the peak (default on)"),
+    "cooldown": N_("last steps, during which the rate falls to zero"),
+    "gain": N_("factor on the initial value, output and feed-forward matrices; below 1, cross-attention forms sooner"),
+    "smoothing": N_("label smoothing"),
+    "clip": N_("largest norm of the gradient; 0: no clipping"),
+    "augmentation": N_("shares of pairs to vary: {names} (default none)"),
+    "sampling": N_("alpha of subword regularisation; 0: always the best segmentation"),
+    "precision": N_("precision of the matrix products outside attention"),
+    "average": N_("number of last saved states to average into the final weights"),
+    "save_every": N_("steps between saved states"),
+    "validate_every": N_("steps between validations"),
+    "validation_sentences": N_("sources to translate for the validation BLEU; 0: none"),
+    "snapshots": N_("number of log-spaced snapshots of the weights to keep"),
+    "fused": N_("use PyTorch's fused attention kernel: the same up to rounding, and faster (default off)"),
+    "seed": N_("seed of the initial weights, the order of the batches and dropout"),
 }
 INTERRUPTED = 130  # the exit status that shells give a program ended by Ctrl+C
 CHOICES = {
@@ -55,49 +56,62 @@ CHOICES = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="FOLDER", help="folder of the run; an existing run resumes"
+        "--output", type=Path, required=True, metavar="FOLDER", help=_("folder of the run; an existing run resumes")
     )
-    add_recipe(parser, "TOML file with values for the options below; options on the command line win")
+    add_recipe(parser, _("TOML file with values for the options below; options on the command line win"))
     add_device(parser)
     parser.add_argument(
-        "--export", type=Path, metavar="FOLDER", help="folder of the checkpoint (default OUTPUT/checkpoint)"
+        "--export", type=Path, metavar="FOLDER", help=_("folder of the checkpoint (default OUTPUT/checkpoint)")
     )
-    data = parser.add_argument_group("data", "tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is allowed")
-    data.add_argument("--data", type=Path, metavar="FILE", help="training pairs, tab-separated")
-    data.add_argument("--source", type=Path, metavar="FILE", help="training sources, one per line")
-    data.add_argument("--target", type=Path, metavar="FILE", help="training targets, one per line")
+    data = parser.add_argument_group(
+        _("data"), _("tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is allowed")
+    )
+    data.add_argument("--data", type=Path, metavar="FILE", help=_("training pairs, tab-separated"))
+    data.add_argument("--source", type=Path, metavar="FILE", help=_("training sources, one per line"))
+    data.add_argument("--target", type=Path, metavar="FILE", help=_("training targets, one per line"))
     data.add_argument(
         "--validation",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="validation pairs: one tab-separated file, or two files",
+        help=_("validation pairs: one tab-separated file, or two files"),
     )
     data.add_argument(
-        "--languages", nargs=2, metavar=("FROM", "TO"), help="names to show in the app, e.g. English German"
+        "--languages", nargs=2, metavar=("FROM", "TO"), help=_("names to show in the app, e.g. English German")
     )
-    data.add_argument("--preparation", choices=PREPARATIONS, help="change all text before the tokenizer (default none)")
-    data.add_argument("--codes", nargs=2, metavar=("FROM", "TO"), help="language codes for --preparation, e.g. en de")
-    data.add_argument("--tokenizer", choices=TOKENIZER_KINDS, help="kind of vocabulary (default unigram)")
-    model = parser.add_argument_group("model", "a preset, and changes to it; the names are those of the paper")
-    model.add_argument("--preset", choices=list(PRESETS), help="sizes to start from (default small)")
-    model.add_argument("--vocab-size", type=whole(5, 1_000_000), metavar="N", help="number of pieces (default 8000)")
+    data.add_argument(
+        "--preparation", choices=PREPARATIONS, help=_("change all text before the tokenizer (default none)")
+    )
+    data.add_argument(
+        "--codes", nargs=2, metavar=("FROM", "TO"), help=_("language codes for --preparation, e.g. en de")
+    )
+    data.add_argument("--tokenizer", choices=TOKENIZER_KINDS, help=_("kind of vocabulary (default unigram)"))
+    model = parser.add_argument_group(_("model"), _("a preset, and changes to it; the names are those of the paper"))
+    model.add_argument("--preset", choices=list(PRESETS), help=_("sizes to start from (default small)"))
+    model.add_argument("--vocab-size", type=whole(5, 1_000_000), metavar="N", help=_("number of pieces (default 8000)"))
     fields = {field.name: field for field in dataclasses.fields(ModelConfig)}
     for name in MODEL_FIELDS:
         default: object = fields[name].default
         if default is None or isinstance(default, bool):
             default = {None: "d_model / heads", True: "on", False: "off"}[default]
-        note = "the preset's" if name in PRESETS["small"] else default
-        _option(model, name, fields[name].default, f"(default {note})")
-    training = parser.add_argument_group("training", "defaults are the paper's where it gives one")
+        note = _("(default: the preset's)") if name in PRESETS["small"] else _("(default {default})", default=default)
+        _option(model, name, fields[name].default, note)
+    training = parser.add_argument_group(_("training"), _("defaults are the paper's where it gives one"))
     for field in dataclasses.fields(Settings):
         if field.name == "augmentation":
             training.add_argument(
-                "--augmentation", type=share, nargs="+", metavar="NAME=SHARE", help=SETTINGS_HELP["augmentation"]
+                "--augmentation",
+                type=share,
+                nargs="+",
+                metavar="NAME=SHARE",
+                help=translate(SETTINGS_HELP["augmentation"], names=", ".join(SHARES)),
             )
             continue
-        text = SETTINGS_HELP[field.name]
-        _option(training, field.name, field.default, text if "default" in text else f"{text} (default {field.default})")
+        source = SETTINGS_HELP[field.name]
+        text = translate(source)
+        if "default" not in source:
+            text = _("{text} (default {default})", text=text, default=field.default)
+        _option(training, field.name, field.default, text)
 
 
 def _option(group: Any, name: str, default: Any, text: str) -> None:
@@ -201,7 +215,7 @@ class Bar:
             unit="step",
             dynamic_ncols=True,
             mininterval=0.3 if sys.stderr.isatty() else 30,
-            bar_format="{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}, {remaining} left{postfix}]",
+            bar_format=_("{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}, {remaining} left{postfix}]"),
         )
         self.seconds = trainer.seconds
         self.speed = self.loss = 0.0
@@ -214,13 +228,17 @@ class Bar:
             self.speed = 0.95 * self.speed + 0.05 * now if self.speed else now
             self.loss = 0.98 * self.loss + 0.02 * entry.loss if self.loss else entry.loss
         else:
-            bleu = "" if entry.validation_bleu is None else f", BLEU {entry.validation_bleu:.2f}"
-            self.bar.write(
-                f"step {entry.step:,}: loss {entry.loss:.3f}, validation loss {entry.validation_loss:.3f}, "
-                f"perplexity {entry.validation_perplexity:.2f}{bleu}",
-                file=sys.stderr,
+            line = _(
+                "step {step:,}: loss {loss:.3f}, validation loss {validation_loss:.3f}, perplexity {perplexity:.2f}",
+                step=entry.step,
+                loss=entry.loss,
+                validation_loss=entry.validation_loss,
+                perplexity=entry.validation_perplexity,
             )
-        self.bar.set_postfix_str(f"loss {self.loss:.3f}, {self.speed:,.0f} tokens/s", refresh=False)
+            bleu = "" if entry.validation_bleu is None else f", BLEU {entry.validation_bleu:.2f}"
+            self.bar.write(line + bleu, file=sys.stderr)
+        postfix = _("loss {loss:.3f}, {speed:,.0f} tokens/s", loss=self.loss, speed=self.speed)
+        self.bar.set_postfix_str(postfix, refresh=False)
         self.bar.update()
 
     def close(self) -> None:
@@ -260,10 +278,13 @@ def run(options: argparse.Namespace) -> int:
         leave()
     if not finished:
         print(
-            f"stopped at step {run.trainer.step:,}; the run is saved. Resume with: "
-            f"python -m transformer train --output {options.output}",
+            _(
+                "stopped at step {step:,}; the run is saved. Resume with: {command}",
+                step=run.trainer.step,
+                command=f"python -m transformer train --output {options.output}",
+            ),
             file=sys.stderr,
         )
         return INTERRUPTED
-    print(f"the checkpoint is in {folder}")
+    print(_("the checkpoint is in {folder}", folder=folder))
     return 0

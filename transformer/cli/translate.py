@@ -20,6 +20,9 @@ from transformer.cli.common import (
 )
 from transformer.inference.pretrained import InputError, Pretrained, load
 from transformer.interventions.sets import NONE, InterventionError, Interventions
+from transformer.texts import N_, _, translate
+
+SUMMARY = N_("Translate the lines of standard input, one translation per line.")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=whole(1, 100_000),
         default=256,
         metavar="N",
-        help="lines to translate together (default 256; 1 when you type)",
+        help=_("lines to translate together (default 256; 1 when you type)"),
     )
 
 
@@ -48,7 +51,13 @@ def decoded(lines: Iterable[bytes]) -> Iterator[str]:
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
-            _complain(f"line {number}: byte {line[error.start]:#x} is not UTF-8; U+FFFD is translated in its place")
+            _complain(
+                _(
+                    "line {number}: byte {byte:#x} is not UTF-8; U+FFFD is translated in its place",
+                    number=number,
+                    byte=line[error.start],
+                )
+            )
             yield line.decode("utf-8", "replace")
 
 
@@ -76,11 +85,18 @@ def translations(
                 chunk[index] = ""
                 if error.tokens:
                     fits = error.tokens - interventions.pads <= error.limit  # then the padding makes it too long
-                    padded = f" with {interventions.pads} pad tokens" if interventions.pads and fits else ""
-                    wrong[index] = (
-                        f"line {number}: not translated, because it has {error.tokens:,} tokens{padded} and the limit "
-                        f"is {error.limit}; the output line is empty"
-                    )
+                    if interventions.pads and fits:
+                        message = N_(
+                            "line {number}: not translated, because it has {tokens:,} tokens with {pads} pad tokens "
+                            "and the limit is {limit}; the output line is empty"
+                        )
+                    else:
+                        message = N_(
+                            "line {number}: not translated, because it has {tokens:,} tokens and the limit is {limit}; "
+                            "the output line is empty"
+                        )
+                    values = {"tokens": error.tokens, "pads": interventions.pads, "limit": error.limit}
+                    wrong[index] = translate(message, number=number, **values)
         try:
             yield from zip(model.translate_all(chunk, beams, alpha, interventions=interventions), wrong, strict=True)
         except InterventionError:  # a switch hides all of a short line: translate one by one to find it
@@ -88,7 +104,9 @@ def translations(
                 try:
                     (translation,) = model.translate_all([text], beams, alpha, interventions=interventions)
                 except InterventionError as error:
-                    translation, wrong[index] = "", f"line {number - len(chunk) + 1 + index}: not translated, {error}"
+                    line = number - len(chunk) + 1 + index
+                    translation = ""
+                    wrong[index] = _("line {number}: not translated, {error}", number=line, error=error)
                 yield translation, wrong[index]
 
 

@@ -3,7 +3,7 @@
 There are two ways of counting. Table 1 gives orders of growth, without constants and lower terms; `order` and similar
 functions evaluate them as printed. `products` lists every matrix product of the layers built here (`layer_types`), so
 its multiply-adds and sequential steps are exact. It counts multiplications in matrix products, each with its addition,
-also for cells beyond the ends of the sentence if a layer computes them. It does not count softmax, biases, scaling and
+including cells beyond the ends of the sentence if a layer computes them. It does not count softmax, biases, scaling and
 the elementwise products of gates, which are all of lower order.
 
 Path lengths are found by search, layer by layer, not from a formula.
@@ -17,16 +17,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-# The rows of Table 1, and behind the convolution the separable one, which only the text of section 4 has.
+# The rows of Table 1, and the separable convolution, which only the text of section 4 has.
 KINDS = ("attention", "recurrent", "convolution", "separable", "restricted")
-MOST = 10**9  # tokens up to which two kinds are compared
+MOST = 10**9  # tokens: the largest n at which two kinds are compared
 GATES = 3  # of a GRU: reset, update and the new state
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """n: tokens; d: d_model; heads: h; kernel: k, of a convolution; window: r, the keys a query of restricted attention
-    sees; both odd, for they are centred. d_k: width of a head's queries and keys, None: d / h. Raises ValueError."""
+    """n: tokens; d: d_model; heads: h; kernel: k, of a convolution; window: r, the keys that a query of restricted
+    attention sees; both are odd because they are centred. d_k: width of a head's queries and keys, None: d / h.
+    Raises ValueError."""
 
     n: int
     d: int
@@ -49,7 +50,7 @@ class Sizes:
 
     @property
     def seen(self) -> int:
-        """Keys that each query of restricted attention is multiplied with: r, but no offset beyond the sentence."""
+        """Keys that each query of restricted attention is multiplied with: r, or fewer in a short sentence."""
         return min(self.window, 2 * self.n - 1)
 
 
@@ -57,8 +58,8 @@ class Sizes:
 class Product:
     """`times` products of a matrix [rows, inner] with one [inner, columns].
 
-    step: products wait for those with a lower step; chained: each of the `times` waits for the one before; mixes:
-    numbers of different positions meet in it, where others work on each position alone.
+    step: products wait for those with a lower step; chained: each of the `times` products waits for the previous one;
+    mixes: it combines numbers of different positions, other products work on each position alone.
     """
 
     name: str
@@ -107,15 +108,15 @@ def products(kind: str, sizes: Sizes) -> tuple[Product, ...]:
 
 
 def multiply_adds(kind: str, sizes: Sizes, mixing: bool = False) -> int:
-    """Of a whole layer; mixing: of those products alone in which positions meet, projections left out."""
-    return sum(one.multiply_adds for one in products(kind, sizes) if one.mixes or not mixing)
+    """Of a whole layer; mixing: only of products that combine positions, without projections."""
+    return sum(product.multiply_adds for product in products(kind, sizes) if product.mixes or not mixing)
 
 
 def sequential(kind: str, sizes: Sizes) -> int:
-    """Matrix products that must wait for one another: the longest chain through the layer."""
+    """Matrix products that must wait for each other: the longest chain through the layer."""
     longest: dict[int, int] = {}
-    for one in products(kind, sizes):
-        longest[one.step] = max(longest.get(one.step, 0), one.times if one.chained else 1)
+    for product in products(kind, sizes):
+        longest[product.step] = max(longest.get(product.step, 0), product.times if product.chained else 1)
     return sum(longest.values())
 
 
@@ -123,7 +124,7 @@ def sequential(kind: str, sizes: Sizes) -> int:
 
 
 def order(kind: str, sizes: Sizes) -> int:
-    """Complexity per layer; that of "separable" is in the text of section 4."""
+    """Complexity per layer; for "separable" from the text of section 4."""
     n, d = sizes.n, sizes.d
     return {
         "attention": n * n * d,
@@ -140,7 +141,7 @@ def sequential_order(kind: str, sizes: Sizes) -> int:
 
 
 def path_order(kind: str, sizes: Sizes) -> float:
-    """Maximum path length, which is no less than one layer; of convolutions log_k(n), which are dilated ones."""
+    """Maximum path length, at least one layer; for (dilated) convolutions log_k(n)."""
     n = sizes.n
     logarithm = math.log(n, sizes.kernel)
     return {
@@ -154,22 +155,22 @@ def path_order(kind: str, sizes: Sizes) -> float:
 
 # -- paths ------------------------------------------------------------------------------------------------------------
 
-Reach = Sequence[int]  # offsets from which one layer takes in: position p sees p + offset
+Reach = Sequence[int]  # offsets that one layer sees: position p sees p + offset
 
 
 def longest_path(n: int, layers: Iterable[Reach]) -> int | None:
-    """Layers until the first of n positions has reached all of them, None if it never does.
+    """Layers until the first of n positions has reached all positions; None if it never does.
 
-    A breadth-first search: bit p of `reached` says whether a path of so many steps leads to position p. Offsets that
-    are symmetric need no other start than an end of the sentence, for the farthest pair lies there.
+    A breadth-first search: bit p of `reached` says whether a path of this length leads to position p. For symmetric
+    offsets it is enough to start at an end of the sentence, because the farthest pair lies there.
     """
     everywhere = (1 << n) - 1
     reached = 1
     for depth, offsets in enumerate(layers, 1):
-        found = 0
+        shifted = 0
         for offset in offsets:
-            found |= reached << offset if offset >= 0 else reached >> -offset
-        reached = found & everywhere
+            shifted |= reached << offset if offset >= 0 else reached >> -offset
+        reached = shifted & everywhere
         if reached == everywhere:
             return depth
     return None
@@ -181,56 +182,56 @@ def around(width: int) -> Reach:
 
 
 def dilated(n: int, reach: Reach, base: int) -> Iterator[Reach]:
-    """Layers whose dilation grows by `base`, as long as any but offset 0 stays within n positions."""
+    """Layers whose dilation grows by the factor `base`, while an offset other than 0 fits into n positions."""
     dilation = 1
     while dilation < n:
-        yield [one * dilation for one in reach if abs(one * dilation) < n]
+        yield [offset * dilation for offset in reach if abs(offset * dilation) < n]
         dilation *= base
 
 
 @lru_cache(maxsize=256)
 def path(kind: str, sizes: Sizes, contiguous: bool = False) -> int:
-    """Layers, or of a recurrent one steps, that a signal takes between the two positions farthest apart.
+    """Layers (steps of a recurrent layer) that a signal needs between the two positions that are farthest apart.
 
-    contiguous: of convolutions without dilation. Those with it dilate by 1, b, b^2, ... with b = (k + 1) / 2: by k, as
-    the paper's log_k(n) has it, a centred kernel leaves gaps near the ends (`dilated` with that base finds them).
-    The recurrent layer reads in one direction, so its pairs are those with the input before the output.
+    contiguous: convolutions without dilation. Otherwise they dilate by 1, b, b^2, ... with b = (k + 1) / 2. With b = k,
+    as in the paper's log_k(n), a centred kernel leaves gaps near the ends (`centred_by_kernel` finds them). The
+    recurrent layer reads in one direction, so only pairs with the input before the output count.
     """
     n = sizes.n
     if kind == "recurrent":
         steps = itertools.chain([(0,)], itertools.repeat((0, 1), n))  # into the first state, then from state to state
-        found = longest_path(n, steps)
+        layers = longest_path(n, steps)
     elif kind == "attention":
-        found = longest_path(n, [range(-(n - 1), n)])
+        layers = longest_path(n, [range(-(n - 1), n)])
     elif kind == "restricted" or contiguous:
         width = sizes.window if kind == "restricted" else sizes.kernel
-        found = longest_path(n, itertools.repeat(around(width), n))
+        layers = longest_path(n, itertools.repeat(around(width), n))
     elif n == 1:
-        found = 1
+        layers = 1
     else:
-        found = longest_path(n, dilated(n, around(sizes.kernel), sizes.kernel // 2 + 1))
-    assert found is not None, (kind, sizes)
-    return found
+        layers = longest_path(n, dilated(n, around(sizes.kernel), sizes.kernel // 2 + 1))
+    assert layers is not None, (kind, sizes)
+    return layers
 
 
 def centred_by_kernel(sizes: Sizes) -> int | None:
-    """Layers of a centred kernel dilated by 1, k, k^2, ...; None where some pair never meets."""
+    """Layers of a centred kernel dilated by 1, k, k^2, ...; None if some pair of positions is never connected."""
     return longest_path(sizes.n, dilated(sizes.n, around(sizes.kernel), sizes.kernel))
 
 
 def looking_back(sizes: Sizes) -> int:
     """Layers of a kernel that sees itself and k - 1 positions before it, dilated by 1, k, k^2, ...: about log_k(n)."""
-    found = longest_path(sizes.n, dilated(sizes.n, range(sizes.kernel), sizes.kernel))
-    return 1 if found is None else found
+    layers = longest_path(sizes.n, dilated(sizes.n, range(sizes.kernel), sizes.kernel))
+    return 1 if layers is None else layers
 
 
-# -- compared ---------------------------------------------------------------------------------------------------------
+# -- comparisons ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One row of the table. order, sequential_order, path_order: Table 1's; multiply_adds, mixing, sequential, path: of
-    the layer as built; contiguous: path of a convolution without dilation, else None."""
+    """One row of the table. order, sequential_order, path_order: from Table 1; multiply_adds, mixing, sequential, path:
+    of the layer as built; contiguous: path of a convolution without dilation, else None."""
 
     kind: str
     order: int
@@ -263,20 +264,20 @@ def costs(sizes: Sizes, kinds: Sequence[str] = KINDS) -> tuple[Cost, ...]:
     )
 
 
-def fewest(found: Sequence[Cost], column: str) -> tuple[str, ...]:
-    """The kinds that have the smallest number of a column, more than one where they are equal."""
-    least = min(getattr(one, column) for one in found)
-    return tuple(one.kind for one in found if getattr(one, column) == least)
+def fewest(costs: Sequence[Cost], column: str) -> tuple[str, ...]:
+    """The kinds with the smallest number in a column; several if they are equal."""
+    least = min(getattr(cost, column) for cost in costs)
+    return tuple(cost.kind for cost in costs if getattr(cost, column) == least)
 
 
-def meeting(one: str, other: str, sizes: Sizes, exact: bool = True) -> int | None:
-    """The fewest tokens at which a layer of kind `one` costs at least as much as one of kind `other`; None where that
-    is never so up to MOST. exact: counted as built; else by Table 1. `one` must grow faster, so that it stays so."""
+def meeting(kind: str, other: str, sizes: Sizes, exact: bool = True) -> int | None:
+    """The smallest n at which a layer of this kind costs at least as much as one of the other kind; None if there is
+    none up to MOST. The cost of `kind` must grow faster. exact: counted as built; else by Table 1."""
 
     def reached(n: int) -> bool:
-        here = replace(sizes, n=n)
+        at_n = replace(sizes, n=n)
         count = multiply_adds if exact else order
-        return count(one, here) >= count(other, here)
+        return count(kind, at_n) >= count(other, at_n)
 
     if not reached(MOST):
         return None

@@ -1,4 +1,4 @@
-"""Measures one layer of each type for n tokens on this machine: median seconds of a pass, batch 1, inference.
+"""Measures one layer of each type for n tokens on this machine: median seconds per pass, batch 1, inference.
 
 The time is what a user waits for: operations, the overhead of PyTorch and Python, and memory traffic. The number of
 threads is not changed. Time and memory are limited: see `measure`.
@@ -19,23 +19,23 @@ from transformer.cost.complexity import Sizes
 from transformer.cost.layer_types import layer
 
 KINDS = ("attention", "fused", "recurrent", "convolution", "restricted")
-LINEAR = ("recurrent", "convolution", "restricted")  # whose operations grow with n, not with n^2
+LINEAR = ("recurrent", "convolution", "restricted")  # operations grow with n, not with n^2
 LENGTHS = tuple(2**power for power in range(3, 12))  # tokens: 8 to 2,048
 ROUNDS = 3  # over all points
 LEAST, MOST = 2, 20  # passes of one point in one round
-SHARE = 0.06  # seconds after which a point has enough of them
-SLOWEST = 0.5  # seconds of one pass: a kind that would take longer is left at that n
-BUDGET = 25.0  # seconds of everything
+ENOUGH = 0.06  # seconds of passes after which a point in one round ends
+SLOWEST = 0.5  # seconds of one pass; a kind that would take longer ends at that n
+BUDGET = 25.0  # seconds of the whole measurement
 MEMORY = 640 * 2**20  # bytes of one pass, and of all weights together
 FLOAT = 4  # bytes
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one pass of a layer over n tokens: the fastest, the median and the upper quartile of so many passes.
+    """Seconds of one pass of a layer over n tokens: the fastest, the median and the upper quartile of `passes` passes.
 
     left: "" or why nothing was measured: "slow", one pass would take longer than SLOWEST; "memory", it would need more
-    than MEMORY; "budget", the time for everything was used up.
+    than MEMORY; "budget", the time of the measurement was over.
     """
 
     kind: str
@@ -55,7 +55,8 @@ def weight_bytes(kind: str, sizes: Sizes) -> int:
 
 
 def pass_bytes(kind: str, sizes: Sizes) -> int:
-    """Bytes that one pass stores at most, its weights aside: of attention the scores, scaled and as weights."""
+    """Largest number of bytes that one pass stores, without the layer's matrices; for attention that includes the
+    scores, the scaled scores and the weights."""
     n, d = sizes.n, sizes.d
     rows = FLOAT * n * max(d, sizes.heads * sizes.head_width)
     if kind == "attention":
@@ -66,7 +67,7 @@ def pass_bytes(kind: str, sizes: Sizes) -> int:
 
 
 def fits(sizes: Sizes, kinds: Sequence[str] = KINDS) -> bool:
-    """Whether the weights of all layers together have room."""
+    """Whether the matrices of all layers together fit into MEMORY."""
     return sum(weight_bytes(kind, sizes) for kind in kinds) <= MEMORY
 
 
@@ -82,12 +83,13 @@ def measure(
     wanted: Callable[[], bool] = lambda: True,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[Timing]:
-    """A `Timing` for each length and kind, in ROUNDS rounds: those of a later round hold all passes of a point so far.
+    """A `Timing` for each length and kind, in ROUNDS rounds; a Timing covers the passes of all rounds so far.
 
-    made: kind -> layer, [1, n, d_model] in; wanted: asked before every pass, Stopped is raised once it says no. Rounds
-    keep what else a machine does for a second from spoiling one point alone. In each round a point gets one pass to
-    warm up, then at least LEAST and at most MOST, until SHARE seconds are spent. A kind ends at the length where a pass
-    would take longer than SLOWEST, judged by the length before, or more than MEMORY; all ends after BUDGET seconds.
+    made: kind -> layer, [1, n, d_model] in; wanted: called before every pass, raises Stopped when it returns False.
+    Because of the rounds, a short disturbance of the machine does not hit all passes of one point. In each round a
+    point gets one pass to warm up, then LEAST to MOST passes, until they took ENOUGH seconds. A kind ends at the length
+    where a pass would take longer than SLOWEST (estimated from the previous length) or more than MEMORY. The whole
+    measurement ends after BUDGET seconds.
     """
     began = clock()
     taken: dict[tuple[str, int], list[float]] = {}
@@ -96,7 +98,7 @@ def measure(
         before: int | None = None
         for n in lengths:
             x = torch.randn(1, n, sizes.d, generator=torch.Generator().manual_seed(n))
-            for kind, one in made.items():
+            for kind, layer_of_kind in made.items():
                 seconds = taken.get((kind, n), [])
                 late = clock() - began > BUDGET
                 if not seconds and kind not in left:
@@ -107,15 +109,15 @@ def measure(
                     yield replace(left[kind], n=n)
                     continue
                 if not late:
-                    seconds = taken[kind, n] = [*seconds, *_passes(one, x, wanted, clock)]
+                    seconds = taken[kind, n] = [*seconds, *_passes(layer_of_kind, x, wanted, clock)]
                 _low, median, high = statistics.quantiles(seconds, n=4, method="inclusive")
                 yield Timing(kind, n, median, min(seconds), high, len(seconds))
             before = n
 
 
 def _reason(kind: str, here: Sizes, before: int | None, seconds: Sequence[float] | None, late: bool) -> str:
-    """Why a point is not measured, "" if it is. before: the length before, which took so many seconds. The fastest pass
-    counts, for a busy machine makes others slow."""
+    """Why a point is not measured; "" if it is. before: the previous length; seconds: its passes. The fastest pass
+    counts, because a busy machine slows the others down."""
     if late:
         return "budget"
     if pass_bytes(kind, here) > MEMORY:
@@ -127,15 +129,15 @@ def _reason(kind: str, here: Sizes, before: int | None, seconds: Sequence[float]
 
 
 def _passes(
-    one: Callable[[Tensor], Tensor], x: Tensor, wanted: Callable[[], bool], clock: Callable[[], float]
+    forward: Callable[[Tensor], Tensor], x: Tensor, wanted: Callable[[], bool], clock: Callable[[], float]
 ) -> list[float]:
-    """Seconds of one pass after another, the first of which does not count."""
+    """Seconds of passes, without the first one."""
     taken: list[float] = []
     with torch.inference_mode():
-        while len(taken) <= LEAST or (len(taken) <= MOST and sum(taken[1:]) < SHARE):
+        while len(taken) <= LEAST or (len(taken) <= MOST and sum(taken[1:]) < ENOUGH):
             if not wanted():
                 raise Stopped
             start = clock()
-            one(x)
+            forward(x)
             taken.append(clock() - start)
     return taken[1:]

@@ -1,6 +1,6 @@
-"""One layer of each kind of Table 1 (section 4), as small as it can be built: [batch, token, d_model] in and out.
+"""One layer of each kind of Table 1 (section 4), in its simplest form: [batch, token, d_model] in and out.
 
-No residual connection, LayerNorm or feed-forward network is around them: these are the layers that the table compares.
+They have no residual connection, LayerNorm or feed-forward network, like the layers in the table.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ from transformer.model.tap import FUSED, OFF
 
 
 def attend_nearby(queries: Tensor, keys: Tensor, values: Tensor, window: int, scale: float) -> Tensor:
-    """Equation 1 where each query sees `window` keys only, itself in the middle (section 4).
+    """Equation 1 where each query sees only `window` keys, centred at its own position (section 4).
 
     queries, keys: [batch, head, token, d_k], values: [batch, head, token, d_head]; window: r, odd; scale: what q.k is
-    multiplied by. Returns [batch, head, token, d_head]. No matrix [query, key] is ever built: the keys are shifted by
-    one offset after the other, so that r n d numbers are multiplied and no more. Keys beyond the ends weigh exactly 0.
+    multiplied by. Returns [batch, head, token, d_head]. It never builds the matrix [query, key]: it shifts the keys by
+    one offset after another and needs only r n d multiplications. Keys beyond the ends get weight exactly 0.
     """
     length = queries.shape[-2]
     reach = min(window // 2, length - 1)
     offsets = range(2 * reach + 1)
-    near_keys, near_values = (F.pad(one, (0, 0, reach, reach)) for one in (keys, values))
-    scores = [(queries * near_keys[..., at : at + length, :]).sum(-1) for at in offsets]
+    near_keys, near_values = (F.pad(tensor, (0, 0, reach, reach)) for tensor in (keys, values))
+    scores = [(queries * near_keys[..., start : start + length, :]).sum(-1) for start in offsets]
     positions = torch.arange(length)[:, None] + torch.arange(-reach, reach + 1)  # [query, offset]
-    there = ((positions >= 0) & (positions < length)).to(queries.device)
-    weights = torch.where(there, torch.stack(scores, -1) * scale, -math.inf).softmax(-1)  # [batch, head, query, offset]
-    found = torch.zeros_like(values)
-    for at in offsets:
-        found = torch.addcmul(found, weights[..., at, None], near_values[..., at : at + length, :])
-    return found
+    exists = ((positions >= 0) & (positions < length)).to(queries.device)
+    weights = torch.where(exists, torch.stack(scores, -1) * scale, -math.inf).softmax(
+        -1
+    )  # [batch, head, query, offset]
+    outputs = torch.zeros_like(values)
+    for start in offsets:
+        outputs = torch.addcmul(outputs, weights[..., start, None], near_values[..., start : start + length, :])
+    return outputs
 
 
 class SelfAttention(nn.Module):
-    """`MultiHeadAttention` of a sentence over itself. fused: in PyTorch's fused kernel, which computes the same without
-    ever storing the n x n weights."""
+    """Self-attention by `MultiHeadAttention`. fused: with PyTorch's fused kernel: the same result without storing
+    the n x n weights."""
 
     def __init__(self, attention: MultiHeadAttention, fused: bool = False) -> None:
         super().__init__()
@@ -65,7 +67,7 @@ class RestrictedAttention(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A GRU (Cho et al. 2014) from the first token to the last: its states, each of which waits for the one before."""
+    """A GRU (Cho et al. 2014) from the first token to the last; each state needs the previous one."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -87,7 +89,7 @@ class Convolution(nn.Module):
 
 
 class SeparableConvolution(nn.Module):
-    """Each dimension convolved over positions by itself, then one matrix for every position (Chollet 2016)."""
+    """A separate convolution for each dimension, then the same matrix at every position (Chollet 2016)."""
 
     def __init__(self, d_model: int, kernel: int) -> None:
         super().__init__()
@@ -99,19 +101,19 @@ class SeparableConvolution(nn.Module):
 
 
 def layer(kind: str, sizes: Sizes) -> nn.Module:
-    """A layer of a kind of `complexity.KINDS`, or "fused", with random weights, for inference."""
+    """A layer of one of `complexity.KINDS`, or "fused", with random weights, for inference."""
     attention = ("attention", "fused", "restricted")
     inner = MultiHeadAttention(sizes.d, sizes.heads, d_k=sizes.d_k) if kind in attention else None
     if inner is not None:
-        made: nn.Module = (
+        built: nn.Module = (
             RestrictedAttention(inner, sizes.window) if kind == "restricted" else SelfAttention(inner, kind == "fused")
         )
     elif kind == "recurrent":
-        made = Recurrent(sizes.d)
+        built = Recurrent(sizes.d)
     elif kind == "convolution":
-        made = Convolution(sizes.d, sizes.kernel)
+        built = Convolution(sizes.d, sizes.kernel)
     elif kind == "separable":
-        made = SeparableConvolution(sizes.d, sizes.kernel)
+        built = SeparableConvolution(sizes.d, sizes.kernel)
     else:
         raise ValueError(f"unknown layer type {kind!r}")
-    return made.requires_grad_(False).eval()
+    return built.requires_grad_(False).eval()

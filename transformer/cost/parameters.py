@@ -29,6 +29,7 @@ from torch.overrides import TorchFunctionMode
 from transformer.model.config import ModelConfig
 from transformer.model.tap import SIDES, STACKS, Tap
 from transformer.model.transformer import Transformer
+from transformer.texts import N_, _, translate
 
 # End of a tensor's name -> symbol of the paper, and axes as stored: torch.nn.Linear keeps a matrix as [out, in], the
 # transpose of the paper's. "h d_k" is the width of all heads together; LayerNorm's symbols are PyTorch's.
@@ -51,13 +52,17 @@ SUBLAYERS = {
 }
 # Last word of a box's key -> what it is, and the section of the paper.
 KNOWN: dict[str, tuple[str, str | None]] = {
-    "embedding": ("embedding", "3.4"), "positions": ("positions", "3.5"), "self": ("self-attention", "3.2.2"),
-    "cross": ("cross-attention", "3.2.2"), "ff": ("feed-forward", "3.3"), "norm": ("LayerNorm", "3.1"),
-    "output": ("output projection", "3.4"), "other": ("other parameters", None),
+    "embedding": (N_("embedding"), "3.4"), "positions": (N_("positions"), "3.5"),
+    "self": (N_("self-attention"), "3.2.2"), "cross": (N_("cross-attention"), "3.2.2"),
+    "ff": (N_("feed-forward"), "3.3"), "norm": ("LayerNorm", "3.1"),
+    "output": (N_("output projection"), "3.4"), "other": (N_("other parameters"), None),
+}  # fmt: skip
+POSITIONS = {
+    "none": N_("no positions"), "sinusoidal": N_("sinusoidal positions"), "learned": N_("learned positions"),
 }  # fmt: skip
 PARTS = {
-    "source": "Encoder input", "encoder": "Encoder", "target": "Decoder input", "decoder": "Decoder",
-    "output": "Output", "other": "Other",
+    "source": N_("Encoder input"), "encoder": N_("Encoder"), "target": N_("Decoder input"), "decoder": N_("Decoder"),
+    "output": N_("Output"), "other": N_("Other"),
 }  # fmt: skip
 
 
@@ -117,10 +122,11 @@ class Part:
 
 
 def _sums(tensors: Iterable[BoxTensor], total: int) -> tuple[int, int, int, float]:
-    """count, fixed, adds and share of these tensors; one that stands there twice is one."""
-    once = {one.name: one for one in reversed(list(tensors))}.values()  # the first of two, which is the one that adds
-    adds = sum(one.adds for one in once)
-    trained, every = sum(one.count for one in once if one.trained), sum(one.count for one in once)
+    """count, fixed, adds and share of these tensors. A tensor that occurs twice counts once."""
+    # Of two equal names keep the first tensor: it is the one that adds to the total.
+    unique = {tensor.name: tensor for tensor in reversed(list(tensors))}.values()
+    adds = sum(tensor.adds for tensor in unique)
+    trained, every = sum(tensor.count for tensor in unique if tensor.trained), sum(tensor.count for tensor in unique)
     return trained, every - trained, adds, adds / total
 
 
@@ -145,26 +151,26 @@ class Description:
     def layers(self) -> tuple[str, ...]:
         """Keys of all layers: "encoder.0", ..."""
         words = (box.key.split(".") for box in self.boxes)
-        return tuple(dict.fromkeys(".".join(one[:2]) for one in words if len(one) > 2))
+        return tuple(dict.fromkeys(".".join(key[:2]) for key in words if len(key) > 2))
 
     @cached_property
     def shared(self) -> dict[tuple[str, ...], tuple[str, ...]]:
-        """Keys of boxes -> names of the trained tensors that just these read in common."""
+        """Keys of two or more boxes -> names of the trained tensors that exactly these boxes read."""
         readers: dict[str, list[str]] = {}
         for box in self.boxes:
             for tensor in box.tensors:
                 if tensor.trained:
                     readers.setdefault(tensor.name, []).append(box.key)
-        found = {tuple(keys): tuple(name for name in readers if readers[name] == keys) for keys in readers.values()}
-        return {keys: names for keys, names in found.items() if len(keys) > 1}
+        tensors = {tuple(keys): tuple(name for name in readers if readers[name] == keys) for keys in readers.values()}
+        return {keys: names for keys, names in tensors.items() if len(keys) > 1}
 
     def box(self, key: str) -> Box:
-        """The box of a key; "embedding" and "positions" alone are the source's. Raises ValueError if there is none."""
+        """The box of a key; "embedding" and "positions" alone mean the source's. Raises ValueError for other keys."""
         full = f"source.{key}" if key in ("embedding", "positions") else key
-        found = {box.key: box for box in self.boxes}
-        if full not in found:
-            raise ValueError(f"there is no box {key!r}; choose {', '.join(found)}")
-        return found[full]
+        boxes = {box.key: box for box in self.boxes}
+        if full not in boxes:
+            raise ValueError(f"unknown box {key!r}; choose {', '.join(boxes)}")
+        return boxes[full]
 
     def inside(self, key: str) -> tuple[Box, ...]:
         """The boxes of a part, see `part`."""
@@ -172,9 +178,9 @@ class Description:
 
     def part(self, key: str) -> Part:
         """Totals of a stack ("encoder"), a layer ("encoder.0"), a sub-layer with its LayerNorm ("encoder.0.self"), an
-        input ("source", "target") or "output". Raises ValueError if there is none."""
+        input ("source", "target") or "output". Raises ValueError for other keys."""
         if not (boxes := self.inside(key)):
-            raise ValueError(f"there is no part {key!r}; choose {', '.join((*self.parts, *self.layers))}")
+            raise ValueError(f"unknown part {key!r}; choose {', '.join((*self.parts, *self.layers))}")
         tensors = (tensor for box in boxes for tensor in box.tensors)
         return Part(key, tuple(box.key for box in boxes), *_sums(tensors, self.parameters))
 
@@ -191,7 +197,7 @@ class Description:
         }
 
     def table(self, every: bool = False) -> str:
-        """As text, a line a tensor. every: layers that are alike are not folded into one, and names are whole."""
+        """As text, one line per tensor. every: list each layer with full names, do not fold equal layers."""
         return "\n".join(_table(self, every))
 
     def __repr__(self) -> str:
@@ -199,33 +205,34 @@ class Description:
 
 
 class _Reads(TorchFunctionMode):
-    """Notes which tensors of a model a computation reads, and for which record of its tap: the next to be born."""
+    """Notes which tensors of a model a computation reads, and for which record of its tap: the next one."""
 
     def __init__(self, tap: Tap, names: Mapping[int, str]) -> None:
         super().__init__()
         self.tap, self.names = tap, names
-        self.found: list[tuple[int, str]] = []
+        self.reads: list[tuple[int, str]] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if getattr(func, "__name__", "") != "__get__":  # asking for a shape or a device is no use of the numbers
+        if getattr(func, "__name__", "") != "__get__":  # a shape or a device: does not read the numbers
             read = (self.names[id(value)] for value in (*args, *kwargs.values()) if id(value) in self.names)
-            self.found += [(len(self.tap.records), name) for name in read]
+            self.reads += [(len(self.tap.records), name) for name in read]
         return func(*args, **kwargs)
 
 
 def _outside(model: Transformer, names: Mapping[int, str]) -> dict[str, list[str]]:
-    """Boxes outside the layers -> names of what they read, found out by computing them for one token: no module says
-    which table the output projection multiplies with."""
-    calm = copy.copy(model)  # the same tensors, but without dropout: it would draw the random numbers of a training
-    calm.training = False
+    """Boxes outside the layers -> names of what they read. They are computed for one token to see it, because no module
+    says which table the output projection multiplies with."""
+    # The same tensors without dropout, which would use up random numbers of a training.
+    evaluated = copy.copy(model)
+    evaluated.training = False
     ids, tap = torch.tensor([[model.config.start_id]], device=model.device), Tap()
-    with torch.no_grad(), _Reads(tap, names) as reads:
-        vectors = [calm.embed(ids, tap=tap.at(side), side=side) for side in SIDES]
-        calm.project(vectors[-1], tap)
-    born = ["output" if name == "logits" else name for name in tap.records]
+    with torch.no_grad(), _Reads(tap, names) as recorder:
+        vectors = [evaluated.embed(ids, tap=tap.at(side), side=side) for side in SIDES]
+        evaluated.project(vectors[-1], tap)
+    records = ["output" if name == "logits" else name for name in tap.records]
     boxes: dict[str, list[str]] = {}
-    for key, name in dict.fromkeys((born[record], name) for record, name in reads.found):
+    for key, name in dict.fromkeys((records[record], name) for record, name in recorder.reads):
         boxes.setdefault(key, []).append(name)
     return boxes
 
@@ -238,7 +245,7 @@ def _layers(model: Transformer, stack: str) -> Iterator[tuple[str, nn.Module]]:
                 key, residual = f"{stack}.{index}.{sub}", getattr(layer, around)
                 pair = [(key, getattr(layer, inner)), (f"{key}.norm", residual.norm)]
                 yield from reversed(pair) if residual.pre else pair
-    yield f"{stack}.norm", getattr(model, f"{stack}_norm")  # without tensors but where the model is pre-norm
+    yield f"{stack}.norm", getattr(model, f"{stack}_norm")  # has tensors only in a pre-norm model
 
 
 def _read(model: Transformer, tensors: Mapping[str, Tensor]) -> dict[str, list[str]]:
@@ -247,13 +254,13 @@ def _read(model: Transformer, tensors: Mapping[str, Tensor]) -> dict[str, list[s
     outside = _outside(model, names)
     read: dict[str, list[str]] = {}
     for stack, side in zip(STACKS, SIDES, strict=True):
-        read.update({key: found for key, found in outside.items() if key.startswith(f"{side}.")})
+        read.update({key: read_names for key, read_names in outside.items() if key.startswith(f"{side}.")})
         for key, module in _layers(model, stack):
             read[key] = [names[id(tensor)] for tensor in (*module.parameters(), *module.buffers())]
     read["output"] = outside["output"]
-    met = {name for found in read.values() for name in found}
-    read["other"] = [name for name in tensors if name not in met]
-    return {key: found for key, found in read.items() if found}
+    known = {name for read_names in read.values() for name in read_names}
+    read["other"] = [name for name in tensors if name not in known]
+    return {key: read_names for key, read_names in read.items() if read_names}
 
 
 def _meaning(name: str, dimensions: int) -> tuple[str, tuple[str, ...]]:
@@ -267,19 +274,19 @@ def _named(config: ModelConfig, key: str) -> tuple[str, str | None]:
     words = key.split(".")
     name, section = KNOWN[words[-1]]
     if words[-1] == "positions":
-        name = f"{'no' if config.positions == 'none' else config.positions} positions"
+        name = POSITIONS[config.positions]
     if words[0] == "decoder" and words[-1] == "self" and config.causal:
-        name = "masked self-attention"
+        name = N_("masked self-attention")
     if words[-1] == "norm" and len(words) == 2:
-        name, section = "last LayerNorm", None
+        name, section = N_("last LayerNorm"), None
     return name, section
 
 
 def describe(model: Transformer) -> Description:
-    """Every box of the model with its tensors and counts; what the boxes add sums up to `model.parameter_count()`.
+    """Every box of the model with its tensors and counts; their `adds` sum up to `model.parameter_count()`.
 
-    Tensors are one where they are the same object, as `named_parameters()` has it. Their memory would not tell:
-    `inference.speed` lays many matrices into one piece of it.
+    Tensors are equal if they are the same object, as in `named_parameters()`. Comparing their memory would be wrong,
+    because `inference.speed` stores many matrices in one block of memory.
     """
     trained = dict(model.named_parameters())
     tensors: dict[str, Tensor] = {**trained, **dict(model.named_buffers())}
@@ -302,57 +309,74 @@ def describe(model: Transformer) -> Description:
     return Description(model.config, tuple(box(key) for key in read), total)
 
 
-HEAD = ("", "shape", "axes", "parameters ", "share")
+HEAD = ("", N_("shape"), N_("axes"), N_("parameters"), N_("share"))
 NOTES = (
-    "Shapes as stored: a matrix is [out, in], the transpose of the paper's; h d_k is all heads side by side.",
-    "In brackets what adds nothing: shared, a box above has counted it; fixed, it is not trained.",
+    N_("Shapes as stored: a matrix is [out, in], the transpose of the paper's; h d_k is all heads side by side."),
+    N_("Numbers in brackets add nothing: shared means counted in a box above, fixed means not trained."),
 )
 
 
-def _amount(one: Box | Part | BoxTensor, total: int) -> tuple[str, str]:
-    """Numbers and share as the table shows them: in brackets what adds nothing to the total, and why."""
-    if one.adds:
-        return f"{one.adds:,} ", f"{one.adds / total:.1%}" if one.adds >= total / 1000 else "<0.1%"
-    if isinstance(one, BoxTensor):
-        return f"({one.count:,})", "shared" if one.trained else "fixed"
-    return f"({one.count or one.fixed:,})", "shared" if one.count else "fixed"
+def part_title(part: str, layers: int) -> str:
+    """The heading of a part in a table. layers: of a stack; 0 for other parts."""
+    title = translate(PARTS[part])
+    if layers:
+        return (
+            _("{part}, 1 layer", part=title) if layers == 1 else _("{part}, {count} layers", part=title, count=layers)
+        )
+    return title
+
+
+def _amount(item: Box | Part | BoxTensor, total: int) -> tuple[str, str]:
+    """Count and share for the table. What adds nothing to the total stands in brackets, with the reason."""
+    if item.adds:
+        return f"{item.adds:,} ", f"{item.adds / total:.1%}" if item.adds >= total / 1000 else "<0.1%"
+    trained = item.trained if isinstance(item, BoxTensor) else bool(item.count)
+    count = item.count if isinstance(item, BoxTensor) else item.count or item.fixed
+    return f"({count:,})", _("shared") if trained else _("fixed")
 
 
 def _runs(description: Description, layers: Iterable[str], every: bool) -> list[list[str]]:
-    """Layers in lists: those that follow each other and are alike together, unless every one is asked for."""
+    """Runs of equal neighbouring layers; with `every`, each layer is a run of its own."""
 
-    def look(layer: str) -> tuple[Any, ...]:
+    def appearance(layer: str) -> tuple[Any, ...]:
         boxes, start = description.inside(layer), f"{layer}."
-        own = layer if every or any(box.shared_with for box in boxes) else ""
-        tensors = [[(one.name.removeprefix(start), one.shape, one.dtype) for one in box.tensors] for box in boxes]
-        return own, [box.key.removeprefix(start) for box in boxes], tensors
+        unique = layer if every or any(box.shared_with for box in boxes) else ""
+        tensors = [[(item.name.removeprefix(start), item.shape, item.dtype) for item in box.tensors] for box in boxes]
+        return unique, [box.key.removeprefix(start) for box in boxes], tensors
 
-    return [list(run) for _, run in groupby(layers, look)]
+    return [list(run) for _, run in groupby(layers, appearance)]
 
 
 def _rows(description: Description, every: bool) -> Iterator[tuple[str, ...]]:
-    """Label, shape, axes, parameters and share of every line of the table; empty ones before the parts."""
+    """Label, shape, axes, parameters and share of every line of the table; an empty line before each part."""
     total = description.parameters
 
-    def row(label: str, one: Box | Part | BoxTensor, shape: str = "", axes: str = "") -> tuple[str, ...]:
-        return label, shape, axes, *_amount(one, total)
+    def row(label: str, item: Box | Part | BoxTensor, shape: str = "", axes: str = "") -> tuple[str, ...]:
+        return label, shape, axes, *_amount(item, total)
 
     def of_boxes(boxes: Sequence[Box], start: str, indent: str) -> Iterator[tuple[str, ...]]:
         width = max((len(box.key.removeprefix(start)) for box in boxes), default=0)
         for box in boxes:
-            where = f"section {box.section}" if box.section else "not in the paper"
-            yield row(f"{indent}{box.key.removeprefix(start):<{width}}  {box.name}, {where}", box)
-            for one in box.tensors:
-                label = f"{indent}  {one.symbol:<3} {one.name.removeprefix(start)}"
-                yield row(label, one, str(list(one.shape)), ", ".join(one.axes).strip(", "))
+            name = translate(box.name)
+            if box.section:
+                text = _("{name}, section {section}", name=name, section=box.section)
+            else:
+                text = _("{name}, not in the paper", name=name)
+            yield row(f"{indent}{box.key.removeprefix(start):<{width}}  {text}", box)
+            for tensor in box.tensors:
+                label = f"{indent}  {tensor.symbol:<3} {tensor.name.removeprefix(start)}"
+                yield row(label, tensor, str(list(tensor.shape)), ", ".join(tensor.axes).strip(", "))
 
     for part in description.parts:
         layers = [layer for layer in description.layers if layer.startswith(f"{part}.")]
-        title = f"{PARTS[part]}, {len(layers)} layer{'' if len(layers) == 1 else 's'}" if layers else PARTS[part]
         yield ("",) * len(HEAD)
-        yield row(title, description.part(part))
+        yield row(part_title(part, len(layers)), description.part(part))
         for run in _runs(description, layers, every):
-            label = run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}: {len(run)} alike, each has"
+            label = run[0]
+            if len(run) > 1:
+                label = _(
+                    "{first} to {last}: {count} equal layers, each has", first=run[0], last=run[-1], count=len(run)
+                )
             yield row(f"  {label}", description.part(run[0]))
             yield from of_boxes(description.inside(run[0]), "" if every else f"{run[0]}.", "    ")
         yield from of_boxes([box for box in description.inside(part) if box.key.count(".") < 2], "", "  ")
@@ -360,27 +384,42 @@ def _rows(description: Description, every: bool) -> Iterator[tuple[str, ...]]:
 
 def _sizes(config: ModelConfig) -> str:
     """The configuration in one line."""
-    heads = f"{config.heads} head{'' if config.heads == 1 else 's'} of {config.d_head}"
-    heads += f" (d_k {config.d_k})" if config.d_k not in (None, config.d_head) else ""
-    positions = f"{config.max_positions:,} {config.positions} positions"
-    positions = f"no positions, {config.max_positions:,} tokens at most" if config.positions == "none" else positions
-    positions += " with sines before cosines" if (config.positions, config.layout) == ("sinusoidal", "halves") else ""
-    layers = f"{config.encoder_layers} + {config.decoder_layers} layers"
-    pieces = f"{' + '.join(f'{one:,}' for one in (config.vocab_size, config.target_vocab_size) if one)} pieces"
-    parts = [f"d_model {config.d_model:,}", f"d_ff {config.d_ff:,}", heads, layers, pieces, config.activation]
-    parts += ["no LayerNorm" if config.norm == "none" else f"{config.norm}-norm", positions]
-    left_out = {"residual connections": config.residual, "causal mask": config.causal, "scaling": config.scaling}
-    parts += [f"no {name}" for name, there in left_out.items() if not there]
-    parts += ["embeddings unscaled"] * (not config.embedding_scale) + ["output matrix apart"] * (not config.tied_output)
-    return ", ".join(parts + ["a bias a logit"] * config.output_bias)
+    heads = N_("1 head of {size}") if config.heads == 1 else N_("{heads} heads of {size}")
+    head_sizes = translate(heads, heads=config.heads, size=config.d_head)
+    head_sizes += f" (d_k {config.d_k})" if config.d_k not in (None, config.d_head) else ""
+    sines_first = config.layout == "halves"
+    positions = {
+        "none": N_("no positions, {count:,} tokens at most"),
+        "learned": N_("{count:,} learned positions"),
+        "sinusoidal": N_("{count:,} sinusoidal positions with sines before cosines")
+        if sines_first
+        else N_("{count:,} sinusoidal positions"),
+    }[config.positions]
+    layers = _("{encoder} + {decoder} layers", encoder=config.encoder_layers, decoder=config.decoder_layers)
+    vocabularies = " + ".join(f"{size:,}" for size in (config.vocab_size, config.target_vocab_size) if size)
+    parts = [f"d_model {config.d_model:,}", f"d_ff {config.d_ff:,}", head_sizes, layers]
+    parts += [_("{sizes} pieces", sizes=vocabularies), config.activation]
+    parts += [_("no LayerNorm") if config.norm == "none" else f"{config.norm}-norm"]
+    parts += [translate(positions, count=config.max_positions)]
+    optional = (
+        (config.residual, N_("no residual connections")),
+        (config.causal, N_("no causal mask")),
+        (config.scaling, N_("no scaling")),
+        (config.embedding_scale, N_("embeddings not scaled")),
+        (config.tied_output, N_("separate output matrix")),
+        (not config.output_bias, N_("output bias")),
+    )
+    return ", ".join(parts + [translate(text) for usual, text in optional if not usual])
 
 
 def _table(description: Description, every: bool) -> Iterator[str]:
     """The lines of `Description.table`."""
     rows = list(_rows(description, every))
-    last = ("Total", "", "", f"{description.parameters:,} ", "100.0%")
+    last = (_("Total"), "", "", f"{description.parameters:,} ", "100.0%")
+    label, shape, axes, parameters, share = (translate(text) if text else "" for text in HEAD)
+    head = (label, shape, axes, f"{parameters} ", share)  # a space for the closing bracket below it
     # Only lines of tensors fill the middle columns; the labels of the others may reach into these.
-    widths = [max(map(len, column)) for column in zip(HEAD, *(row for row in rows if row[1]), last, strict=True)]
+    widths = [max(map(len, column)) for column in zip(head, *(row for row in rows if row[1]), last, strict=True)]
     reach = sum(widths[:3]) + 4
 
     def line(cells: tuple[str, ...]) -> str:
@@ -390,11 +429,13 @@ def _table(description: Description, every: bool) -> Iterator[str]:
 
     rule = "─" * (sum(widths) + 2 * len(widths) - 2)
     size = description.float32_bytes / 1e6
-    yield f"{description.parameters:,} parameters, {size:,.{1 if size >= 1 else 3}f} MB in float32"
-    yield from (_sizes(description.config), "", line(HEAD), rule, *map(line, rows[1:]), rule, line(last), "", *NOTES)
-    sizes = {one.name: one.count for box in description.boxes for one in box.tensors}
+    megabytes = f"{size:,.{1 if size >= 1 else 3}f}"
+    yield _("{count:,} parameters, {size} MB in float32", count=description.parameters, size=megabytes)
+    yield from (_sizes(description.config), "", line(head), rule, *map(line, rows[1:]), rule, line(last), "")
+    yield from map(translate, NOTES)
+    counts = {tensor.name: tensor.count for box in description.boxes for tensor in box.tensors}
     for keys, names in description.shared.items():
-        what = names[0] if len(names) == 1 else f"{len(names)} tensors"
-        more = (len(keys) - 1) * sum(sizes[name] for name in names)
-        readers = f"{', '.join(keys[:-1])} and {keys[-1]}"
-        yield f"{readers} share {what}: counted once, {more:,} parameters saved."
+        tensors = names[0] if len(names) == 1 else _("{count} tensors", count=len(names))
+        saved = (len(keys) - 1) * sum(counts[name] for name in names)
+        text = N_("{others} and {last} share {tensors}: counted once, {saved:,} parameters saved.")
+        yield translate(text, others=", ".join(keys[:-1]), last=keys[-1], tensors=tensors, saved=saved)

@@ -51,8 +51,9 @@ LABELS = {
     "histogram": N_("Before and after the non-linearity: {layer}"),
     "before": N_("before: z"),
     "after": N_("after: a"),
-    "before_equation": N_("<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}"),
-    "count": N_("counts on log axes"),
+    "before_equation": N_(
+        "<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}; counts on log axes"
+    ),
     "value": N_("z, a"),
     "bin_hover": N_("from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers"),
     "spread": N_("On how many tokens a neuron is active: {layer}"),
@@ -213,7 +214,7 @@ def histogram(
     figure.update_layout(hovermode="closest", bargap=0, shapes=[upright(LINE[theme])])
     figure.update_layout(xaxis={"title": texts["value"], "anchor": "y2", "range": [edges[0], edges[-1]]})
     text = texts["before_equation"].format(function=function(kind), equation=equation(kind, texts))
-    titled(figure, texts["histogram"].format(layer=layer_name(stack, layer, texts=texts)), f"{text}; {texts['count']}")
+    titled(figure, texts["histogram"].format(layer=layer_name(stack, layer, texts=texts)), text)
     return dressed(figure, theme, 360)
 
 

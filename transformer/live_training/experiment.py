@@ -44,10 +44,10 @@ RULES = {
     **dict.fromkeys(("smoothing", "dropout"), SHARE),
 }
 MOST_PARAMETERS = 7_500_000  # 15 MB in float16; zips of up to 16 MB can be loaded again
-DRAWN = (2_000, 25_600)  # inputs to draw for training: the least, so that every symbol occurs; the most, in 0.15 s
+DRAWN = (2_000, 25_600)  # training inputs: at least, so that every symbol occurs; at most, drawn in 0.15 s
 UNSEEN = 128  # inputs to keep for measuring, if the task has ten times as many
 FEWEST_UNSEEN = 10
-ROOM = 64  # positions of the models: longer inputs than the trained ones can be tried
+POSITIONS = 64  # of the models, so that a user can try longer inputs than the trained ones
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Experiment:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Experiment:
-        """What `to_dict` made a table of; what is missing keeps its default. Raises ExperimentError."""
+        """The reverse of `to_dict`; missing fields get their defaults. Raises ExperimentError."""
         values = from_table(cls, values, ExperimentError, Text("an experiment"))
         pairs = values.get("pairs", ())
         if isinstance(pairs, list | tuple):
@@ -157,78 +157,78 @@ class Experiment:
         return cls(**{**values, "pairs": pairs})
 
     def differences(self, other: Experiment) -> tuple[str, ...]:
-        """Names of fields that make it another experiment, in order: not those that its task or model does not use."""
-        ours, theirs = self._used(), other._used()
-        return tuple(name for name in ours if ours[name] != theirs[name])
+        """Names of the fields in which two experiments differ, in order; without fields that neither uses."""
+        mine, others = self._used(), other._used()
+        return tuple(name for name in mine if mine[name] != others[name])
 
     def _used(self) -> dict[str, Any]:
-        """All fields, None where one changes nothing."""
-        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """All fields; None for a field that changes nothing."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         if self.task == "own":
-            found |= dict.fromkeys(("alphabet", "shortest", "longest"))
+            values |= dict.fromkeys(("alphabet", "shortest", "longest"))
         if self.task != "shift":
-            found["shift"] = None
+            values["shift"] = None
         if self.d_k == self.d_model // self.heads:
-            found["d_k"] = None
-        return found
+            values["d_k"] = None
+        return values
 
-    # -- what follows from it -----------------------------------------------------------------------------------------
+    # -- derived values -----------------------------------------------------------------------------------------------
 
     @property
     def symbols(self) -> str:
-        """The alphabet itself."""
+        """The letters of the alphabet."""
         return SYMBOLS[: self.alphabet]
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """The most characters of an input, and of an answer."""
+        """Largest number of characters of an input, and of an answer."""
         if self.task != "own":
             return self.longest, self.longest
         return max(len(source) for source, _ in self.pairs), max(len(target) for _, target in self.pairs)
 
     @property
     def divided(self) -> tuple[list[Pair], list[Pair]]:
-        """Own pairs: those trained on, and those kept unseen."""
+        """The viewer's own pairs: training pairs and unseen pairs."""
         return divide(self.pairs, self.seed)
 
     @property
     def max_positions(self) -> int:
-        return ROOM if max(self.lengths) < ROOM - 8 else 2 * ROOM
+        return POSITIONS if max(self.lengths) < POSITIONS - 8 else 2 * POSITIONS
 
     @property
     def held_out(self) -> int:
-        """Inputs of a task that are drawn to be kept unseen; a tenth at most of what a length has."""
-        each = self.longest - self.shortest + 1
-        return min(UNSEEN, each * (self.alphabet**self.longest // 10))
+        """Number of a task's inputs that stay unseen; at most a tenth of the possible inputs."""
+        lengths = self.longest - self.shortest + 1
+        return min(UNSEEN, lengths * (self.alphabet**self.longest // 10))
 
     @property
     def drawn(self) -> int:
-        """Inputs of a task that are drawn for training."""
+        """Number of a task's inputs that are drawn for training."""
         return max(DRAWN[0], min(self.steps * self.batch, DRAWN[1]))
 
     @property
     def cooldown(self) -> int:
-        """Last steps, over which the rate falls to zero."""
+        """Number of last steps, during which the rate falls to zero."""
         return self.steps // 2
 
     @property
     def vocabulary(self) -> int:
-        """Symbols, special ones included; own pairs that are trained on may have fewer."""
+        """Number of symbols, including special ones; the training part of own pairs may have fewer."""
         if self.task == "own":
             return 4 + len({character for pair in self.pairs for text in pair for character in text})
         return 4 + self.alphabet
 
     @property
     def parameters(self) -> int:
-        """Numbers that are trained, at the most: own pairs may have fewer symbols than counted here."""
+        """Upper limit of the trained numbers: own pairs may have fewer symbols than counted here."""
         width, inner = self.d_model, self.heads * (self.d_k or self.d_model // self.heads)
         attention = 2 * (width + 1) * inner + 2 * (width + 1) * width
         feed_forward = (width + 1) * self.d_ff + (self.d_ff + 1) * width
         norm = 0 if self.norm == "none" else 2 * width
-        places = self.max_positions * width if self.positions == "learned" else 0
-        ends = 2 * norm if self.norm == "pre" else 0
+        table = self.max_positions * width if self.positions == "learned" else 0
+        last_norms = 2 * norm if self.norm == "pre" else 0
         layer = 3 * attention + 2 * feed_forward + 5 * norm
-        return self.vocabulary * width + places + self.layers * layer + ends
+        return self.vocabulary * width + table + self.layers * layer + last_norms
 
     @property
     def recorded(self) -> tuple[int, ...]:

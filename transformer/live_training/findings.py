@@ -1,4 +1,4 @@
-"""What a switch did, in measured numbers, beside what the paper leads one to expect."""
+"""The measured effect of a switch, compared with what the paper predicts."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame, Opening
 from transformer.model.tap import KINDS
 
-RunSoFar = tuple[Experiment, Opening, Sequence[Frame], bool]  # ended: it made all its steps
+RunSoFar = tuple[Experiment, Opening, Sequence[Frame], bool]  # the last: whether it made all its steps
 
-REACHED = 0.95  # share of exact outputs from which on the task counts as learned
-LEARNED, NOT_LEARNED = 0.9, 0.5  # shares from which on, and up to which, a task counts as learned or not at the end
-ALIKE = 0.05  # shares that differ by less are alike
-SOONER = 1.2  # of two that learn it: as many times more steps are slower
+REACHED = 0.95  # share of exact outputs at which the task counts as learned for the first time
+LEARNED, NOT_LEARNED = 0.9, 0.5  # at the end: learned from this share up; not learned up to this share
+EQUAL = 0.05  # shares that differ by less count as equal
+SLOWER = 1.2  # of two runs that learn the task, one is slower if it needs this many times the steps
 WIDE = 64  # d_k of the paper's base model; section 3.2.1 speaks of "large values of d_k"
 ORDERED = ("copy", "reverse", "shift")  # tasks whose answer depends on the order of the input
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """One run, as far as it is. None: not measured, or not reached.
+    """The numbers of one run so far. None: not measured, or not reached.
 
     loss: training, of the last frame; validation_loss, forced, exact: of the last frame that measures them
     reached: first measured step at which exact is REACHED or more; seconds: of training until then
-    entropy: of a row of attention over ln(keys it sees), 0 all on one key, 1 all alike; largest: its largest weight;
-    means over all heads of the three kinds of attention and all rows that see two keys or more, at the last frame;
-    entropy_first, largest_first: before the first step
+    entropy: of an attention row, divided by ln(visible keys): 0 one key, 1 all keys equally; largest: its largest
+    weight; both are means over all heads of the three kinds of attention and all rows with two or more visible keys,
+    at the last frame; entropy_first, largest_first: before the first step
     """
 
     step: int
@@ -49,13 +49,13 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Finding:
-    """One run beside the first.
+    """One run compared with the first run.
 
-    run: which of the runs, from 1; differs: the fields that do
-    prediction: what the paper leads one to expect, a key of PREDICTIONS; "" where it says nothing, or several things
-    differ at once; section: where it says so
-    reference, here: the numbers of both; agrees: None where nothing is predicted, a run is too short, or the one
-    that has the part did not learn its task either
+    run: index of the run, from 1; differs: names of the fields that differ
+    prediction: of the paper, a key of PREDICTIONS; "" if the paper predicts nothing or several fields differ; section:
+    of the paper
+    reference, here: the numbers of the first run and of this one; agrees: None if there is no prediction, a run is too
+    short, or the run with the part did not learn its task either
     """
 
     run: int
@@ -69,7 +69,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two runs that differ in one thing: `base` as the paper has it (or more of it), `other` without (or with less)."""
+    """Two runs that differ in one field: `base` is like the paper (or has more of the part), `other` is without it (or
+    has less)."""
 
     base: Numbers
     other: Numbers
@@ -82,20 +83,20 @@ def _learned(numbers: Numbers) -> bool | None:
 
 
 def _fails(pair: _Pair) -> bool | None:
-    """Whether the task is learned with, and not without: half right without is more than was to be expected."""
+    """Whether the task is learned with the part and not learned without it; more than half right disagrees."""
     return _learned(pair.other) is False if _learned(pair.base) else None
 
 
 def _order(pair: _Pair) -> int | None:
-    """1: the base is better, exact more often or as often after fewer steps; -1: worse; 0: alike."""
+    """1: the base is better (more exact outputs, or as many after fewer steps); -1: worse; 0: equal."""
     base, other = pair.base, pair.other
     if base.exact is None or other.exact is None:
         return None
-    if abs(base.exact - other.exact) > ALIKE:
+    if abs(base.exact - other.exact) > EQUAL:
         return 1 if base.exact > other.exact else -1
     if base.reached is None or other.reached is None:
         return 0 if base.reached is other.reached else (1 if other.reached is None else -1)
-    if max(base.reached, other.reached) <= SOONER * max(1, min(base.reached, other.reached)):
+    if max(base.reached, other.reached) <= SLOWER * max(1, min(base.reached, other.reached)):
         return 0
     return 1 if base.reached < other.reached else -1
 
@@ -104,105 +105,105 @@ def _better(pair: _Pair) -> bool | None:
     return None if (order := _order(pair)) is None else order == 1
 
 
-def _alike(pair: _Pair) -> bool | None:
-    """Whether both end as well: it is of results that the paper says so, not of how soon they come."""
+def _equal(pair: _Pair) -> bool | None:
+    """Whether both have equal results at the end; the paper does not say how soon."""
     if pair.base.exact is None or pair.other.exact is None:
         return None
-    return abs(pair.base.exact - pair.other.exact) <= ALIKE
+    return abs(pair.base.exact - pair.other.exact) <= EQUAL
 
 
 def _leaks(pair: _Pair) -> bool | None:
-    """Whether, without the mask, every token is right while the right answer is fed, and free-running fails."""
+    """Whether, without the mask, teacher-forced tokens are right and free-running outputs are wrong."""
     if not _learned(pair.base) or pair.other.forced is None:
         return None
     return pair.other.forced >= LEARNED and _learned(pair.other) is False
 
 
 def _smoothing(pair: _Pair) -> bool | None:
-    """Section 5.4: it "hurts perplexity [...] but improves accuracy". base: with the more of it."""
+    """Section 5.4: it "hurts perplexity [...] but improves accuracy". base: the run with more smoothing."""
     base, other = pair.base, pair.other
     if base.validation_loss is None or other.validation_loss is None or (order := _order(pair)) is None:
         return None
     return base.validation_loss > other.validation_loss and order == 1
 
 
-# What the paper leads one to expect: where it says so, and whether a pair of runs agrees.
+# Prediction of the paper -> its section, and whether a pair of runs agrees.
 PREDICTIONS: dict[str, tuple[str, Callable[[_Pair], bool | None]]] = {
     "mask": ("3.2.3", _leaks),  # "prevent leftward information flow [...] to preserve the auto-regressive property"
     "positions": ("3.5", _fails),  # "in order for the model to make use of the order of the sequence"
-    "learned-positions": ("3.5, Table 3 (E)", _alike),  # "produced nearly identical results"
+    "learned-positions": ("3.5, Table 3 (E)", _equal),  # "produced nearly identical results"
     "scaling": ("3.2.1", _better),  # "for large values of d_k, the dot products grow large [...] small gradients"
-    "scaling-small": ("3.2.1", _alike),  # "for small values of d_k the two mechanisms perform similarly"
+    "scaling-small": ("3.2.1", _equal),  # "for small values of d_k the two mechanisms perform similarly"
     "heads": ("3.2.2, Table 3 (A)", _better),  # "single-head attention is 0.9 BLEU worse than the best setting"
     "d_k": ("6.2, Table 3 (B)", _better),  # "reducing the attention key size d_k hurts model quality"
     "size": ("6.2, Table 3 (C)", _better),  # "as expected, bigger models are better"
     "dropout": ("6.2, Table 3 (D)", _better),  # "dropout is very helpful in avoiding over-fitting"
     "smoothing": ("5.4", _smoothing),
-    "residual": ("3.1", _better),  # it employs them, and cites He et al. 2016: without them depth is hard to train
-    "norm": ("3.1", _better),  # it employs LayerNorm, and cites Ba et al. 2016: with it training takes less time
+    "residual": ("3.1", _better),  # cites He et al. 2016: deep networks are hard to train without them
+    "norm": ("3.1", _better),  # cites Ba et al. 2016: training takes less time with LayerNorm
 }
 
 
 def prediction(reference: Experiment, other: Experiment) -> tuple[str, bool]:
-    """The key of what is expected of two experiments, "" for nothing; and whether the first is the `base` of the pair.
+    """The key of the prediction for two experiments, "" for none; and whether the first is the `base` of the pair.
 
-    The seed may differ beside the one thing.
+    The seeds may differ, too.
     """
     differs = [name for name in reference.differences(other) if name != "seed"]
     if len(differs) != 1:
         return "", True
     name = differs[0]
-    ours, theirs = getattr(reference, name), getattr(other, name)
+    first, second = getattr(reference, name), getattr(other, name)
     if name in ("causal", "scaling", "residual"):
         key = {"causal": "mask"}.get(name, name)
         if name == "scaling" and (reference.d_k or reference.d_model // reference.heads) < WIDE:
             key = "scaling-small"
-        return key, bool(ours)
+        return key, bool(first)
     if name == "positions":
-        if "none" in (ours, theirs):
-            return ("positions" if reference.task in ORDERED else ""), theirs == "none"
-        return "learned-positions", ours == "sinusoidal"
+        if "none" in (first, second):
+            return ("positions" if reference.task in ORDERED else ""), second == "none"
+        return "learned-positions", first == "sinusoidal"
     if name == "norm":
-        return ("norm" if "none" in (ours, theirs) else ""), theirs == "none"
+        return ("norm" if "none" in (first, second) else ""), second == "none"
     if name == "heads":
-        return ("heads" if 1 in (ours, theirs) else ""), theirs == 1
+        return ("heads" if 1 in (first, second) else ""), second == 1
     if name == "d_k":
         width = reference.d_model // reference.heads
-        return "d_k", (ours or width) > (theirs or width)
+        return "d_k", (first or width) > (second or width)
     if name in ("layers", "d_model", "d_ff"):
-        return "size", ours > theirs
+        return "size", first > second
     if name in ("dropout", "smoothing"):
-        return (name if 0 in (ours, theirs) else ""), ours > theirs
+        return (name if 0 in (first, second) else ""), first > second
     return "", True
 
 
 def findings(runs: Sequence[RunSoFar]) -> tuple[Finding, ...]:
-    """Every run but the first, beside the first; nothing of runs that have no frame yet."""
+    """Every other run compared with the first; leaves out runs without a frame."""
     if not runs or not runs[0][2]:
         return ()
     reference, opening, frames, ended = runs[0]
     first = numbers(opening, frames)
-    found = []
-    for number, (experiment, its_opening, its_frames, its_end) in enumerate(runs[1:], 1):
+    comparisons = []
+    for index, (experiment, its_opening, its_frames, its_end) in enumerate(runs[1:], 1):
         if not its_frames:
             continue
         here = numbers(its_opening, its_frames)
         key, forward = prediction(reference, experiment)
         section = PREDICTIONS[key][0] if key else ""
         agrees = judged(key, forward, first, here) if ended and its_end else None
-        found.append(Finding(number, reference.differences(experiment), key, section, first, here, agrees))
-    return tuple(found)
+        comparisons.append(Finding(index, reference.differences(experiment), key, section, first, here, agrees))
+    return tuple(comparisons)
 
 
 def judged(key: str, forward: bool, reference: Numbers, here: Numbers) -> bool | None:
-    """Whether two runs did what was expected, as `prediction` says what; None where nothing was, or it is undecided."""
+    """Whether two runs agree with a `prediction`; None if there is none, or the result is undecided."""
     if not key:
         return None
     return PREDICTIONS[key][1](_Pair(reference, here) if forward else _Pair(here, reference))
 
 
 def numbers(opening: Opening, frames: Sequence[Frame]) -> Numbers:
-    """What the frames of a run say. Raises ValueError for none, or for weights that are not the opening's."""
+    """The numbers of a run. Raises ValueError without frames, or if the weights do not fit the opening."""
     if not frames:
         raise ValueError("a run needs at least one frame, that of step 0")
     measured = [frame for frame in frames if frame.exact is not None]
@@ -226,7 +227,7 @@ def numbers(opening: Opening, frames: Sequence[Frame]) -> Numbers:
 
 
 def sharpness(opening: Opening, frame: Frame) -> tuple[float, float]:
-    """Means over rows of entropy over ln(keys that a row sees), and of its largest weight; from 8 bits a weight."""
+    """Means over rows: entropy divided by ln(visible keys), and the largest weight; from 8-bit weights."""
     entropies, largest = [], []
     attention = frame.attention(opening)
     for kind in KINDS:
@@ -234,7 +235,7 @@ def sharpness(opening: Opening, frame: Frame) -> tuple[float, float]:
         total = weights.sum(-1, keepdims=True)
         shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
         queries, keys = shares.shape[-2:]
-        # A causal mask leaves row q with q + 1 keys. A model without one sees all; which it is, the upper half shows.
+        # With a causal mask row q sees q + 1 keys, without one all keys; the upper triangle shows which it is.
         hidden = kind == "decoder_self" and not np.triu(weights.max((0, 1)), 1).any()
         visible = np.arange(1, queries + 1) if hidden else np.full(queries, keys)
         logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
@@ -247,6 +248,6 @@ def sharpness(opening: Opening, frame: Frame) -> tuple[float, float]:
     return float(np.concatenate(entropies).mean()), float(np.concatenate(largest).mean())
 
 
-def as_table(found: Numbers) -> dict[str, float | int | None]:
+def as_table(numbers: Numbers) -> dict[str, float | int | None]:
     """For JSON."""
-    return dataclasses.asdict(found)
+    return dataclasses.asdict(numbers)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from transformer.live_training.frames import LARGEST, MOST
+from transformer.texts import N_, Text
 
 LENGTHS = struct.Struct("<II")
 HEADER = 64_000  # bytes; an opening with 64 tokens per side takes 3,000
@@ -26,6 +27,10 @@ TEXT = 2_000  # characters of one text, also of an error message
 TEXTS = 200  # tokens of a sentence, outputs of a frame
 KINDS = ("ready", "opening", "frame", "pulse", "done", "failed")
 REASONS = ("steps", "stopped", "time")
+# The worker has no language, so it sends these texts as they are, with the name of the exception, and the server
+# translates them. Other errors it sends as English sentences.
+TOO_LARGE = N_("this training needs more memory than is allowed here; choose a smaller model, batch or length")
+CRASHED = N_("the training failed ({exception}); the server's log has the details")
 
 
 class MessageError(ValueError):
@@ -205,6 +210,9 @@ class Checked:
         whole(message.values, "step", 0, self.steps)
         return str(reason)
 
-    def failed(self, message: Message) -> str:
-        """The sentence."""
-        return _text(message.values.get("error"), "error")
+    def failed(self, message: Message) -> Text | str:
+        """The error message for the viewer."""
+        error = _text(message.values.get("error"), "error")
+        if error in (TOO_LARGE, CRASHED):
+            return Text(error, exception=_text(message.values.get("exception"), "exception"))
+        return error

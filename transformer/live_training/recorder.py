@@ -1,4 +1,4 @@
-"""What is measured of a model while it trains: its attention on a fixed example, its answers to unseen inputs."""
+"""Measures a model during training: its attention on a fixed example, and its answers to unseen inputs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from transformer.training.data import Pair
 from transformer.training.loop import Trainer
 
 SHOWN = 6  # inputs whose outputs every frame has
-BEYOND = 4  # tokens that an output may go on for after the longest right answer would have ended
-APART = 5  # of so many frames one is measured on all unseen inputs: 40 ms each, against 9 of the others
+EXTRA = 4  # tokens that an output may have more than the longest right answer
+EVERY = 5  # every fifth frame is measured on all unseen inputs: 40 ms instead of 9
 
 
 def example_of(unseen: Sequence[Pair]) -> Pair:
-    """The pair whose attention is watched: the longest input, of those the one with most different symbols, so that
-    each row has one right place to look at."""
+    """The pair whose attention is recorded: the longest input with the most different symbols, so that each row
+    has only one right key."""
     return max(unseen, key=lambda pair: (len(pair[0]), len(set(pair[0])), len(pair[1])))
 
 
 class Recorder:
-    """Makes the frames of one run. Measuring draws no random number and leaves the model to be trained on as it was.
+    """Makes the frames of one run. Measuring uses no random numbers and does not change the model.
 
     recorded: steps that have a frame.
     """
@@ -46,8 +46,8 @@ class Recorder:
             for pairs in (self.unseen, self.shown)
         )
         self._real = self._batch.target_out != config.pad_id
-        self._limit = self._batch.target_out.shape[1] + BEYOND
-        self._whole = {*recorded[::APART], recorded[-1]}
+        self._limit = self._batch.target_out.shape[1] + EXTRA
+        self._whole = {*recorded[::EVERY], recorded[-1]}
         self._loss = self._tokens = 0.0
         trace = self.trace()
         self.opening = Opening(
@@ -65,11 +65,11 @@ class Recorder:
         )
 
     def count(self, loss: float, tokens: int) -> None:
-        """Take note of a step's loss a token: a frame gives the mean over all since the frame before."""
+        """Add the loss per token of a step; a frame has the mean over the steps since the last frame."""
         self._loss, self._tokens = self._loss + loss * tokens, self._tokens + tokens
 
     def frame(self, whole: bool = False) -> Frame:
-        """The trainer's model as it is now. whole: measured on all unseen inputs, as some frames are in any case."""
+        """A frame of the current model. whole: measure on all unseen inputs, which some frames do anyway."""
         trainer = self.trainer
         trace = self.trace()
         weights = [(trace.attention(kind).weights * 255).round().nan_to_num(0).byte().numpy() for kind in KINDS]
@@ -98,18 +98,18 @@ class Recorder:
         )
 
     def _model(self) -> Pretrained:
-        found = self.trainer.pretrained()
-        assert isinstance(found, Pretrained)
-        return found
+        model = self.trainer.pretrained()
+        assert isinstance(model, Pretrained)
+        return model
 
     def trace(self) -> Trace:
-        """The watched example, fed its right answer, in the model as it is now."""
+        """The trace of the example with its right answer in the current model."""
         return self._model().trace(*self.shown[0])
 
     @torch.inference_mode()
     def _forced(self) -> tuple[float | None, float]:
-        """Mean loss of a token in nats, None if it is no finite number; share of unseen inputs all of whose tokens are
-        right, both fed the right answer."""
+        """Teacher-forced: the mean loss per token in nats, None if it is not finite; and the share of unseen inputs
+        whose tokens are all right."""
         model, batch, real = self._model(), self._batch, self._real
         logits = model.model.project(model.hidden(batch.source, batch.target_in))
         loss = F.cross_entropy(logits[real], batch.target_out[real]).item()
@@ -117,6 +117,6 @@ class Recorder:
         return (loss if math.isfinite(loss) else None), right.all(-1).float().mean().item()
 
     def _outputs(self, source: torch.Tensor) -> list[str]:
-        """What the model writes by itself, greedily; of an output that does not end, the beginning."""
+        """The greedy outputs of the model, cut off at the limit."""
         model = self._model()
-        return [model.tokenizer.decode(found.ids) for found in greedy(model.model, source, self._limit)]
+        return [model.tokenizer.decode(output.ids) for output in greedy(model.model, source, self._limit)]

@@ -1,4 +1,4 @@
-"""What is left of a training: the files of a checkpoint's folder, with all that is needed to repeat it."""
+"""The result of a training: the files of a checkpoint folder, with everything that is needed to repeat it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU"}
 POSITIONS = {"sinusoidal": "sinusoidal positions", "learned": "learned positions", "none": "no positions"}
 NORMS = {"post": "post-norm", "pre": "pre-norm", "none": "no LayerNorm"}
 TASKS = {
-    "copy": "write the input once more",
+    "copy": "copy the input",
     "reverse": "write the input backwards",
     "sort": "write the symbols of the input in the order of their alphabet",
     "own": "answer the inputs of pasted pairs",
@@ -29,29 +29,29 @@ COMMAND = "OMP_NUM_THREADS=1 python -m transformer train --recipe recipe.toml --
 
 
 def name_of(experiment: Experiment) -> str:
-    """What the folder is called: the task, what is unusual about it, and the seed."""
+    """The folder's name: the task, the settings that are not the default, and the seed."""
     usual = Experiment()
     parts = [experiment.task]
-    parts += [f"{name}-{getattr(experiment, name)}" for name in ("positions", "norm") if _unlike(experiment, name)]
+    parts += [f"{name}-{getattr(experiment, name)}" for name in ("positions", "norm") if _differs(experiment, name)]
     parts += [f"no-{name}" for name in ("scaling", "causal", "residual") if not getattr(experiment, name)]
     parts += [f"{name}-{getattr(experiment, name)}" for name in ("layers", "heads", "d_model", "d_k")
               if getattr(experiment, name) != getattr(usual, name)]  # fmt: skip
     return "-".join([*parts, f"seed-{experiment.seed}"])
 
 
-def _unlike(experiment: Experiment, name: str) -> bool:
+def _differs(experiment: Experiment, name: str) -> bool:
     return getattr(experiment, name) != getattr(Experiment(), name)
 
 
 def data_of(experiment: Experiment) -> str:
-    """The unseen inputs in a few words, as the bundled checkpoints name theirs."""
+    """A short name of the unseen inputs, as in the bundled checkpoints."""
     if experiment.task == "own":
         return "own pairs, unseen"
     return f"{experiment.task}, {experiment.shortest} to {experiment.longest} symbols, unseen"
 
 
 def metrics(session: Session) -> dict[str, Any]:
-    """Scores of the trained model on the unseen inputs; loss in nats a token, exact and forced as shares."""
+    """Scores of the trained model on the unseen inputs; loss in nats per token, exact and forced as shares."""
     frame = _last(session)
     loss = frame.validation_loss
     return {
@@ -63,6 +63,7 @@ def metrics(session: Session) -> dict[str, Any]:
         "perplexity": None if loss is None or loss > 50 else math.exp(loss),
         "step": frame.step,
         "seconds": round(frame.seconds, 3),
+        "trained_up_to": session.experiment.longest + 1,
     }
 
 
@@ -74,7 +75,7 @@ def _last(session: Session) -> Frame:
 
 
 def examples(session: Session) -> list[dict[str, Any]]:
-    """The example that was watched, with the head of the last cross-attention that decides most, and unseen inputs."""
+    """The recorded example, with the sharpest head of the last cross-attention, and unseen inputs."""
     cross = session.recorder.trace().cross.weights
     sharpness = cross[-1].amax(-1).mean(-1)  # [head]
     head, layer = int(sharpness.argmax()), len(cross)
@@ -84,12 +85,12 @@ def examples(session: Session) -> list[dict[str, Any]]:
     )
     view = {"kind": "cross", "layer": layer, "head": head + 1}
     opening = session.opening
-    first = {"title": "Watched while it trained", "look": look, "source": opening.source, "target": opening.target}
+    first = {"title": "The recorded example", "look": look, "source": opening.source, "target": opening.target}
     others = [
-        {"title": f"Unseen {number}", "look": "An input that was not trained on.", "source": source}
+        {"title": f"Unseen {number}", "look": "An input that was not in the training data.", "source": source}
         for number, (source, _) in enumerate(opening.shown[1:], 1)
     ]
-    return [{**one, "view": view} for one in (first, *others)]
+    return [{**example, "view": view} for example in (first, *others)]
 
 
 def _share(value: float | None) -> str:
@@ -124,31 +125,31 @@ def card(session: Session, reason: str) -> str:
     rate = f"peak rate {experiment.peak_rate:g}, " + (
         f"{experiment.warmup} warm-up steps" if experiment.warmup else "no warm-up"
     )
-    loss = "not finite" if found["loss"] is None else f"{found['loss']:.4f} nats a token"
+    loss = "not finite" if found["loss"] is None else f"{found['loss']:.4f} nats per token"
     rows = [
         ("Task", task),
         ("Architecture", ", ".join(parts)),
         ("Size", f"{session.opening.parameters:,} parameters"),
         ("Data", data),
         ("Training", f"{trainer.step:,} of {experiment.steps:,} steps{ended}; {experiment.batch} inputs of the longest "
-         f"kind a step, Adam (0.9, 0.98, 1e-9), {rate}, to zero over the last {experiment.cooldown} steps; label "
-         f"smoothing {experiment.smoothing:g}, dropout {experiment.dropout:g}, seed {experiment.seed}; "
+         f"length per step, Adam (0.9, 0.98, 1e-9), {rate}, falling to zero over the last {experiment.cooldown} steps; "
+         f"label smoothing {experiment.smoothing:g}, dropout {experiment.dropout:g}, seed {experiment.seed}; "
          f"{trainer.seconds:.1f} s on one thread"),
         ("Exact, free-running", f"{_share(found['exact'])} of {found['sentences']} unseen inputs"),
         ("Exact, teacher-forced", f"{_share(found['forced'])} of them"),
         ("Loss, teacher-forced", f"{loss} on them"),
     ]  # fmt: skip
     again = (
-        f"To train it again, to the same weights on the same kind of processor, in this folder:\n\n    {COMMAND}\n"
+        f"To train it again with the same weights, run this here on the same kind of processor:\n\n    {COMMAND}\n"
         if reason == STEPS
-        else f"It ended before its last step. To train it to the end, in this folder:\n\n    {COMMAND}\n"
+        else f"It ended before its last step. To train it to the end, run this here:\n\n    {COMMAND}\n"
     )
-    table = "\n".join(f"| {name} | {says} |" for name, says in rows)
+    table = "\n".join(f"| {name} | {text} |" for name, text in rows)
     return (
-        f"# {name_of(experiment)}: a toy, trained while somebody watched\n\n"
-        "Made on Headscope's training page to see attention being learned. It does this one task on inputs like those "
-        "it was trained on, and nothing else.\n\n"
-        f"| | |\n|---|---|\n{table}\n\n## Again\n\n{again}"
+        f"# {name_of(experiment)}: a toy model from the Training page\n\n"
+        "Trained on Headscope's Training page to show how attention is learned. It does only this task, on inputs "
+        "like its training inputs.\n\n"
+        f"| | |\n|---|---|\n{table}\n\n## Train it again\n\n{again}"
     )
 
 

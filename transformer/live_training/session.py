@@ -1,4 +1,4 @@
-"""One training of the playground: the project's own trainer, in memory, made of an experiment and recorded."""
+"""One training of the Training page: the project's own trainer for an experiment, in memory, with a recorder."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ STEPS, STOPPED, TIME = "steps", "stopped", "time"  # why a training ended
 
 
 def pairs_of(experiment: Experiment) -> tuple[list[Pair], list[Pair]]:
-    """Pairs to train on, and unseen ones."""
+    """Training pairs and unseen pairs."""
     spec = task_of(recipe_table(experiment))
     return experiment.divided if spec is None else training_pairs(spec)
 
 
 def trainer_of(experiment: Experiment) -> Trainer:
-    """What `python -m transformer train` makes of the experiment's recipe, but for the folder: all is in memory."""
+    """The trainer that `python -m transformer train` makes from the experiment's recipe, but without a folder."""
     table = recipe_table(experiment)
     train, unseen = pairs_of(experiment)
     tokenizer = Tokenizer.train((text for pair in train for text in pair), **table["tokenizer"])
     model = dict(table["model"])
     config = preset(model.pop("preset"), len(tokenizer), **model)
-    # What is validated on the way reaches no weight: frames are measured instead.
+    # Validations do not affect the weights, and frames replace them here.
     settings = Settings.from_dict({**table["training"], "validate_every": experiment.steps})
     return Trainer(None, config, tokenizer, train, unseen, settings, languages(experiment))
 
@@ -48,7 +48,7 @@ class Session:
         self.experiment = experiment
         self.trainer = trainer_of(experiment)
         self.recorder = Recorder(self.trainer, experiment.recorded)
-        self.last: Frame | None = None  # the newest frame; measured on all unseen inputs once `run` has ended
+        self.last: Frame | None = None  # the newest frame; after `run` it is measured on all unseen inputs
         self._rows: list[Row] = []
         self._loss = self._tokens = 0.0  # since the last row
 
@@ -63,12 +63,12 @@ class Session:
         hold: Callable[[], float] = lambda: 0.0,
         seconds: float = float("inf"),
     ) -> str:
-        """Train to the end, or until `stop` says so or `seconds` have passed. Returns why it ended: "steps", "stopped"
-        or "time". Raises TrainingError.
+        """Train to the end, or until `stop` returns True or `seconds` have passed. Returns why it ended: "steps",
+        "stopped" or "time". Raises TrainingError.
 
-        show: is given every frame, that of step 0 too; where it ends early its last step has one, which is measured on
-        all unseen inputs. hold: called after every step; it may wait, and says for how many seconds it did, which do
-        not count.
+        show: receives every frame, including that of step 0. If training ends early, the last step gets a frame, too,
+        measured on all unseen inputs. hold: called after every step; it may wait, and returns the seconds of waiting,
+        which do not count.
         """
         began, held, reason = time.monotonic(), 0.0, STEPS
         trainer, recorded = self.trainer, set(self.opening.recorded)
@@ -95,7 +95,7 @@ class Session:
         return reason
 
     def _log(self, frame: Frame) -> None:
-        """A row of training.csv for a frame that was measured on all unseen inputs."""
+        """Add a row to training.csv if the frame was measured on all unseen inputs."""
         if frame.exact is None or not self._tokens:
             return
         loss = frame.validation_loss
@@ -107,5 +107,5 @@ class Session:
         self._loss = self._tokens = 0.0
 
     def log(self) -> bytes:
-        """training.csv, a row for each frame that was measured."""
+        """training.csv, one row for each frame that was measured on all unseen inputs."""
         return log_bytes(self._rows) if self._rows else b""

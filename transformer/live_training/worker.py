@@ -9,7 +9,7 @@ Standard input: one JSON object per line, first {"experiment": {...}, "seconds":
     frame    ...Frame            body: its weights
     pulse    step, seconds       several times a second: still alive, and the current step
     done     reason, step        reason: "steps", "stopped" or "time"; body: the trained model's folder as a zip
-    failed   error               a sentence
+    failed   error, exception    a sentence, or TOO_LARGE or CRASHED of `messages`; the name of the exception
 
 It writes no file and uses one thread of torch.
 """
@@ -96,6 +96,7 @@ class Messages:
 
 def sentence(error: Exception) -> str:
     """The error message for the viewer who pressed Train."""
+    from transformer.live_training.messages import CRASHED, TOO_LARGE
     from transformer.live_training.pairs import ExperimentError
     from transformer.model.config import ConfigError
     from transformer.text.tokenizer import TokenizerError
@@ -106,8 +107,8 @@ def sentence(error: Exception) -> str:
         return str(error)
     traceback.print_exception(error)
     if isinstance(error, MemoryError) or "memory" in str(error):
-        return "this training needs more memory than is allowed here; choose a smaller model, batch or length"
-    return f"the training failed ({type(error).__name__}); the server's log has the details"
+        return TOO_LARGE
+    return CRASHED
 
 
 def train(first: Any, orders: Orders, messages: Messages) -> None:
@@ -166,7 +167,7 @@ def main() -> None:
     try:
         train(first, orders, messages)
     except Exception as error:
-        messages.send("failed", {"error": sentence(error)})
+        messages.send("failed", {"error": sentence(error), "exception": type(error).__name__})
     out.close()
     os._exit(0)  # at once, because the listening thread would still wait for the parent
 

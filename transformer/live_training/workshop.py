@@ -185,7 +185,7 @@ class Workshop:
             reason = error.strerror or str(error)
             text = Text("The training process could not be started ({reason}). Try again later.", reason=reason)
             return Ending("failed", "died", text)
-        except Exception as error:  # a bug of ours ends this run, but not the waiting ones
+        except Exception as error:  # a bug in this app ends this run, but not the waiting runs
             logging.getLogger(__name__).exception("a training ended by an error of the workshop")
             text = Text("The training was lost because of a bug in this app ({kind}).", kind=type(error).__name__)
             return Ending("failed", "died", text)

@@ -1,4 +1,4 @@
-"""What attention was before: a recurrent encoder-decoder with additive attention (Bahdanau et al. 2015).
+"""Attention before the Transformer: a recurrent encoder-decoder with additive attention (Bahdanau et al. 2015).
 
 from transformer import rnn
 model = rnn.load("reverse-recurrent")   # a bundled name, or a path

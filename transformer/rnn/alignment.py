@@ -1,4 +1,4 @@
-"""How well attention weights for the task `reverse` match the letter that is written: the reversed diagonal."""
+"""How well attention weights match the right letters of the task `reverse`, which lie on the reversed diagonal."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor
 class Alignment:
     """One attention map compared with the correct letters.
 
-    weight: mean weight on the right letter; hits: rows whose largest weight lies there; rows: how many have a right
-    letter at all
+    weight: mean weight on the right letter; hits: rows with their largest weight there; rows: number of rows with a
+    right letter
     """
 
     weight: float
@@ -20,11 +20,11 @@ class Alignment:
     rows: int
 
 
-def right_places(source: int, target: int) -> list[tuple[int, int]]:
-    """(row, column) of the letter to be written at each step: the last first.
+def right_cells(source: int, target: int) -> list[tuple[int, int]]:
+    """(row, column) of the right letter at each step, which is the last letter first.
 
-    source, target: tokens read and written. The last of the source is </s>, which is never to be written, and steps
-    beyond the letters have no right place.
+    source, target: number of tokens. The last source token is </s>, which is not a letter; steps after the last letter
+    have no right letter.
     """
     letters = source - 1
     return [(row, letters - 1 - row) for row in range(min(letters, target))]
@@ -32,19 +32,19 @@ def right_places(source: int, target: int) -> list[tuple[int, int]]:
 
 def alignment(weights: Tensor) -> Alignment:
     """weights: [target, source]; rows sum to 1, the last column is </s>. Raises ValueError if there is no letter."""
-    places = right_places(weights.shape[1], weights.shape[0])
-    if not places:
+    cells = right_cells(weights.shape[1], weights.shape[0])
+    if not cells:
         raise ValueError(f"weights of shape {list(weights.shape)} contain no letter")
-    right = [float(weights[row, column]) for row, column in places]
-    hits = sum(int(weights[row].argmax()) == column for row, column in places)
+    right = [float(weights[row, column]) for row, column in cells]
+    hits = sum(int(weights[row].argmax()) == column for row, column in cells)
     return Alignment(sum(right) / len(right), hits, len(right))
 
 
 def best_head(weights: Tensor) -> tuple[int, int]:
-    """Layer and head, from 0, with the largest mean weight on the right letters; of equals the first.
+    """Layer and head, from 0, with the largest mean weight on the right letters; the first of equal ones.
 
     weights: [layer, head, target, source], as in `Trace.cross.weights`.
     """
     layers, heads = weights.shape[:2]
-    found = [(layer, head) for layer in range(layers) for head in range(heads)]
-    return max(found, key=lambda place: alignment(weights[place]).weight)
+    all_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
+    return max(all_heads, key=lambda layer_and_head: alignment(weights[layer_and_head]).weight)

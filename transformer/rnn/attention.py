@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 class AdditiveAttention(nn.Module):
-    """Which annotations to look at: softmax over the source of e_ij = v_a^T tanh(W_a s_{i-1} + U_a h_j).
+    """Attention over the annotations: softmax over the source of e_ij = v_a^T tanh(W_a s_{i-1} + U_a h_j).
 
     The alignment model a(s_{i-1}, h_j) is a feed-forward network of one hidden layer (appendix A.1.2). Its W_a, U_a and
     v_a have no bias. In Vaswani et al. 2017, section 3.2.1, this is "additive attention".

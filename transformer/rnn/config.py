@@ -23,17 +23,17 @@ RULES = {
 @dataclass(frozen=True)
 class RecurrentConfig:
     """Sizes of the model of Bahdanau, Cho and Bengio 2015, "Neural Machine Translation by Jointly Learning to Align and
-    Translate", with the letters its appendix A gives them (its own sizes, appendix A.2.3, in brackets).
+    Translate", with the symbols of its appendix A (the sizes of the paper, appendix A.2.3, in brackets).
 
     vocab_size:      pieces known to the tokenizer, shared by source and target, K
-    d_embedding:     m, width of an embedding, and l, width of the maxout layer that is compared with it (620 and 500)
+    d_embedding:     m, width of an embedding, and l, width of the maxout layer, which are equal here (620 and 500)
     d_state:         n, width of a recurrent state; an annotation h_j, both directions side by side, is 2 n wide (1000)
     d_align:         n', hidden width of the alignment model (1000)
-    max_positions:   longest text that is read or written, in tokens; the architecture itself knows no limit
+    max_positions:   longest source or target, in tokens; the architecture itself has no limit
     kind:            always "recurrent", as in checkpoints
     pad_id, unk_id, start_id, end_id: ids of the four special tokens <pad>, <unk>, <s>, </s>
 
-    Raises ConfigError, naming the field, what arrived and what is allowed.
+    Raises ConfigError with the field, its value and the allowed values.
     """
 
     vocab_size: int

@@ -13,8 +13,8 @@ from transformer.rnn.model import RecurrentModel
 def greedy(model: RecurrentModel, source: Tensor, limit: int | None = None) -> list[Hypothesis]:
     """The most probable token at every step, like `transformer.inference.search.greedy` for a Transformer.
 
-    source: ids [batch, source] ending in </s>, padded. limit: tokens to write at most; input + 50 (Vaswani et al. 2017,
-    section 6.1) and the configuration's max_positions bound it anyway, each row by its own length.
+    source: ids [batch, source] ending in </s>, padded. limit: largest number of tokens; in any case a row gets at
+    most its length + 50 tokens (Vaswani et al. 2017, section 6.1) and at most the configuration's max_positions.
     """
     config = model.config
     real = source != config.pad_id
@@ -26,7 +26,7 @@ def greedy(model: RecurrentModel, source: Tensor, limit: int | None = None) -> l
     written: list[list[int]] = [[] for _ in range(len(source))]
     scores: list[list[float]] = [[] for _ in range(len(source))]
     active = torch.arange(len(source), device=source.device)
-    for number in range(1, int(limits.max()) + 1):
+    for length in range(1, int(limits.max()) + 1):
         step = model.step(model.embedding(fed), state, keys, annotations, real)
         log_probs = model.project(step.output).float().log_softmax(-1)
         candidates = log_probs.clone()
@@ -36,11 +36,11 @@ def greedy(model: RecurrentModel, source: Tensor, limit: int | None = None) -> l
         for row, token, score in zip(active.tolist(), fed.tolist(), chosen.tolist(), strict=True):
             written[row].append(token)
             scores[row].append(score)
-        going = (fed != config.end_id) & (limits[active] > number)
+        going = (fed != config.end_id) & (limits[active] > length)
         if not going.any():
             break
         if not going.all():
             active, fed, state, keys, annotations, real = (
-                kept[going] for kept in (active, fed, state, keys, annotations, real)
+                tensor[going] for tensor in (active, fed, state, keys, annotations, real)
             )
     return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]

@@ -11,15 +11,15 @@ class GatedUnit(nn.Module):
 
     Appendix A.1.1, with x for what enters (E y_{i-1} and c_i in the decoder):
 
-        r_i  = sigma(W_r x + U_r s_{i-1})                what of the old state the new one is made of
+        r_i  = sigma(W_r x + U_r s_{i-1})                how much of the old state enters the new state
         z_i  = sigma(W_z x + U_z s_{i-1})                how much of the old state stays
         s~_i = tanh(W x + r_i * (U s_{i-1}))             the proposed state
         s_i  = z_i * s_{i-1} + (1 - z_i) * s~_i
 
-    W_r, W_z, W stand over each other in one matrix, likewise U_r, U_z, U, each with a bias (which the paper leaves out
-    "to make the equations less cluttered"). Two departures, both as torch.nn.GRU has them: the reset gate comes after
+    W_r, W_z, W are stacked in one matrix, and so are U_r, U_z, U, each with a bias (which the paper leaves out "to make
+    the equations less cluttered"). Two differences from the paper, both as in torch.nn.GRU: the reset gate comes after
     the product with U, where the paper has U (r_i * s_{i-1}), so that one product gives all three; and z and 1 - z
-    have changed places.
+    are exchanged.
     """
 
     def __init__(self, inputs: int, states: int) -> None:
@@ -42,8 +42,8 @@ class GatedUnit(nn.Module):
     def run(self, x: Tensor, real: Tensor, backwards: bool = False) -> Tensor:
         """All steps from a state of zeros, first token to last or last to first.
 
-        x: [batch, token, inputs]; real: bool [batch, token], False = padding, over which the state stays what it is.
-        Returns [batch, token, n]; row j is the state after token j was read.
+        x: [batch, token, inputs]; real: bool [batch, token], False = padding, where the state does not change.
+        Returns [batch, token, n]; row j is the state after token j.
         """
         entering = self.input(x)
         state = entering.new_zeros(len(x), self.recurrent.in_features)

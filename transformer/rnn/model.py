@@ -17,7 +17,7 @@ class Step(NamedTuple):
     """One step of the decoder, i.
 
     state: s_i, [batch, n]; reset, update: its gates, [batch, n]; scores, weights: e_ij and alpha_ij, [batch, source];
-    context: c_i, [batch, 2 n]; output: t_i, [batch, l], what is compared with the embeddings.
+    context: c_i, [batch, 2 n]; output: t_i, [batch, l], which is multiplied with the embeddings.
     """
 
     state: Tensor

@@ -18,13 +18,13 @@ from transformer.rnn.trace import RecurrentTrace, trace_pass
 from transformer.text.tokenizer import AnyTokenizer
 
 ARCHITECTURE = "headscope-recurrent"
-# Not beside the Transformers' folders, which the app offers in its menu.
+# In another folder than the Transformers, which the app offers in its menu.
 BUNDLED = Path(__file__).resolve().parent / "checkpoints"
 
 
 @dataclass(frozen=True)
 class Recurrent:
-    """A recurrent model with its tokenizer, shared and never changed; the recurrent twin of `Pretrained`.
+    """A recurrent model with its tokenizer, shared and never changed; like `Pretrained` for a Transformer.
 
     name: folder name; languages: of source and target; metrics: scores the checkpoint reports.
     """
@@ -41,7 +41,7 @@ class Recurrent:
         return self.model.config
 
     def token_limit(self, limit: int | None = None) -> int:
-        """Tokens allowed a side, </s> included: the configuration's max_positions, or fewer if asked."""
+        """Largest number of tokens per side, including </s>: the configuration's max_positions, or a smaller limit."""
         return min(self.config.max_positions, limit or self.config.max_positions)
 
     def encode(self, text: str, side: str = "source", limit: int | None = None) -> list[int]:
@@ -51,9 +51,9 @@ class Recurrent:
     def translate(self, text: str, limit: int | None = None) -> Translation:
         """The model's greedy translation. Raises InputError."""
         source = torch.tensor([self.encode(text, limit=limit)], device=self.model.device)
-        found = greedy(self.model, source, self.token_limit(limit))[0]
-        probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
-        return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
+        best = greedy(self.model, source, self.token_limit(limit))[0]
+        probabilities = tuple(torch.tensor(best.log_probs, dtype=torch.float64).exp().tolist())
+        return Translation(self.tokenizer.decode(best.ids), tuple(self.tokenizer.pieces(best.ids)), probabilities)
 
     def trace(self, source: str, target: str | None = None, *, limit: int | None = None) -> RecurrentTrace:
         """Every tensor that the model computes for a pair of texts.
@@ -94,17 +94,17 @@ class Recurrent:
 
 
 def load(name: str | Path, device: torch.device | str = "cpu") -> Recurrent:
-    """A bundled recurrent checkpoint by its name, or any by the path of its folder.
+    """A bundled recurrent checkpoint by its name, or another one by the path of its folder.
 
-    device: where it computes; traces come back to the CPU. Raises CheckpointError with one sentence.
+    device: where it computes; traces are returned on the CPU. Raises CheckpointError.
     """
     bundled = {path.name: path for path in sorted(BUNDLED.glob("*")) if path.is_dir()}
     path = bundled.get(str(name), Path(name))
     if not path.is_dir():
         raise CheckpointError(
-            "there is no recurrent checkpoint {name!r}; choose {bundled}, or give the path of a folder",
+            "unknown recurrent checkpoint {name!r}; choose {bundled}, or give the path of a folder",
             name=str(name),
             bundled=", ".join(bundled),
         )
-    found = read_checkpoint(path, ARCHITECTURE, RecurrentConfig.from_dict, RecurrentModel)
-    return Recurrent(found.name, found.path, found.model.to(device), found.tokenizer, found.languages, found.metrics)
+    saved = read_checkpoint(path, ARCHITECTURE, RecurrentConfig.from_dict, RecurrentModel)
+    return Recurrent(saved.name, saved.path, saved.model.to(device), saved.tokenizer, saved.languages, saved.metrics)

@@ -20,11 +20,11 @@ class RecurrentTrace:
     ------------------------  -------------------  ---------------------------------------------------------------
     source_tokens             source x str         pieces read, ending in </s>
     target_in, target_out     target x str         pieces fed in (<s> first) and predicted (</s> last)
-    source_labels, ..         str each             the same as a person reads them
-    source_ids, ..            int each             the same as numbers of the vocabulary
-    source_text, target_text  str                  what was typed, and what the model wrote or was given
+    source_labels, ..         str each             the same in readable form
+    source_ids, ..            int each             the same as ids of the vocabulary
+    source_text, target_text  str                  the typed source, and the model's own or the given target
     own                       bool                 the target is the model's own
-    complete                  bool                 False: its own writing was cut off at the limit
+    complete                  bool                 False: the model's own target was cut off at the limit
     annotations               [source, 2 n]        h_j: forward state and backward state side by side
     first_state               [n]                  s_0
     states                    [target, n]          s_i

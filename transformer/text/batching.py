@@ -1,4 +1,4 @@
-"""Sentences of like length in batches of ids."""
+"""Batches of ids of sentences with similar length."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
 
 
 def bucket(lengths: Sequence[tuple[int, int]], tokens: int, rng: np.random.Generator | None) -> list[list[int]]:
-    """Indices of sentence pairs in batches of like length, at most `tokens` padded tokens a side.
+    """Indices of sentence pairs in batches of similar length, at most `tokens` padded tokens per side.
 
-    lengths: (source, target) of every pair, special tokens included. With rng, ties are broken and batches ordered at
-    random; without, sorted. A pair longer than `tokens` makes a batch of its own.
+    lengths: (source, target) of every pair, special tokens included. With rng, pairs of equal length
+    and the batches are in random order; without, sorted. A pair longer than `tokens` is a batch by itself.
     """
     if not len(lengths):
         return []

@@ -1,8 +1,8 @@
-"""A SentencePiece file, looked over before the library makes a model of it.
+"""Checks a SentencePiece file before the library loads it.
 
-The library believes what a file says of itself: a piece may be as long as the file, and a rule of normalisation may
-write a long text for every letter. `google.protobuf` reads the file here. SentencePiece ships classes for it too, but
-those refuse every version of protobuf that is older than the one they were made with.
+The library trusts the file: a piece may be as long as the file, and a normalisation rule may replace every letter by a
+long text. `google.protobuf` reads the file here. SentencePiece has its own classes for that, but they refuse every
+version of protobuf that is older than the one they were built with.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from transformer.texts import N_, UserError
 
 MOST_PIECES = 1_000_000  # as in `config.LIMITS`
-LONGEST_PIECE = 1_000  # characters; SentencePiece learns 16 at most unless told otherwise
-LONGEST_RULE = 200  # bytes written for one character; the most in Unicode, of U+FDFA, are 33
-LARGEST_SELF_TEST = 100_000  # bytes of the texts with which a model tests itself whenever it is read
+LONGEST_PIECE = 1_000  # characters; SentencePiece learns at most 16 by default
+LONGEST_RULE = 200  # bytes that replace one character; the longest in Unicode, for U+FDFA, has 33
+LARGEST_SELF_TEST = 100_000  # bytes of the texts with which a model tests itself when it is loaded
 DAMAGED = N_("this is not a SentencePiece model")
-# The part of sentencepiece_model.proto that is looked at: message -> field -> number and type.
+# The checked part of sentencepiece_model.proto: message -> field -> number and type.
 MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
     "Model": {
         "pieces": (1, "Piece"), "trainer": (2, "Trainer"), "normalizer": (3, "Normalizer"), "self_test": (4, "bytes"),
@@ -31,13 +31,13 @@ MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
 
 
 class PieceFileError(UserError):
-    """What is no SentencePiece file, or asks for more than any does; the message says which."""
+    """Not a SentencePiece file, or one that exceeds a limit; the message says which."""
 
 
 @functools.cache
 def _model_class() -> Any:
-    """The class of messages that a file is read as."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # 30 ms, for those who read one
+    """The protobuf class of the file."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # takes 30 ms, so only on use
 
     file = descriptor_pb2.FileDescriptorProto(name="headscope/pieces.proto", package="headscope")
     kinds = descriptor_pb2.FieldDescriptorProto
@@ -57,7 +57,7 @@ def _model_class() -> Any:
 
 
 def _check_charsmap(data: bytes) -> None:
-    """Four bytes with the length of a tree, the tree, and what is written for each of its leaves, ended by a zero."""
+    """Format: four bytes with the length of a tree, the tree, and the replacement texts, each ending with a zero."""
     if not data:
         return
     tree = int.from_bytes(data[:4], "little")
@@ -73,7 +73,7 @@ def _check_charsmap(data: bytes) -> None:
 
 
 def check_pieces(data: bytes) -> None:
-    """Look over the bytes of a SentencePiece file. Raises PieceFileError if the library should not be given them."""
+    """Check the bytes of a SentencePiece file. Raises PieceFileError if the library should not load them."""
     from google.protobuf.message import DecodeError
 
     try:

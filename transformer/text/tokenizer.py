@@ -1,4 +1,4 @@
-"""Text to pieces to ids and back, over SentencePiece."""
+"""Text to pieces to ids and back, with SentencePiece."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from transformer.files import read_bounded, write_whole
 from transformer.text.piece_file import PieceFileError, check_pieces
 from transformer.texts import Text, UserError
 
-PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
+PIECE_MARK = "▁"  # how SentencePiece writes the space before a word
 TOKENIZER_KINDS = ("unigram", "bpe", "char", "symbol")
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")  # ids 0 to 3
 SPECIAL_TEXT = re.compile(r"<(?=(?:pad|unk|s|/s)>)")
 UNKNOWN = 1
-LARGEST_TOKENIZER = 5_000_000  # bytes; en-de takes 310,000, and the largest known, of 250,000 pieces, 5 million
-MARKS = 30  # combining marks on one letter that are put in order; no language has more (Unicode, annex 15, section 13)
+LARGEST_TOKENIZER = 5_000_000  # bytes; en-de takes 310,000, and the largest known model, with 250,000 pieces, 5 million
+MARKS = 30  # largest number of combining marks on one letter; no language has more (Unicode, annex 15, section 13)
 
 
 class TokenizerError(UserError):
-    """A tokenizer file that cannot be read, or text too small to train one from."""
+    """A tokenizer file that cannot be read, or a text that is too small to train a tokenizer."""
 
 
 def clean(text: str) -> str:
-    """Text that can be encoded: lone surrogates become U+FFFD; control characters, line breaks and runs of blanks one
-    blank; NFC. What a person typed is kept elsewhere, this is what the tokenizer reads."""
-    if text.isascii() and text.isprintable():  # 0.2 us a word against 1.6: a training reads 100,000 of them first
+    """The text as the tokenizer reads it: lone surrogates become U+FFFD; control characters, line breaks and runs of
+    blanks become one blank; NFC."""
+    if text.isascii() and text.isprintable():  # 0.2 us per word instead of 1.6; a training reads 100,000 words first
         return " ".join(text.split())
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text = "".join(" " if unicodedata.category(c) == "Cc" else c for c in text)
@@ -44,8 +44,8 @@ def clean(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """The text with U+034F, which joins and is not seen, after every MARKS combining marks on a letter: putting n marks
-    in order takes n squared steps, with 100,000 of them 8 seconds in which nobody else is served."""
+    """The text with the invisible joiner U+034F after every MARKS combining marks on a letter. Sorting n marks takes
+    n^2 steps: 100,000 of them would block the server for 8 seconds."""
     if text.isascii() or len(text) <= MARKS:
         return text
     joined, marks = [], 0
@@ -59,7 +59,7 @@ def _joined(text: str) -> str:
 
 
 class AnyTokenizer(Protocol):
-    """What a model in use needs of its tokenizer; each method is told of in `Tokenizer`."""
+    """The methods of a tokenizer that a loaded model needs; see `Tokenizer` for their documentation."""
 
     def __len__(self) -> int: ...
 
@@ -73,7 +73,7 @@ class AnyTokenizer(Protocol):
 
 
 def read_processor(path: Path, largest: int) -> sentencepiece.SentencePieceProcessor:
-    """A SentencePiece model of at most `largest` bytes, whatever its special pieces are. Raises TokenizerError."""
+    """A SentencePiece model of at most `largest` bytes, with any special pieces. Raises TokenizerError."""
     try:
         model = read_bounded(path, largest)
         check_pieces(model)
@@ -106,16 +106,16 @@ class Tokenizer:
             self._processor.LoadFromSerializedProto(model)
         except (RuntimeError, TypeError, ValueError) as error:
             raise TokenizerError("this is not a SentencePiece model") from error
-        found = tuple(self._processor.IdToPiece(i) for i in range(min(4, len(self))))
-        if found != SPECIALS:
+        first = tuple(self._processor.IdToPiece(i) for i in range(min(4, len(self))))
+        if first != SPECIALS:
             raise TokenizerError(
-                "the tokenizer has {first} as ids 0 to 3; they must be {specials}", first=found, specials=SPECIALS
+                "the tokenizer has {first} as ids 0 to 3; they must be {specials}", first=first, specials=SPECIALS
             )
         processor = self._processor
         ordinary = [i for i in range(4, len(self)) if not (processor.IsControl(i) or processor.IsUnused(i))]
         self._scores = {processor.IdToPiece(i): (i, processor.GetScore(i)) for i in ordinary}
         self._longest = max(map(len, self._scores), default=1)
-        # SentencePiece's price of a character that is in no piece
+        # SentencePiece's score of a character that is in no piece
         self._unknown_score = min((score for _, score in self._scores.values()), default=0.0) - 10
         self._lattice = functools.lru_cache(20_000)(self._build_lattice)  # words repeat
 
@@ -131,8 +131,8 @@ class Tokenizer:
     def train(cls, lines: Iterable[str], vocab_size: int, kind: str = "unigram") -> Tokenizer:
         """Learn a vocabulary of vocab_size pieces from lines of text.
 
-        kind: "unigram" (Kudo 2018), "bpe" (Sennrich et al. 2016), or "char": every character, in small letters, is a
-        token, or "symbol": every character as it is typed (vocab_size is then only a limit).
+        kind: "unigram" (Kudo 2018), "bpe" (Sennrich et al. 2016), "char": every character is a token, in lower case, or
+        "symbol": every character as typed. For the last two vocab_size is only a limit.
         Raises TokenizerError for an unknown kind, or if the text is too small for vocab_size.
         """
         if kind not in TOKENIZER_KINDS:
@@ -145,16 +145,16 @@ class Tokenizer:
         rule = {"char": "nmt_nfkc_cf", "symbol": "identity"}.get(kind, "nmt_nfkc")
         seen: set[str] = set()
 
-        def watched() -> Iterator[str]:
+        def training_lines() -> Iterator[str]:
             for line in lines:
                 seen.update(line)
-                # SentencePiece leaves "</s>" in text out, with its characters; "<" and "/s>" it learns.
+                # SentencePiece skips "</s>" in text with all its characters, but it learns "<" and "/s>".
                 yield from SPECIAL_TEXT.sub("<\n", line).split("\n") if characters else (line,)
 
         written = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=watched(),
+                sentence_iterator=training_lines(),
                 model_writer=written,
                 vocab_size=vocab_size,
                 model_type="char" if characters else kind,
@@ -196,7 +196,7 @@ class Tokenizer:
         return tokenizer
 
     def to_bytes(self) -> bytes:
-        """The SentencePiece model, as a file holds it."""
+        """The SentencePiece model in the form of its file."""
         return self._model
 
     def save(self, path: Path) -> None:
@@ -213,45 +213,48 @@ class Tokenizer:
     def sample(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Ids of one random segmentation of every text (subword regularisation, Kudo 2018), the same for the same seed.
 
-        alpha: smoothing, above 0; smaller is more random: P(segmentation)^alpha, over all segmentations, normalised.
-        SentencePiece's own sampling adds the number of the thread to its seed, so no other process can repeat it; a run
-        that is resumed must.
+        alpha: smoothing, above 0; a smaller alpha is more random: the probability is P(segmentation)^alpha, normalised
+        over all segmentations. A resumed run must repeat the samples. SentencePiece's own sampling adds the number of
+        the thread to its seed, so another process cannot repeat it.
         """
         rng = random.Random(seed)
         result = []
         for text in texts:
             ids: list[int] = []
-            words = self._processor.Normalize(clean(text)).split(PIECE_MARK)  # no piece spans two words
+            words = self._processor.Normalize(clean(text)).split(PIECE_MARK)  # no piece contains parts of two words
             for word in words[0:1] + [PIECE_MARK + word for word in words[1:]]:
                 for piece in self._draw(word, alpha, rng):
-                    if piece != UNKNOWN or ids[-1:] != [UNKNOWN]:  # `encode` too makes one <unk> of neighbours
+                    if piece != UNKNOWN or ids[-1:] != [
+                        UNKNOWN
+                    ]:  # one <unk> for neighbouring unknown pieces, like `encode`
                         ids.append(piece)
             result.append(ids)
         return result
 
     def _draw(self, word: str, alpha: float, rng: random.Random) -> list[int]:
-        """Ids of one segmentation of a word: from its end, each piece by the share of all ways to reach it."""
-        lattice, drawn, end = self._lattice(word, alpha), [], len(word)
+        """Ids of one random segmentation of a word, drawn from its end: each piece by its share of the weight."""
+        lattice, ids, end = self._lattice(word, alpha), [], len(word)
         while end:
             shares, pieces = lattice[end - 1]
             start, piece = pieces[min(bisect.bisect(shares, rng.random()), len(pieces) - 1)]
-            drawn.append(piece)
+            ids.append(piece)
             end = start
-        return drawn[::-1]
+        return ids[::-1]
 
     def _build_lattice(self, word: str, alpha: float) -> list[tuple[list[float], list[tuple[int, int]]]]:
-        """For every end in the word: the pieces (start, id) that stop there, and their running shares up to 1."""
+        """For every end in the word: the running shares, up to 1, of the pieces that end there, and these pieces as
+        (start, id)."""
         scores, longest = self._scores, self._longest
-        reach, lattice = [0.0], []  # log of the weight of all ways to a place
+        reach, lattice = [0.0], []  # log of the total weight of all segmentations up to each position
         for end in range(1, len(word) + 1):
             pieces, weights = [], []
             for start in range(max(0, end - longest), end):
-                found = scores.get(word[start:end])
-                if found is None and start == end - 1:
-                    found = UNKNOWN, self._unknown_score
-                if found is not None:
-                    pieces.append((start, found[0]))
-                    weights.append(reach[start] + alpha * found[1])
+                piece = scores.get(word[start:end])
+                if piece is None and start == end - 1:
+                    piece = UNKNOWN, self._unknown_score
+                if piece is not None:
+                    pieces.append((start, piece[0]))
+                    weights.append(reach[start] + alpha * piece[1])
             top = max(weights)
             running = list(itertools.accumulate(math.exp(weight - top) for weight in weights))
             lattice.append(([share / running[-1] for share in running], pieces))

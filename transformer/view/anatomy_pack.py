@@ -1,13 +1,13 @@
 """Payloads of a Trace for the anatomy: four kinds of packs in the format of `transformer.view.pack`.
 
-    trace    the whole model at a glance: every stream and every attention map, 8 bits a number, and the words predicted
-    open     the inside of one layer of each stack: strips in 8 bits, the attention weights exactly
-    place    every tensor of every step of one sub-layer, exactly
-    weights  the matrices that a step of it multiplies with, exactly
+    trace    the whole model: every stream and every attention map in 8 bits per number, and the predicted words
+    open     the inside of one layer of each stack: strips in 8 bits, exact attention weights
+    place    exact tensors of every step of one sub-layer
+    weights  the exact matrices that one of its steps multiplies with
 
-Strips: value = (byte - 128) / 127 * top, with top the 0.999 quantile of the magnitudes, so that single large numbers
-(there are some in every trained model) do not leave the rest pale. What is at most top in magnitude is wrong by at most
-top / 254; the one in a thousand beyond it is shown as top.
+Strips: value = (byte - 128) / 127 * top, where top is the 0.999 quantile of the magnitudes, so that a few large numbers
+(every trained model has some) do not make the others pale. A number up to top has an error of at most top / 254; the
+largest 0.1% are shown as top.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _CONFIG = (
 
 
 def _strip(writer: Writer, matrix: Tensor, norms: bool = True) -> dict[str, Any]:
-    """A matrix [token, width] in 8 bits, see the docstring of this module. norms: with the lengths of its rows."""
+    """A matrix [token, width] in 8 bits, see the docstring of this module. norms: include the norms of its rows."""
     size = matrix.abs().flatten()
     top = float(size.kthvalue(math.ceil(QUANTILE * len(size))).values) or float(size.max())
     bytes_ = (matrix * (127 / top if top else 0.0)).round().clamp(-127, 127).add(128).byte()
     low, high = matrix.aminmax()
-    found = {"picture": writer.add(bytes_), "top": top, "low": float(low), "high": float(high)}
-    return {**found, "norms": writer.add(torch.linalg.vector_norm(matrix, dim=-1))} if norms else found
+    strip = {"picture": writer.add(bytes_), "top": top, "low": float(low), "high": float(high)}
+    return {**strip, "norms": writer.add(torch.linalg.vector_norm(matrix, dim=-1))} if norms else strip
 
 
 def _streams(trace: Trace) -> dict[str, Tensor]:
-    """The tensors of the view of the whole model, name -> [token, d_model]."""
-    found = {
+    """The tensors in the view of the whole model, name -> [token, d_model]."""
+    streams = {
         "source.embedding": trace.source_embedding, "source.positions": trace.source_positions,
         "target.embedding": trace.target_embedding, "target.positions": trace.target_positions,
         "encoder.output": trace.encoder_output, "decoder.output": trace.decoder_output,
@@ -58,8 +58,8 @@ def _streams(trace: Trace) -> dict[str, Tensor]:
     for stack in STACKS:
         for part in SUB_LAYERS[stack]:
             enters = _part(trace, stack, part).enters
-            found.update({f"{stack}.{layer}.{part}.enters": one for layer, one in enumerate(enters)})
-    return found
+            streams.update({f"{stack}.{layer}.{part}.enters": tensor for layer, tensor in enumerate(enters)})
+    return streams
 
 
 def _part(trace: Trace, stack: str, part: str) -> Any:
@@ -69,28 +69,28 @@ def _part(trace: Trace, stack: str, part: str) -> Any:
 
 def _attentions(trace: Trace) -> dict[str, tuple[AttentionTrace, int]]:
     """ "encoder.0.self" -> its kind of attention and its layer."""
-    kinds = ((kind, trace.attention(kind)) for kind in KINDS)
-    return {scope(kind, layer)[:-1]: (found, layer) for kind, found in kinds for layer in range(found.layers)}
+    kinds = [(kind, trace.attention(kind)) for kind in KINDS]
+    return {scope(kind, layer)[:-1]: (trace, layer) for kind, trace in kinds for layer in range(trace.layers)}
 
 
 def boxes(model: Transformer) -> dict[str, Any]:
-    """Parameters of every box of the drawing, by its name; "embedding" and "positions" are those of the source."""
+    """Parameters of every box of the drawing, by its key; "embedding" and "positions" are those of the source."""
     described = describe(model)
-    found = {
+    by_key = {
         box.key: {
             "count": box.count,
             "adds": box.adds,
             "share": box.share,
             "shared_with": list(box.shared_with) or None,
             "tensors": [
-                {"name": one.name, "symbol": one.symbol, "shape": one.shape, "axes": one.axes, "count": one.count}
-                for one in box.tensors
+                {name: getattr(tensor, name) for name in ("name", "symbol", "shape", "axes", "count")}
+                for tensor in box.tensors
             ],
         }
         for box in described.boxes
     }
-    short = {name: found[f"source.{name}"] for name in ("embedding", "positions") if f"source.{name}" in found}
-    return {**short, **found}
+    short = {name: by_key[f"source.{name}"] for name in ("embedding", "positions") if f"source.{name}" in by_key}
+    return {**short, **by_key}
 
 
 def _about(model: Pretrained) -> dict[str, Any]:
@@ -100,44 +100,44 @@ def _about(model: Pretrained) -> dict[str, Any]:
 
 
 def _outputs(writer: Writer, model: Pretrained, trace: Trace, before: Trace | None) -> dict[str, Any]:
-    found = predictions(trace)
-    plain = None if before is None else predictions(before, found.ids).probability
-    arrays = {name: getattr(found, name) for name in ("probability", "logit", "chosen_probability", "chosen_logit")}
-    ids = found.ids.tolist()
+    outputs = predictions(trace)
+    plain = None if before is None else predictions(before, outputs.ids).probability
+    arrays = {name: getattr(outputs, name) for name in ("probability", "logit", "chosen_probability", "chosen_logit")}
+    ids = outputs.ids.tolist()
     return {
         "labels": [readable(model.tokenizer.pieces(row)) for row in ids],
         "ids": ids,
-        "chosen": found.chosen.tolist(),
-        "chosen_rank": found.chosen_rank.tolist(),
+        "chosen": outputs.chosen.tolist(),
+        "chosen_rank": outputs.chosen_rank.tolist(),
         **{name: writer.add(array) for name, array in arrays.items()},
-        "log_sum": writer.add(found.log_sum),
+        "log_sum": writer.add(outputs.log_sum),
         "plain_probability": None if plain is None else writer.add(plain),
     }
 
 
 def _changed(trace: Trace, before: Trace) -> dict[str, float]:
-    """Strip or attention -> the largest |after - before|, of those that differ at all."""
+    """Strip or attention -> the largest |after - before|; only those that differ."""
     now, then = _streams(trace), _streams(before)
     largest = {name: float((now[name] - then[name]).abs().max()) for name in now}
-    other = _attentions(before)
-    for name, (found, layer) in _attentions(trace).items():
-        largest[name] = float((found.weights[layer] - other[name][0].weights[layer]).abs().max())
+    attentions_before = _attentions(before)
+    for name, (attention, layer) in _attentions(trace).items():
+        largest[name] = float((attention.weights[layer] - attentions_before[name][0].weights[layer]).abs().max())
     return {name: value for name, value in largest.items() if value > 0}
 
 
 def _changed_inside(trace: Trace, before: Trace) -> dict[str, list[float]]:
-    """What lies inside the sub-layers, by its name in the trace -> the largest |after - before| of each head, of a
-    feed-forward network of all neurons; of those that differ at all."""
-    other = _attentions(before)
+    """Tensors inside the sub-layers, by name in the trace -> the largest |after - before| of each head, or of all
+    neurons of a feed-forward network; only those that differ."""
+    attentions_before = _attentions(before)
     largest: dict[str, list[float]] = {}
-    for name, (found, layer) in _attentions(trace).items():
-        for one in ("queries", "keys", "values", "weights"):
-            far = (getattr(found, one)[layer] - getattr(other[name][0], one)[layer]).abs()
-            largest[f"{name}.{one}"] = far.amax((1, 2)).tolist()
+    for name, (attention, layer) in _attentions(trace).items():
+        for tensor in ("queries", "keys", "values", "weights"):
+            change = getattr(attention, tensor)[layer] - getattr(attentions_before[name][0], tensor)[layer]
+            largest[f"{name}.{tensor}"] = change.abs().amax((1, 2)).tolist()
     for stack in STACKS:
         now, then = _part(trace, stack, "ff").activation, _part(before, stack, "ff").activation
-        for layer, far in enumerate((now - then).abs()):
-            largest[f"{stack}.{layer}.ff.activation"] = [float(far.max())]
+        for layer, change in enumerate((now - then).abs()):
+            largest[f"{stack}.{layer}.ff.activation"] = [float(change.max())]
     return {name: values for name, values in largest.items() if max(values) > 0}
 
 
@@ -149,11 +149,10 @@ def trace_pack(
     state: Mapping[str, Any] | None = None,
     phrases: Sequence[str] = (),
 ) -> bytes:
-    """The whole model with one sentence in it.
+    """The whole model with one sentence.
 
-    before: the same tokens without the switches of `trace`, if it has any. switches: what is set, as links hold it.
-    state: where a person stands, for the browser to begin with; phrases: the switches of
-    `trace` in words.
+    before: the same tokens without the switches of `trace`, if it has any. switches: in the form of links. state: the
+    initial state of the view; phrases: the switches of `trace` in words.
     """
     writer = Writer()
     before = None if before is trace else before
@@ -172,13 +171,13 @@ def trace_pack(
         "own": trace.own,
         "complete": trace.complete,
         "boxes": boxes(model.model),
-        "strips": {name: _strip(writer, one) for name, one in _streams(trace).items()},
+        "strips": {name: _strip(writer, tensor) for name, tensor in _streams(trace).items()},
         "attention": {
             name: {
-                "picture": writer.add((found.weights[layer] * 255).round().byte()),
-                "zero": found.zero[layer].tolist(),
+                "picture": writer.add((attention.weights[layer] * 255).round().byte()),
+                "zero": attention.zero[layer].tolist(),
             }
-            for name, (found, layer) in _attentions(trace).items()
+            for name, (attention, layer) in _attentions(trace).items()
         },
         "outputs": _outputs(writer, model, trace, before),
         "changed": {} if before is None else _changed(trace, before),
@@ -194,20 +193,20 @@ def trace_pack(
 
 
 def open_pack(trace: Trace, encoder: int, decoder: int) -> bytes:
-    """The inside of one layer of each stack, by their numbers from 0."""
+    """The inside of one layer of each stack; layers count from 0."""
     writer = Writer()
     strips, weights = {}, {}
     for stack, layer in (("encoder", encoder), ("decoder", decoder)):
         for part in SUB_LAYERS[stack]:
-            name, found = f"{stack}.{layer}.{part}", _part(trace, stack, part)
+            name, sub_layer = f"{stack}.{layer}.{part}", _part(trace, stack, part)
             if part == "ff":
-                strips[f"{name}.activation"] = _strip(writer, found.activation[layer], norms=False)
+                strips[f"{name}.activation"] = _strip(writer, sub_layer.activation[layer], norms=False)
             else:
-                weights[name] = writer.add(found.weights[layer])
-                for one in ("queries", "keys", "values", "head_outputs"):
-                    tensor = getattr(found, one)[layer].transpose(0, 1).flatten(1)  # heads side by side
-                    strips[f"{name}.{one}"] = _strip(writer, tensor, norms=False)
-            strips[f"{name}.update"] = _strip(writer, found.update[layer], norms=False)
+                weights[name] = writer.add(sub_layer.weights[layer])
+                for kind in ("queries", "keys", "values", "head_outputs"):
+                    tensor = getattr(sub_layer, kind)[layer].transpose(0, 1).flatten(1)  # heads side by side
+                    strips[f"{name}.{kind}"] = _strip(writer, tensor, norms=False)
+            strips[f"{name}.update"] = _strip(writer, sub_layer.update[layer], norms=False)
     header = {"format": 1, "sort": "open", "id": trace.id, "encoder": encoder, "decoder": decoder}
     return writer.finish({**header, "strips": strips, "weights": weights})
 
@@ -222,66 +221,66 @@ _FEED_FORWARD = (
 
 
 def _named(trace: Trace, model: Pretrained, name: str, t: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a place, and the text values about them."""
-    found = steps(trace, model.model, name, t)
+    """The tensors of a place (sub-layer, embedding or output), and further values about them."""
+    computed = steps(trace, model.model, name, t)
     about: dict[str, Any]
-    if isinstance(found, EmbeddingSteps):
+    if isinstance(computed, EmbeddingSteps):
         names: tuple[str, ...] = ("rows", "embedding", "positions", "x")
-        about = {"position_ids": found.position_ids.tolist(), "factor": found.factor}
-    elif isinstance(found, OutputSteps):
+        about = {"position_ids": computed.position_ids.tolist(), "factor": computed.factor}
+    elif isinstance(computed, OutputSteps):
         names = ("hidden", "logits", "rows", "biases")
         about = {}
-    elif isinstance(found, AttentionSteps):
+    elif isinstance(computed, AttentionSteps):
         names = _ATTENTION
         about = {
-            "scale": found.scale.tolist(), "rule": found.rule.tolist(), "zero": found.zero.tolist(),
-            "skipped": found.skipped,
+            "scale": computed.scale.tolist(), "rule": computed.rule.tolist(), "zero": computed.zero.tolist(),
+            "skipped": computed.skipped,
         }  # fmt: skip
     else:
-        names, about = _FEED_FORWARD, {"silenced": found.silenced, "skipped": found.skipped}
-    arrays = {one: getattr(found, one) for one in names}
-    return {one: array for one, array in arrays.items() if array is not None}, about
+        names, about = _FEED_FORWARD, {"silenced": computed.silenced, "skipped": computed.skipped}
+    arrays = {tensor: getattr(computed, tensor) for tensor in names}
+    return {tensor: array for tensor, array in arrays.items() if array is not None}, about
 
 
 def place_pack(model: Pretrained, trace: Trace, name: str, t: int = 0, before: Trace | None = None) -> bytes:
     """Every tensor of every step of a place (`transformer.analysis.anatomy`), by its name in the trace.
 
-    t: the step of decoding, which only the place "output" asks for. before: as in `trace_pack`; of its tensors those
-    that differ go along, as "plain".
+    t: the step of decoding, only for the place "output". before: as in `trace_pack`; those of its tensors that differ
+    are included as "plain".
     """
     writer = Writer()
     arrays, about = _named(trace, model, name, t)
     plain: dict[str, Tensor] = {}
     if before is not None and before is not trace:
-        other, _ = _named(before, model, name, t)
-        for one in ("rows", "biases"):  # of the table: at the output those of other tokens, not others of the same
-            other.pop(one, None)
-        plain = {one: other[one] for one in other if not torch.equal(arrays[one], other[one])}
+        unchanged, _ = _named(before, model, name, t)
+        for tensor in ("rows", "biases"):  # of the embedding table: at the output they belong to other tokens
+            unchanged.pop(tensor, None)
+        plain = {tensor: array for tensor, array in unchanged.items() if not torch.equal(arrays[tensor], array)}
     header = {
         "format": 1, "sort": "place", "id": trace.id, "place": name, "t": t if name == "output" else None,
-        "matrices": {one: writer.add(array) for one, array in arrays.items()},
-        "plain": {one: writer.add(array) for one, array in plain.items()},
+        "matrices": {tensor: writer.add(array) for tensor, array in arrays.items()},
+        "plain": {tensor: writer.add(array) for tensor, array in plain.items()},
         "about": about,
     }  # fmt: skip
     return writer.finish(header)
 
 
 def weights_count(model: Pretrained, name: str, step: str) -> int:
-    """How many numbers `weights_pack` would hold."""
-    found = matrices(model.model, name)
-    return sum(found[one].numel() for one in MATRICES[step])
+    """How many numbers `weights_pack` would contain."""
+    by_symbol = matrices(model.model, name)
+    return sum(by_symbol[symbol].numel() for symbol in MATRICES[step])
 
 
 def weights_pack(model: Pretrained, name: str, step: str) -> bytes:
-    """The matrices that a step of a sub-layer multiplies with, [in, out]; 16 bits a number where that loses nothing.
+    """The matrices that a step of a sub-layer multiplies with, [in, out]; with 16 bits per number if that is exact.
 
-    step: one of MATRICES. Raises ValueError for a place that is no sub-layer, KeyError for a step without matrices.
+    step: one of MATRICES. Raises ValueError if the place is not a sub-layer, KeyError for a step without matrices.
     """
     writer = Writer()
-    found = matrices(model.model, name)
+    by_symbol = matrices(model.model, name)
     arrays = {}
-    for one in MATRICES[step]:
-        half = found[one].half()
-        arrays[one] = writer.add(half if torch.equal(half.float(), found[one]) else found[one])
+    for symbol in MATRICES[step]:
+        exact, half = by_symbol[symbol], by_symbol[symbol].half()
+        arrays[symbol] = writer.add(half if torch.equal(half.float(), exact) else exact)
     header = {"format": 1, "sort": "weights", "checkpoint": model.name, "place": name, "step": step}
     return writer.finish({**header, "matrices": arrays})

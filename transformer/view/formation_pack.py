@@ -1,4 +1,4 @@
-"""All recorded states of one sentence for the browser, in the format of `pack`."""
+"""All recorded training states of one sentence for the browser, in the format of `pack`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from transformer.view.pack import Writer
 from transformer.view.state import View
 
 HABITS = (*OFFSETS, *READINGS)  # of `HeadStatistics`, in this order
-SHOWN = 240  # characters of a state's translation; an untrained one goes on until it is cut off
+SHOWN = 240  # characters of a state's translation; an untrained model writes up to its limit
 
 
 class Recorded(Protocol):
-    """What `transformer.training.recording.Recording` has."""
+    """The attributes of `transformer.training.recording.Recording`."""
 
     @property
     def steps(self) -> tuple[int, ...]: ...
@@ -35,9 +35,9 @@ class Recorded(Protocol):
     def scores(self) -> tuple[dict[str, float], ...]: ...
 
 
-def _percent(found: HeadStatistics) -> torch.Tensor:
-    """[state, layer, head, habit] in whole percent, 255 where nothing could be measured."""
-    shares = torch.stack([getattr(found, name) for name in HABITS], -1)
+def _percent(statistics: HeadStatistics) -> torch.Tensor:
+    """[state, layer, head, habit] in whole percent; 255 means not measurable."""
+    shares = torch.stack([getattr(statistics, name) for name in HABITS], -1)
     return torch.where(shares.isnan(), 255.0, 100 * shares).round().byte()
 
 
@@ -51,11 +51,11 @@ def formation_pack(
     view: View,
     revision: int,
 ) -> bytes:
-    """What the slider needs: 13 states of 11 source and 14 target tokens in 4 layers of 8 heads take 200 KB.
+    """The data of the slider: 13 states of 11 source and 14 target tokens in 4 layers of 8 heads take 200 KB.
 
-    here: number of the recorded sentence that the trace is of, None if it is of none: then no weights are sent.
-    fitting: for every recorded sentence something, or None where it cannot be opened. statistics: of every kind,
-    [state, layer, head], over all of them. revision: handed back with each report.
+    here: index of the recorded sentence that the trace shows; None if it shows another one, then no weights are sent.
+    fitting: for every recorded sentence, None if it cannot be opened. statistics: by kind, [state, layer, head], over
+    all recorded sentences. revision: the browser sends it back with each report.
     """
     writer = Writer()
     kinds: dict[str, Any] = {}
@@ -68,13 +68,13 @@ def formation_pack(
             "format": 1,
             "id": trace.id,
             "steps": recording.steps,
-            "scores": [{name: round(one[name], 4) for name in ("loss", "bleu")} for one in recording.scores],
+            "scores": [{name: round(scores[name], 4) for name in ("loss", "bleu")} for scores in recording.scores],
             "writes": [text if len(text) <= SHOWN else text[:SHOWN] + "…" for text in writes],
             "kinds": kinds,
-            "habits": {kind: writer.add(_percent(found)) for kind, found in statistics.items()} if kinds else {},
-            "rows": {kind: [found.rows, found.links] for kind, found in statistics.items()},
+            "habits": {kind: writer.add(_percent(shares)) for kind, shares in statistics.items()} if kinds else {},
+            "rows": {kind: [shares.rows, shares.links] for kind, shares in statistics.items()},
             "heads": {kind: len(arrays[0][0]) * len(arrays[0][0][0]) for kind, arrays in recording.weights.items()},
-            "formings": [asdict(one) for one in formings],
+            "formings": [asdict(forming) for forming in formings],
             "sentences": [
                 {"number": number, "source": source, "same": source == trace.source_text}
                 for number, (source, _) in enumerate(recording.sentences)

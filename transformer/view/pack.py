@@ -5,8 +5,8 @@
     header       JSON in UTF-8, padded with spaces to a multiple of 8
     data         arrays at multiples of 8, C order, little-endian; the header says where
 
-Weights of all heads go as 8 bits (round(255 w)) for the pictures; the exact float32 numbers go for the heads that are
-asked for: one while a server is there to ask, all of them into a page that must stand alone.
+The pictures get the weights of all heads in 8 bits (round(255 w)). The exact float32 numbers follow for one head at a
+time, when the browser asks for them; a page without a server gets those of all heads.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def _exact(writer: Writer, trace: Trace, kind: str, layer: int, head: int) -> di
 
 
 def _masks(writer: Writer, mask: Tensor) -> dict[str, Any]:
-    """The different masks, [mask, query, key] with 1 = hidden, and each head's mask; empty if none hides a cell."""
+    """The distinct masks, [mask, query, key] with 1 = hidden, and the mask of each head; None if no cell is hidden."""
     if bool(mask.all()):
         return {"masks": None}
     layers, heads, queries, keys = mask.shape
     flat = mask.reshape(layers * heads, -1)
-    if bool((flat == flat[0]).all()):  # as a rule; sorting them takes ten times as long
+    if bool((flat == flat[0]).all()):  # the usual case; sorting takes ten times as long
         distinct, numbers = flat[:1], torch.zeros(layers * heads, dtype=torch.long)
     else:
         distinct, numbers = flat.unique(dim=0, return_inverse=True)
@@ -81,8 +81,8 @@ def _masks(writer: Writer, mask: Tensor) -> dict[str, Any]:
 
 
 def wording(trace: Trace) -> dict[str, str]:
-    """Texts of the views that are others for this trace, by key: masked attention is called so only where there is a
-    mask, and without one a token's probability is not the one that it was written with."""
+    """Texts of the views that differ for this trace, by key. Without a causal mask the attention is not called masked,
+    and the probability of a token is not the one with which it was generated."""
     if trace.causal:
         opened = [
             switch for switch in trace.interventions.switches if isinstance(switch, Unmask) and switch.mask == "causal"
@@ -110,9 +110,9 @@ def full_pack(
 ) -> bytes:
     """Everything that the picture of a trace needs.
 
-    exact: with the exact numbers of every head (for pages without a server). revision: handed back with every state the
-    browser reports, so that an old report is known for one. more: what else the header is to hold; entry: of the
-    frontend, whose texts go along.
+    exact: include the exact numbers of every head (for pages without a server). revision: the browser sends it back
+    with every state, so that Python recognises old states. more: further entries of the header; entry: of the
+    frontend, whose texts are included.
     """
     writer = Writer()
     tokens = {"source": trace.source_tokens, "target_in": trace.target_in, "target_out": trace.target_out}
@@ -148,6 +148,7 @@ def full_pack(
         "id": trace.id,
         "checkpoint": trace.checkpoint,
         "languages": trace.languages,
+        "sentences": {"source": trace.source_text, "target": trace.target_text},
         "tokens": tokens,
         "labels": labels,
         "special": {side: is_special(tokens[side]) for side in tokens},
@@ -169,9 +170,9 @@ def full_pack(
 
 
 def feed_pack(trace: Trace, view: View) -> bytes:
-    """The exact numbers of the chosen head or cell, for a picture that is already drawn.
+    """The exact numbers of the selected head or cell, for a picture that is already drawn.
 
-    One head (of each kind, if all three are shown) with Q, K and V; or the mean or maximum the view asks for.
+    One head (of each kind, if all three are shown) with Q, K and V; or the mean or maximum that the view shows.
     """
     writer = Writer()
     entries: list[dict[str, Any]] = []

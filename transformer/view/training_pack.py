@@ -1,42 +1,41 @@
 """Runs while they train, as one block of bytes for the browser in the format of `transformer.view.pack`.
 
-The picture (training.js) holds every frame that it was given and asks for those that it lacks; its script is sent
-once, and the packs come through a small component beside it. A page mounts both in one fragment, so that an answer is a
-run of a few lines:
+The picture (training.js) keeps every frame and asks for the missing ones. Its script is sent once, and the packs come
+through a small second component. A page mounts both in one fragment, so that an answer is a run of a few lines:
 
     _picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
     _feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
 
     @st.fragment
     def live() -> None:
-        found = _picture(key="training", on_ask_change=lambda: None, on_command_change=lambda: None)
-        runs = st.session_state[RUNS]  # at most four, in the order in which they are to stand
-        asked = read_message(found.ask, found.command, tuple(run.id for run in runs))
-        if asked.do == "stop": ...     # before packing: the answer then says so
+        result = _picture(key="training", on_ask_change=lambda: None, on_command_change=lambda: None)
+        runs = st.session_state[RUNS]  # at most four, in the order of the screen
+        asked = read_message(result.ask, result.command, tuple(run.id for run in runs))
+        if asked.do == "stop": ...     # before packing, so that the answer shows it
         with st.container(key="hs-feeds"):
             _feed(key="training_feed", data=training_pack(runs, asked.have, more, asked.number), height=1)
 
 Triggers of the picture (`training_messages.read_message` reads both):
 
     ask      {"have": {run id: frames}, "n": number}; only while a run is waiting, starting, training or paused, or
-             while the picture lacks frames
+             while frames are missing
     command  the same and {"run": run id, "do": one of COMMANDS}; "again": the same with the next seed; "open": in the
-             explorer. It is sent once, and is done as soon as a pack with its number has come; no ask passes it.
+             explorer. It is sent once and is done when a pack with its number arrives; no ask overtakes it.
 
-The picture fills the width and, as far as it can, the window below where it stands. A run of the page without an ask (a
-widget elsewhere was used) hands over `asked.have`, None: a pack without frames.
+The picture fills the width and, if possible, the rest of the window. When the page runs without an ask (because another
+widget was used), `asked.have` is None, and the pack has no frames.
 
-`more`, what the page adds; every part may be missing:
+`more` comes from the page; every part may be missing:
 
-    labels    {run id: its name, what differs from the others: "Baseline", "no causal mask"}
-    waiting   how many runs are in the line, those of other people included
-    big       whether text is big ("Aa")
+    labels    {run id: its name, the difference from the others: "Baseline", "no causal mask"}
+    waiting   number of runs in the queue, including those of other viewers
+    big       whether large text is on ("Aa")
     findings  [{"run": run id, "title": text, "predicts": text, "happened": text, "section": a text such as "3.2.3",
-              or "", "verdict": "as predicted" | "differs" | "open"}], a row each of "What the paper predicts / What
-              happened here"; all texts are sentences in the reader's language, shown as they are
+              or "", "verdict": "as predicted" | "differs" | "open"}], one for each row of "What the paper predicts /
+              What happened here"; all texts are in the reader's language
     texts     {key of training_texts.js: translation}
 
-A file: a component of script("training_file") and style("training"), mounted with a key,
+File upload: a component of script("training_file") and style("training"), mounted with a key,
 `on_file_change=lambda: None` and data {"label": the button's text, "accept": ".zip", "big": bool, "texts": {}};
 `training_messages.read_file(found.file)` is the file, or None.
 """
@@ -52,8 +51,8 @@ import torch
 from transformer.texts import Text
 from transformer.view.pack import Writer
 
-MOST = 2_000_000  # bytes of attention in one pack, so that no answer holds up the others; the rest comes with the next
-DIGITS = 6  # of losses and shares: more than any screen shows
+MOST = 2_000_000  # bytes of attention in one pack, so that no answer delays the others; the next pack has the rest
+DIGITS = 6  # of losses and shares; no screen shows more
 
 
 class Run(Protocol):
@@ -86,12 +85,12 @@ class Run(Protocol):
 
 
 def _number(value: float | None) -> float | None:
-    """The rounded number; None if it is not finite, because JSON has no word for that."""
+    """The rounded number; None if it is not finite, because JSON cannot express that."""
     return None if value is None or not math.isfinite(value) else round(value, DIGITS)
 
 
 def _frame(frame: Any) -> dict[str, Any]:
-    """The numbers and texts of a frame; its attention goes apart, as bytes."""
+    """The numbers and texts of a frame, without its attention, which is sent as bytes."""
     names = ("loss", "validation_loss", "forced", "exact")
     return {
         "step": frame.step,
@@ -110,12 +109,12 @@ def _opening(opening: Any) -> dict[str, Any]:
     return {name: getattr(opening, name) for name in names}
 
 
-def _run(run: Run, label: str, have: int | None, room: int, writer: Writer) -> tuple[dict[str, Any], int]:
+def _run(run: Run, label: str, have: int | None, budget: int, writer: Writer) -> tuple[dict[str, Any], int]:
     """The part of the header for a run, and the bytes of its attention.
 
-    have: frames the browser holds, None if nobody knows; room: bytes there are, of which one frame may take more.
+    have: number of frames in the browser, None if unknown; budget: bytes left, though one frame may be larger.
     """
-    # What ends a run is set behind its last frame: read before the frames are counted, it never comes without them.
+    # A run ends after its last frame, so the stage is read before the frames are counted: then none is missing.
     about = {
         "id": run.id,
         "label": label,
@@ -132,46 +131,46 @@ def _run(run: Run, label: str, have: int | None, room: int, writer: Writer) -> t
         "openable": run.result is not None,
         "pause_left": math.ceil(getattr(run, "pause_left", 0.0)) if run.stage == "paused" else 0,
     }
-    there = len(run.frames)  # the list grows meanwhile; what it has now stays
-    start = there if have is None else min(have, there)
-    new = run.frames[start:there]
+    count = len(run.frames)  # the list may grow meanwhile, but these frames stay
+    start = count if have is None else min(have, count)
+    new = run.frames[start:count]
     size = len(new[0].weights) if new else 0
     if size:
-        new = new[: max(1, room // size) if room > 0 else 0]
-    opening = run.opening if start == 0 else None  # whoever holds a frame holds it already
-    weights = torch.frombuffer(bytearray(b"".join(one.weights for one in new)), dtype=torch.uint8) if new else None
-    found = {
+        new = new[: max(1, budget // size) if budget > 0 else 0]
+    opening = run.opening if start == 0 else None  # a browser with a frame already has the opening
+    weights = torch.frombuffer(bytearray(b"".join(frame.weights for frame in new)), dtype=torch.uint8) if new else None
+    header = {
         **about,
         "opening": None if opening is None else _opening(opening),
         "from": start,
-        "recorded": there,
-        "frames": [_frame(one) for one in new],
+        "recorded": count,
+        "frames": [_frame(frame) for frame in new],
         "weights": None if weights is None else writer.add(weights.reshape(len(new), size)),
     }
-    return found, size * len(new)
+    return header, size * len(new)
 
 
 def training_pack(
     runs: Sequence[Run], have: Mapping[str, int] | None, more: Mapping[str, Any], number: int = 0
 ) -> bytes:
-    """What the picture lacks of these runs, at most MOST bytes of attention, and how each of them stands.
+    """The state of these runs and the missing frames, with at most MOST bytes of attention.
 
-    have: run id -> frames the browser holds, a run that it does not name has none; None if nobody knows, then only how
-    the runs stand. more: see the docstring of this module. number: of the message that is answered.
+    have: run id -> number of frames in the browser, 0 for missing runs; None if unknown, then the pack has no frames.
+    more: see the docstring of this module. number: of the message that this pack answers.
 
-    header["runs"], in the order given: id, label, stage, place, reason, error, step, seconds, limit, steps, seed,
-    causal, openable; pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None where
-    the browser has it); from, the index of the first frame in this pack; recorded, how many frames there are; frames, a
-    table each without weights; weights, uint8 [frames, bytes a frame], or None without frames.
+    header["runs"], in the given order: id, label, stage, place, reason, error, step, seconds, limit, steps, seed,
+    causal, openable; pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None if the
+    browser has it); from, the index of the first frame in this pack; recorded, the number of frames; frames, a table
+    each, without weights; weights, uint8 [frames, bytes of a frame], or None without frames.
     """
     writer = Writer()
     labels = more.get("labels") or {}
-    room = MOST
-    found = []
+    budget = MOST
+    headers = []
     for run in runs:
-        held = None if have is None else have.get(run.id, 0)
-        about, size = _run(run, str(labels.get(run.id, "")), held, room, writer)
-        found.append(about)
-        room -= size
+        frames = None if have is None else have.get(run.id, 0)
+        header, size = _run(run, str(labels.get(run.id, "")), frames, budget, writer)
+        headers.append(header)
+        budget -= size
     rest = {name: value for name, value in more.items() if name != "labels"}
-    return writer.finish({"format": 1, "number": number, "runs": found, "more": rest})
+    return writer.finish({"format": 1, "number": number, "runs": headers, "more": rest})

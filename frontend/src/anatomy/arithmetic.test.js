@@ -23,7 +23,7 @@ const TORCH = [
   [6.5, 1.0, 6.49999999973896, 6.490242315331209],
 ];
 
-test("activations are those of PyTorch", () => {
+test("activation functions equal those of PyTorch", () => {
   for (const [x, error, gelu, swish] of TORCH) {
     near(erf(x), error);
     near(activate(x, "gelu"), gelu, 1e-12);
@@ -34,7 +34,7 @@ test("activations are those of PyTorch", () => {
   assert.equal(activate(800, "swish"), 800);
 });
 
-test("softmax, and the rules that a switch puts in its place", () => {
+test("the softmax and the rules that can replace it give the weights worked out by hand", () => {
   const row = [3, -Infinity, 4, 1]; // e^-1, 0, e^0 and e^-3 over their sum
   const total = 1 + Math.exp(-1) + Math.exp(-3);
   const [soft, level, best] = [0, 1, 2].map((rule) => arithmetic.softmaxOf(row, 0, rule));
@@ -44,7 +44,7 @@ test("softmax, and the rules that a switch puts in its place", () => {
   near(probabilityOf([1, 2, 3], 1).value, Math.exp(-1) / (Math.exp(-2) + Math.exp(-1) + 1));
 });
 
-test("a normalised number, a product, its largest terms and its running sums", () => {
+test("LayerNorm, dot products, largest terms and running sums equal those worked out by hand", () => {
   // mean 2, variance 2, (4 - 2) / sqrt(2 + 0.25) * 3 + 1
   const norm = layerNorm([0, 2, 4, 1, 3], 2, 3, 1, 0.25);
   assert.deepEqual([norm.mean, norm.deviation], [2, 1.5]);
@@ -55,7 +55,7 @@ test("a normalised number, a product, its largest terms and its running sums", (
   assert.deepEqual([...runningSums([4, -10, 18])], [0, 4, -6, 12]);
 });
 
-test("a position is a sine or a cosine, interleaved or in halves", () => {
+test("a position number is a sine or a cosine, interleaved or in halves", () => {
   const waves = [positionWave(3, 5, 8), positionWave(3, 2, 8, "halves"), positionWave(3, 6, 8, "halves")];
   assert.deepEqual(
     waves.map(({ sort, even }) => [sort, even]),
@@ -68,7 +68,7 @@ test("a position is a sine or a cosine, interleaved or in halves", () => {
   [Math.cos(3 / 100), Math.sin(3 / 100), Math.cos(3 / 100)].forEach((value, i) => near(waves[i].value, value));
 });
 
-test("numbers agree within their tolerance", () => {
+test("numbers agree if they differ by less than their tolerance", () => {
   const computed = (value) => ({ value, tolerance: 1e-6 });
   const ways = [
     [1, 1],

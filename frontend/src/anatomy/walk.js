@@ -1,6 +1,6 @@
 import { INNER_STEPS, PLACES, START_ANATOMY, ZOOMS, ZOOMS_OF } from "../state/generated.js";
 
-// Where one can stand in the anatomy of a model, and the way through it. Pure functions of a state:
+// The places in the anatomy of a model and the way through them. Pure functions of a state:
 //   zoom     one of ZOOMS
 //   place    one of PLACES, a part of the paper's Figure 1
 //   encoder, decoder   the layer that is open in each stack, from 0

@@ -4,7 +4,7 @@ import { arrowStep, stepIndex } from "./keys.js";
 
 const press = (key, more) => arrowStep({ key, ctrlKey: false, altKey: false, metaKey: false, ...more });
 
-test("arrows are steps in rows and columns", () => {
+test("arrow keys move by one row or column", () => {
   assert.deepEqual(
     ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].map((key) => press(key)),
     [
@@ -16,13 +16,13 @@ test("arrows are steps in rows and columns", () => {
   );
 });
 
-test("other keys, and the browser's own, are none", () => {
+test("other keys and the browser's shortcuts do not move", () => {
   for (const key of ["Enter", "a", "toString"]) assert.equal(press(key), null);
   for (const modifier of ["ctrlKey", "altKey", "metaKey"]) assert.equal(press("ArrowUp", { [modifier]: true }), null);
   assert.deepEqual(press("ArrowUp", { shiftKey: true }), [-1, 0]);
 });
 
-test("a step ends at the ends", () => {
+test("a step stops at the first and the last item", () => {
   assert.deepEqual(
     [stepIndex(0, -1, 3), stepIndex(1, 1, 3), stepIndex(2, 1, 3), stepIndex(1, -Infinity, 3)],
     [0, 2, 2, 0],

@@ -2,7 +2,7 @@ import { el, documentTop } from "./dom.js";
 
 // Follows theme and size of an element: `retheme` is called when its colours may have changed (a 1 ms transition of the
 // colours of `sentinel` tells, without polling), `resized` when its width or the window changed and, if the element
-// `fitsWindow` with its height, when what stands above it on the page has moved it. Returns the sentinel, to be put into
+// `fitsWindow` with its height, when the content above it on the page has moved it. Returns the sentinel, to be put into
 // the element, and a function that stops it.
 export function followLook(element, retheme, resized, { fitsWindow = false } = {}) {
   const sentinel = el("span", { class: "hs-sentinel", "aria-hidden": "true", transitionend: retheme });

@@ -35,7 +35,7 @@ test("tokens are grouped by word, and special tokens are in no group", () => {
   assert.equal(isIdentity([[1], [2]], 3), false);
 });
 
-test("nothing is changed where every token stands alone", () => {
+test("weights stay as they are when no tokens are merged", () => {
   assert.deepEqual(transformMatrix(WEIGHTS, 4, alone(3), alone(4), false, 1), WEIGHTS);
 });
 
@@ -45,7 +45,7 @@ test("merged columns are summed and merged rows are averaged", () => {
   assert.deepEqual([...made], [0.25, 0.625, 0.125, 0.25, 0.25, 0.5]);
 });
 
-test("without a key rows are divided by what is left of them", () => {
+test("when a key is left out, rows are divided by the sum of their other weights", () => {
   // Without key 0 the first row keeps 0.5: [0.5, 0.5, 0]. The second loses nothing.
   const made = transformMatrix(WEIGHTS, 4, [[0], [1]], [[1], [2], [3]], true, 1);
   assert.deepEqual([...made], [0.5, 0.5, 0, 0.5, 0.25, 0.25]);
@@ -53,14 +53,14 @@ test("without a key rows are divided by what is left of them", () => {
   assert.deepEqual([...transformMatrix(bytes, 3, alone(2), [[1], [2]], true, 255)], [51, 204, 0, 0]);
 });
 
-test("a merged cell is masked where all of its pieces are", () => {
+test("a merged cell is masked if all of its subword tokens are", () => {
   const hidden = Uint8Array.from([0, 1, 1, 0, 0, 1]);
   assert.deepEqual([...groupMask(hidden, 3, [[0], [1]], [[0], [1, 2]])], [0, 1, 0, 0]);
   assert.deepEqual([...groupMask(hidden, 3, [[0, 1]], [[1], [2]])], [0, 1]);
   assert.equal(groupMask(null, 3, [[0]], [[0]]), null);
 });
 
-test("entropy is 0 of a sure row and ln n of an even one", () => {
+test("entropy is 0 if one weight is 1, and ln n if n weights are equal", () => {
   assert.equal(meanEntropy(Float32Array.from([0, 1, 1, 0]), 2, 2), 0);
   const even = new Float32Array(6).fill(1 / 3);
   assert.ok(Math.abs(meanEntropy(even, 2, 3) - Math.log(3)) < 1e-7);
@@ -80,13 +80,13 @@ test("a row of weights is the softmax of the scaled dot products", () => {
   masked.forEach((value, i) => assert.ok(Math.abs(value - [1 / 3, 2 / 3, 0][i]) < 1e-15));
 });
 
-test("rules of a switch take the place of the softmax", () => {
+test("a switch can replace the softmax by equal weights or by the largest one", () => {
   const hidden = Uint8Array.from([0, 0, 1]);
   assert.deepEqual([...recomputeRow({ ...EXACT, rule: 1 }, 0, hidden).weights], [0.5, 0.5, 0]);
   assert.deepEqual([...recomputeRow({ ...EXACT, rule: 2 }, 0, null).weights], [0, 0, 1]);
 });
 
-test("a check finds what is wrong with a head, and a weight that is no number fails it", () => {
+test("the check finds wrong weights of a head, and a weight of NaN fails it", () => {
   const good = checkMatrix(EXACT, null);
   assert.ok(good.recomputed < 1e-7 && good.row_sum < 1e-7 && good.masked === 0);
   const bad = checkMatrix({ ...EXACT, weights: Float32Array.from([0.5, 0.25, 0.5]) }, Uint8Array.from([0, 0, 1]));
@@ -95,7 +95,7 @@ test("a check finds what is wrong with a head, and a weight that is no number fa
   assert.ok(Number.isNaN(checkMatrix({ ...EXACT, weights: Float32Array.from([NaN, 0.5, 0.5]) }, null).recomputed));
 });
 
-test("the strongest of a row, and of the pieces of two words", () => {
+test("the strongest link is found in a row and between the subword tokens of two words", () => {
   assert.equal(strongestInRow(WEIGHTS, 4, 1), 1);
   assert.deepEqual(strongestPair(WEIGHTS, 4, [0, 2], [1, 3]), [2, 3]);
 });

@@ -6,9 +6,10 @@ import { SvgContext, escape, tag } from "./svg_context.js";
 // screen also draws them here; text stays text.
 
 const PAGE_MARGIN = 24;
+const WIDEST_CAPTION = 1600; // pixels; longer ones end with "…"
 
 // picture: {theme, caption, panels: [{grid, plot, gridTitle, title, subtitle, legend}]}; plot is a HeadPlot or a
-// LinesPlot.
+// LinesPlot, grid is null for a head alone.
 export function pictureSvg({ theme, caption, panels }) {
   const context = new SvgContext(document.createElement("canvas").getContext("2d"));
   const base = theme.size;
@@ -30,24 +31,28 @@ export function pictureSvg({ theme, caption, panels }) {
   let x = PAGE_MARGIN;
   for (const { grid, plot, gridTitle, title, subtitle, legend } of panels) {
     let y = PAGE_MARGIN + base * 3.4;
-    const right = beside ? x + grid.width + 36 : x;
-    write(gridTitle, x, y, base, theme.ink, 600);
-    at(x, y + base * 0.8, () => grid.drawOn(context));
-    const gridBottom = y + base * 0.8 + grid.height;
-    if (!beside) y = gridBottom + base * 2;
+    const right = grid && beside ? x + grid.width + 36 : x;
+    let gridBottom = 0;
+    if (grid) {
+      write(gridTitle, x, y, base, theme.ink, 600);
+      at(x, y + base * 0.8, () => grid.drawOn(context));
+      gridBottom = y + base * 0.8 + grid.height;
+      if (!beside) y = gridBottom + base * 2;
+    }
     write(title, right, y, base, theme.ink, 600);
     const wide = write(subtitle, right, y + base * 1.35, base * 0.85, theme.dim);
     const plotTop = y + base * 2;
     at(right, plotTop, () => plot.drawOn(context));
     const legendTop = plotTop + plot.height + base;
     at(right, legendTop, () => drawLegend(context, write, legend, theme, plot.kind));
-    x = Math.max(right + Math.max(plot.width, wide), x + grid.width) + 30;
+    x = Math.max(right + Math.max(plot.width, wide), x + (grid ? grid.width : 0)) + 30;
     width = Math.max(width, x);
     height = Math.max(height, gridBottom, legendTop + base * 1.4);
   }
   width = Math.ceil(width);
   height = Math.ceil(height + PAGE_MARGIN);
   context.font = `${base * 1.1}px ${theme.font}`;
+  width = Math.ceil(Math.max(width, Math.min(context.measureText(caption).width + 2 * PAGE_MARGIN, WIDEST_CAPTION)));
   write(shorten(context, caption, width - 2 * PAGE_MARGIN), PAGE_MARGIN, PAGE_MARGIN + base, base * 1.1, theme.ink);
   const root = { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, "font-family": theme.font };
   const page = tag("rect", { width, height, fill: cssColour(theme.background) });

@@ -46,13 +46,13 @@ export class CellLine {
     this.subject = subject;
     const kindData = model.kinds[view.kind];
     const merged = view.rows[at[0]].length > 1 || view.columns[at[1]].length > 1;
-    const shown = view.data[at[0] * view.keys + at[1]];
+    const weight = view.data[at[0] * view.keys + at[1]];
     const parts = this.pair(view, view.rowLabels[at[0]], view.columnLabels[at[1]]);
     if (view.layer === "all" || view.head === "all") {
       const n = model.members(view.kind, view.layer, view.head).length;
       const key = subject.state.summary === "max" ? "cell_max" : "cell_mean";
       parts.push(
-        el("b", null, t(key, { n, value: this.weight(shown, view.exact) })),
+        el("b", null, t(key, { n, value: this.weight(weight, view.exact) })),
         el("em", null, t("cell_no_arithmetic")),
       );
       this.line.replaceChildren(...parts);
@@ -61,7 +61,7 @@ export class CellLine {
     const exact = model.exactOf(view.kind, view.layer, view.head);
     if (!exact || !exact.queries) {
       const why = model.recorded ? "cell_recorded" : "cell_waiting";
-      parts.push(el("b", null, this.weight(shown, view.exact)), el("em", null, t(why)));
+      parts.push(el("b", null, this.weight(weight, view.exact)), el("em", null, t(why)));
       this.line.replaceChildren(...parts);
       return this.finish(false);
     }
@@ -71,7 +71,7 @@ export class CellLine {
     const row = recomputeRow(exact, q, masked);
     const stored = exact.weights[q * exact.count + k];
     const agrees = Math.abs(row.weights[k] - stored) <= kindData.checks.tolerance;
-    this.work = { exact, row, q, k, stored, agrees, merged, shown };
+    this.work = { exact, row, q, k, stored, agrees, merged, shown: weight };
     if (merged) {
       parts.push(el("em", null, t("cell_words_piece")));
       parts.push(...this.pair(view, model.pieceLabel(view.sides.rows, q), model.pieceLabel(view.sides.columns, k)));

@@ -63,7 +63,7 @@ export class Controls {
       this.more.setAttribute("aria-expanded", String(open));
       hooks.resized();
     });
-    this.save = makeSaveMenu(t, "save", (format) => this.hooks.save(format));
+    this.save = makeSaveMenu(t, "save", (format) => this.hooks.save(format), ["png", "svg", "head", "csv"]);
     this.element = el(
       "div",
       { class: "hs-controls" },

@@ -160,9 +160,9 @@ class Explorer {
     this.waiting = null;
     const gained = this.live.merge(pack);
     if (this.model.recorded) return;
-    const shown = this.panels.filter((panel) => gained.has(panel.kind));
-    if (!shown.length || !this.theme) return;
-    for (const panel of shown) {
+    const panels = this.panels.filter((panel) => gained.has(panel.kind));
+    if (!panels.length || !this.theme) return;
+    for (const panel of panels) {
       panel.setTexts(this.model, this.state, this.panels.length > 1);
       this.drawHead(panel);
     }

@@ -5,6 +5,7 @@ import { LinesPlot } from "../heads/lines.js";
 import { habitsOf } from "./recorded.js";
 import { checkMatrix, meanEntropy, strongestInRow } from "../core/matrix.js";
 import { formatWeight, formatDeviation } from "../core/format.js";
+import { listText } from "../core/lists.js";
 
 const CHECK_TOLERANCE = 1e-5;
 
@@ -101,7 +102,7 @@ export class Panel {
       kind: t("kind_" + this.kind),
       rows: view.queries,
       columns: view.keys,
-      links: links.join("; "),
+      links: listText(t, links),
     });
   }
 

@@ -3,27 +3,25 @@ import { pictureSvg, svgToPng, viewCsv, saveFile, fileStem } from "../core/save.
 
 // Saved files: the picture on the screen as SVG or PNG, the numbers of the chosen head as CSV.
 
-// "The cat sleeps.  →  Die Katze schläft."
-function sentencesOf(header) {
-  const { special, words, word_labels: wordLabels } = header;
-  const sentence = (side) =>
-    [...new Set(words[side])]
-      .filter((word) => !special[side][words[side].indexOf(word)])
-      .map((word) => printable(wordLabels[side][word]))
-      .join(" ");
-  return `${sentence("source")}  →  ${sentence("target_out")}`;
+// "The cat sleeps.  →  Die Katze schläft.", the step of the training, and what was done to the numbers.
+function captionOf({ t, model }, panel) {
+  const { recorded, header } = model;
+  const { source, target } = header.sentences;
+  let caption = t("caption", { source: printable(source), target: printable(target) });
+  if (recorded) caption = t("caption_recorded", { ...recorded, caption });
+  const notes = panel.note.textContent;
+  return notes ? t("caption_notes", { caption, notes }) : caption;
 }
 
-function pictureOf(explorer) {
-  const drawn = explorer.panels.filter((panel) => panel.view.queries && panel.view.keys);
-  const { recorded, header } = explorer.model;
-  const caption = sentencesOf(header);
+// panels: those to draw; alone: only the heads, without the grids of all heads.
+function pictureOf(explorer, panels, alone) {
+  const drawn = panels.filter((panel) => panel.view.queries && panel.view.keys);
   if (!drawn.length) return null;
   return pictureSvg({
     theme: explorer.theme,
-    caption: recorded ? explorer.t("recorded_caption", { ...recorded, caption }) : caption,
+    caption: captionOf(explorer, drawn[0]),
     panels: drawn.map((panel) => ({
-      grid: panel.grid,
+      grid: alone ? null : panel.grid,
       plot: panel.plot,
       legend: explorer.legendOf(panel),
       gridTitle: explorer.t("kind_" + panel.kind),
@@ -33,12 +31,22 @@ function pictureOf(explorer) {
   });
 }
 
+// What was done to the numbers, for the name of a file: "fed-words-renormalised-threshold0.1".
+function changesOf({ state, panels }, panel) {
+  const names = [];
+  if (state.rows !== "predicted" && panel.kind !== "encoder_self") names.push(state.rows);
+  if (state.pieces === "words" && panels.some((other) => other.merges())) names.push("words");
+  if (state.special !== "shown") names.push(state.special);
+  if (state.threshold > 0) names.push(`threshold${state.threshold}`);
+  return names;
+}
+
 export function saveExplorer(explorer, format) {
   const { t, state, panels, model } = explorer;
   const panel = panels.find((panel) => panel.kind === explorer.focusKind) || panels[0];
   const { view } = panel;
   const name = (value, word) => (value === "all" ? `${state.summary}-${word}s` : `${word}${value + 1}`);
-  const which = format !== "csv" && panels.length > 1 ? "all" : panel.kind;
+  const which = ["png", "svg"].includes(format) && panels.length > 1 ? "all" : panel.kind;
   const stem = fileStem([
     "headscope",
     model.header.checkpoint,
@@ -46,6 +54,8 @@ export function saveExplorer(explorer, format) {
     name(view.layer, "layer"),
     name(view.head, "head"),
     ...(model.recorded ? [`step${model.recorded.step}`] : []),
+    ...changesOf(explorer, panel),
+    ...(format === "head" ? ["alone"] : []),
   ]);
   if (format === "csv") {
     const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };
@@ -53,8 +63,8 @@ export function saveExplorer(explorer, format) {
     saveFile(stem + ".csv", viewCsv(view, corner), "text/csv;charset=utf-8");
     return;
   }
-  const svg = pictureOf(explorer);
+  const svg = format === "head" ? pictureOf(explorer, [panel], true) : pictureOf(explorer, panels, false);
   if (!svg) return;
-  if (format === "svg") saveFile(stem + ".svg", svg.text, "image/svg+xml");
+  if (format !== "png") saveFile(stem + ".svg", svg.text, "image/svg+xml");
   else svgToPng(svg).then((blob) => saveFile(stem + ".png", blob));
 }

@@ -32,7 +32,7 @@ function numberText(value) {
   return csvField(value instanceof LabelText ? value.text : plainText(String(value)));
 }
 
-// A token. It is never markup, whatever it looks like.
+// A token is never markup, even if it looks like markup.
 class LabelText {
   constructor(text) {
     this.text = String(text);

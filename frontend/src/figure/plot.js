@@ -214,9 +214,9 @@ export class FigurePlot {
       inkLabels(this.box);
       this.reader.describe(this.title.textContent || this.name);
       this.done = state;
-      const drawn = (Number(this.element.dataset.drawn) || 0) + 1;
-      this.element.dataset.drawn = String(drawn);
-      const detail = `${this.name}:${drawn}`;
+      const drawings = (Number(this.element.dataset.drawn) || 0) + 1;
+      this.element.dataset.drawn = String(drawings);
+      const detail = `${this.name}:${drawings}`;
       if (this.quiet) return;
       this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
     } catch (error) {

@@ -141,9 +141,9 @@ export class FigureReader {
     const axis = this.axis(trace, "x");
     const value = trace.x ? trace.x[column] : column;
     const labels = ((this.box._fullLayout.meta || {}).labels || {})[trace.xaxis || "x"];
-    const shown = labels && value in labels ? labels[value] : value;
+    const label = labels && value in labels ? labels[value] : value;
     const title = ((axis.title || {}).text || "").replace(/<[^>]*>/g, "");
-    return `${title} ${shown}: `.trimStart();
+    return `${title} ${label}: `.trimStart();
   }
 
   leave() {

@@ -59,9 +59,9 @@ export function stopLabels(view, width) {
   const clear = (first, second) => Math.abs(first - second) >= every;
   const ticks = data.steps.map((step, i) => {
     const end = i === 0 || i === last;
-    const shown = i === at || (clear(i, at) && (end || (i % every === 0 && clear(i, last))));
+    const hasText = i === at || (clear(i, at) && (end || (i % every === 0 && clear(i, last))));
     const word = i === 0 && step === 0 ? t("random") : i === last ? t("trained") : numberText(step);
-    const text = shown ? word : "";
+    const text = hasText ? word : "";
     const tick = el("span", { class: i === at ? "fm-tick fm-here" : "fm-tick" }, text);
     // The words at both ends end with the track.
     tick.style.left = i === 0 ? "0" : i === count - 1 ? "100%" : positionOf(i, count);

@@ -51,7 +51,7 @@ test("the SVG of a head has a rectangle of the right colour for every cell, and 
   assert.doesNotMatch(markup, /<image/);
 });
 
-test("labels stand in the SVG as text, escaped", () => {
+test("labels are escaped text in the SVG", () => {
   const { markup } = svgOf();
   const texts = [...markup.matchAll(/<text [^>]*>(.*?)<\/text>/g)].map((match) => match[1]);
   // The lit row and column are written last, over the others.
@@ -65,7 +65,7 @@ test("a masked cell is hatched in the SVG, inside its own rectangle", () => {
   assert.match(markup, /<g clip-path="url\(#clip1\)"><path d="M[^"]+" fill="none" stroke="rgb\(220,220,220\)"/);
 });
 
-test("a line of text keeps its place whatever its baseline, turned or not", () => {
+test("text in the SVG keeps its position with any baseline and rotation", () => {
   const svg = new SvgContext(measure);
   Object.assign(svg, {
     font: "700 12px sans-serif",
@@ -84,7 +84,7 @@ test("a line of text keeps its place whatever its baseline, turned or not", () =
   assert.equal(svg.markup, `<g transform="translate(10 20)rotate(-90)">${inside}</g>`);
 });
 
-test("pixels of a picture become one path for each colour", () => {
+test("the pixels of a picture become one path per colour", () => {
   // red red blue / blue blue blue
   const [red, blue] = [
     [200, 0, 10, 255],

@@ -43,7 +43,7 @@ function component(parentElement = {}) {
   return { parentElement, sent, setStateValue: send("state"), setTriggerValue: send("trigger") };
 }
 
-test("a component that is called again is the same one, and only what stays away is taken down", (context) => {
+test("a rerun keeps the component, and only one that is not called again is destroyed", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const gone = [];
   const make = () => ({ destroy: () => gone.push(1) });
@@ -92,7 +92,7 @@ test("an address is an entry of its own, unless it follows another of the same p
   ]);
 });
 
-test("nothing is sent between a click on another page's link and that page, and then only the last", (context) => {
+test("after a click on a link to another page, messages wait for that page, and only the last one is sent", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const [labLink, anatomyLink] = [link("lab"), link("anatomy?head=2")];
   const made = component();
@@ -110,7 +110,7 @@ test("nothing is sent between a click on another page's link and that page, and 
   assert.deepEqual(made.sent.slice(1), [["trigger", "ask", 3]]);
 });
 
-test("back and forward hold everything until a component of the new page is made", (context) => {
+test("after back or forward, messages wait until the new page creates a component", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const made = component();
   const { kept } = streamlit.keepMounted(made, () => ({ destroy() {} }));
@@ -127,7 +127,7 @@ test("back and forward hold everything until a component of the new page is made
   assert.deepEqual(made.sent.slice(1), [["state", "view", 2]]);
 });
 
-test("a feed is heard whether the listener or the feed comes first", () => {
+test("a listener receives a feed that starts before or after it", () => {
   const heard = [];
   streamlit.tellFeed("a", 1, true);
   streamlit.tellFeed("b", 2); // not kept
@@ -142,7 +142,7 @@ test("a feed is heard whether the listener or the feed comes first", () => {
   ]);
 });
 
-test("what was set is remembered over taking down, and a page's own link is followed", () => {
+test("settings survive the destruction of a component, and a page can follow its own link", () => {
   streamlit.memoryOf("why", { depth: 3 }).depth = 4;
   assert.deepEqual(streamlit.memoryOf("why", { depth: 3 }), { depth: 4 });
   const made = link("model");
@@ -151,7 +151,7 @@ test("what was set is remembered over taking down, and a page's own link is foll
   assert.equal(made.clicked, true);
 });
 
-test("plotly is waited for, and missed after half a minute", async (context) => {
+test("plotly is awaited, and reported missing after 30 seconds", async (context) => {
   window.Plotly = { version: 1 };
   assert.equal(await streamlit.plotlyReady(), window.Plotly);
   delete window.Plotly;

@@ -32,9 +32,9 @@ export class DifferenceModel {
     const after = this.after.tiles(kind, state);
     const grid = after.grid.map((line, l) =>
       line.map((tile, h) => {
-        const was = before.grid[l][h];
-        const bytes = tile.bytes.map((value, at) => halfDifference(value - was.bytes[at]));
-        const mask = was.mask && tile.mask ? tile.mask.map((hidden, at) => hidden & was.mask[at]) : null;
+        const beforeTile = before.grid[l][h];
+        const bytes = tile.bytes.map((value, at) => halfDifference(value - beforeTile.bytes[at]));
+        const mask = beforeTile.mask && tile.mask ? tile.mask.map((hidden, at) => hidden & beforeTile.mask[at]) : null;
         return { bytes, mask, largest: 1 };
       }),
     );

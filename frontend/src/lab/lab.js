@@ -303,7 +303,7 @@ export class Lab {
     const hooks = {
       t,
       name: name + "-",
-      named: (label) => `${t("lab_" + name)}: ${label}`,
+      named: (label) => t("lab_pane", { pane: t("lab_" + name), label }),
       title: (...at) => reader.title(...at),
       axis: (side, direction) => t(direction === "row" ? "row_axis" : "column_axis", { name: t("axis_" + side) }),
       hover: (...args) => this.hover(name, reader, args),
@@ -555,7 +555,7 @@ export class Lab {
       const view = this.chosenView(name);
       const title = pane.reader.title(state.kind, layer, head);
       pane.title.textContent = title;
-      const label = `${t("lab_" + name)}: ${title}`;
+      const label = t("lab_pane", { pane: t("lab_" + name), label: title });
       const [row, column] = [
         [view.rows, q],
         [view.columns, this.column],

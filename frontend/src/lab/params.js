@@ -1,6 +1,6 @@
-// The switches as links write them (transformer/interventions/sets.py): name -> "value@place,value@place". Here as lists of
+// The switches as links write them (transformer/interventions/sets.py): name -> "value@heads,value@heads". Here as lists of
 // {value, where}, so that a card can change one and leave what a link brought along. forms: how each is written, name ->
-// {kinds, bare}, as Python gives them; bare: a place is the whole value.
+// {kinds, bare}, as Python gives them; bare: the heads are the whole value.
 
 export function readSwitches(params, forms) {
   const lists = {};
@@ -36,7 +36,7 @@ function targetCovers(target, kind, layer, head) {
   return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);
 }
 
-// Every head, named "kind.layer.head", that the places cover; sizes: kind -> {layers, heads}.
+// Every head, named "kind.layer.head", that these names cover; sizes: kind -> {layers, heads}.
 export function headsIn(places, sizes) {
   const names = new Set();
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
@@ -47,7 +47,7 @@ export function headsIn(places, sizes) {
   return names;
 }
 
-// The fewest places that name these heads: whole kinds and layers by one name each.
+// The shortest list of names for these heads: one name for a whole kind or layer.
 export function targetsOf(names, sizes) {
   const places = [];
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {

@@ -4,7 +4,7 @@ import { headsIn, targetsOf, readSwitches, writeSwitches } from "./params.js";
 
 const FORMS = { scaling: { bare: false }, hide: { bare: false }, zero: { bare: true } };
 
-test("what a link holds is read and written back", () => {
+test("the switches of a link are read and written back unchanged", () => {
   const params = { scaling: "off,0.5@cross.2", zero: "cross.1.2,all.*.3" };
   const lists = readSwitches(params, FORMS);
   assert.deepEqual(lists.scaling, [
@@ -16,7 +16,7 @@ test("what a link holds is read and written back", () => {
   assert.deepEqual(writeSwitches(lists, FORMS), params);
 });
 
-test("heads are named by the fewest places", () => {
+test("a set of heads is written with as few names as possible", () => {
   const sizes = { cross: { layers: 2, heads: 2 }, decoder_self: { layers: 2, heads: 2 } };
   const heads = headsIn(["cross", "decoder_self.2", "decoder_self.1.1"], sizes);
   assert.equal(heads.size, 7);

@@ -1,5 +1,6 @@
 import { el, printable } from "../core/dom.js";
 import { formatFactor } from "../core/format.js";
+import { listText } from "../core/lists.js";
 import { headsIn, targetsOf } from "./params.js";
 import { MOST_PADS, WEIGHT_RULES } from "../state/generated.js";
 import { hint } from "../core/tooltip.js";
@@ -343,7 +344,7 @@ export class SwitchCards {
     const earlier = list
       .slice(0, -1)
       .map((entry) => [entry.value, this.targetText(entry.where)].filter(Boolean).join(" · "));
-    whereSelect.more.title = t("lab_more_title", { list: earlier.join("; ") });
+    whereSelect.more.title = t("lab_more_title", { list: listText(t, earlier) });
   }
 
   targetText(target) {

@@ -115,6 +115,7 @@ export const LAB_TEXTS = {
   lab_csv_before: "before",
   lab_csv_after: "after: {switches}",
   lab_csv_difference: "difference",
+  lab_pane: "{pane}: {label}",
   lab_before: "Before",
   lab_before_about: "as trained",
   lab_after: "After",

@@ -135,9 +135,9 @@ class View extends PlainView {
   // The user left a field: it shows the value drawn, with a note if that is not the value typed.
   left(name, number) {
     const [low, high] = this.limits(name);
-    const shown = this.values[name];
-    const fits = number.value !== "" && Number(number.value) === shown;
-    this.settle(fits ? "" : this.t(name === "d_model" ? "number_even" : "number_wrong", { low, high, shown }));
+    const value = this.values[name];
+    const fits = number.value !== "" && Number(number.value) === value;
+    this.settle(fits ? "" : this.t(name === "d_model" ? "number_even" : "number_wrong", { low, high, shown: value }));
   }
 
   settle(note = "") {
@@ -189,17 +189,17 @@ class View extends PlainView {
   paint() {
     const began = performance.now();
     this.showControls();
-    const now = this.numbers();
-    this.showSays(now);
+    const values = this.numbers();
+    this.showSays(values);
     const { big } = this.data;
     const look = [big, this.element.clientWidth, this.theme.key];
     const drawings = [];
     for (const [name, plot] of Object.entries(this.plots)) {
       const { fill, needs } = FIGURES[name];
-      const key = JSON.stringify([needs.map((name) => now[name]), look]);
+      const key = JSON.stringify([needs.map((name) => values[name]), look]);
       if (this.done[name] === key) continue;
       this.done[name] = key;
-      const drawing = plot.show(fill(this.figures[name], now), { name: "positions_" + name, big, quiet: true });
+      const drawing = plot.show(fill(this.figures[name], values), { name: "positions_" + name, big, quiet: true });
       // The label at a resting pointer belongs to the old picture; plotly would put it back.
       drawings.push(drawing.then(() => !plot.gone && plot.box.posListens && window.Plotly.Fx.unhover(plot.box)));
     }
@@ -260,10 +260,10 @@ class View extends PlainView {
     }, EXACT_DIGITS);
   }
 
-  showSays(now) {
+  showSays(values) {
     const isEncoding = this.data.part === "encoding";
-    this.says.replaceChildren(...(isEncoding ? encodingSentences : distanceSentences)(this.t, now));
-    if (!isEncoding) this.checks.replaceChildren(...checkSentences(this.t, now));
+    this.says.replaceChildren(...(isEncoding ? encodingSentences : distanceSentences)(this.t, values));
+    if (!isEncoding) this.checks.replaceChildren(...checkSentences(this.t, values));
   }
 
   // A click on a column: in the encoding it selects its dimension, in the products its q.

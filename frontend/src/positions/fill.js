@@ -2,7 +2,7 @@ import { mapByShift, shiftMap, rowsOf, wavelengthText } from "./numbers.js";
 
 // The figures of transformer/figures/positions.py with the arrays of another d_model, length, k or q. Python made them
 // once, with their colours and texts; here their traces, shapes and annotations are filled with new numbers. A test
-// compares both with each other. now: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix, offsets}.
+// compares both with each other. values: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix, offsets}.
 
 const SHOWN = 32; // dimensions of M_k and positions beside it, SHOWN there
 const DOTTED = 32; // positions at most that a curve shows as dots, DOTTED there
@@ -41,35 +41,35 @@ function positionLabels(count, at = (i) => i) {
   return Int32Array.from({ length: count }, (_, i) => at(i));
 }
 
-function columnOf(now, dimension, count) {
-  return Float32Array.from({ length: count }, (_, p) => now.table[p * now.dModel + dimension]);
+function columnOf(values, dimension, count) {
+  return Float32Array.from({ length: count }, (_, p) => values.table[p * values.dModel + dimension]);
 }
 
-function encodingFigure(figure, now) {
-  const { dims, dModel, length } = now;
+function encodingFigure(figure, values) {
+  const { dims, dModel, length } = values;
   const shapes = figure.layout.shapes.map((shape, i) => {
     const x = i < dims.length ? dims[i] : 0;
     return { ...shape, x0: x, x1: x, visible: i < dims.length };
   });
   const layout = { ...axisTicks(figure, { xaxis: dModel, yaxis: length }), shapes };
-  return withTraces(figure, [{ ...figure.data[0], z: now.rows }], layout, { d_model: dModel });
+  return withTraces(figure, [{ ...figure.data[0], z: values.rows }], layout, { d_model: dModel });
 }
 
-function curvesFigure(figure, now) {
-  const { dims, length, most } = now;
+function curvesFigure(figure, values) {
+  const { dims, length, most } = values;
   const { meta } = figure.layout;
   const places = positionLabels(length);
   const lines = figure.data.slice(0, -1).map((trace, i) => {
     const visible = i < dims.length;
     const dimension = visible ? dims[i] : 0;
-    const wavelength = wavelengthText(now.wavelengths[dimension >> 1]);
-    const y = visible ? columnOf(now, dimension, length) : new Float32Array(0);
+    const wavelength = wavelengthText(values.wavelengths[dimension >> 1]);
+    const y = visible ? columnOf(values, dimension, length) : new Float32Array(0);
     const name = sayIn(meta.curve, { dimension, wavelength });
     const mode = length <= DOTTED || trace.marker.symbol !== "circle" ? "lines+markers" : "lines";
     return { ...trace, x: places, y, visible: visible, name, mode };
   });
   const marked = Math.min(meta.ticks.length, length);
-  const columns = dims.map((dimension) => columnOf(now, dimension, marked));
+  const columns = dims.map((dimension) => columnOf(values, dimension, marked));
   const marks = {
     ...figure.data[figure.data.length - 1],
     x: positionLabels(marked * dims.length, (i) => i % marked),
@@ -84,17 +84,17 @@ function curvesFigure(figure, now) {
   return withTraces(figure, [...lines, marks], axes);
 }
 
-function lengthsFigure(figure, now) {
+function lengthsFigure(figure, values) {
   const [line, marks] = figure.data;
   const { shapes, annotations, meta } = figure.layout;
-  const { length, wavelengths } = now;
+  const { length, wavelengths } = values;
   const data = [
     { ...line, x: positionLabels(wavelengths.length, (i) => 2 * i), y: Float32Array.from(wavelengths) },
     {
       ...marks,
-      x: Int32Array.from(now.dims, (dim) => dim - (dim % 2)),
-      y: Float64Array.from(now.dims, (dim) => wavelengths[dim >> 1]),
-      visible: now.dims.length > 0,
+      x: Int32Array.from(values.dims, (dim) => dim - (dim % 2)),
+      y: Float64Array.from(values.dims, (dim) => wavelengths[dim >> 1]),
+      visible: values.dims.length > 0,
     },
   ];
   const last = 2 * wavelengths.length - 2;
@@ -113,8 +113,8 @@ function lengthsFigure(figure, now) {
   });
 }
 
-function matrixFigure(figure, now) {
-  const { q, dModel, length, offsets, matrix } = now;
+function matrixFigure(figure, values) {
+  const { q, dModel, length, offsets, matrix } = values;
   const { shapes, annotations, meta } = figure.layout;
   const { zmid, ...cells } = figure.data[0];
   const end = dModel / 2;
@@ -127,8 +127,8 @@ function matrixFigure(figure, now) {
   });
 }
 
-function offsetsFigure(figure, now) {
-  const { q, length, dModel, offsets } = now;
+function offsetsFigure(figure, values) {
+  const { q, length, dModel, offsets } = values;
   const { shapes, annotations, meta } = figure.layout;
   const [line, row] = figure.data;
   const half = dModel / 2;
@@ -137,7 +137,7 @@ function offsetsFigure(figure, now) {
     {
       ...row,
       x: positionLabels(length, (p) => p - q),
-      y: Float32Array.from(now.matrix, (products) => products[q]),
+      y: Float32Array.from(values.matrix, (products) => products[q]),
       name: sayIn(meta.row, { q }),
       mode: length > RINGS ? "lines" : "markers",
     },
@@ -150,15 +150,15 @@ function offsetsFigure(figure, now) {
   });
 }
 
-function mapFigure(figure, now) {
-  const { k, dModel } = now;
+function mapFigure(figure, values) {
+  const { k, dModel } = values;
   const z = shiftMap(k, dModel, SHOWN);
   const axes = axisTicks(figure, { xaxis: z.length, yaxis: z.length });
   return withTraces(figure, [{ ...figure.data[0], z }], axes, { k, last: z.length - 1, d_model: dModel });
 }
 
-function shiftedFigure(figure, now) {
-  const { k, dModel, length, table } = now;
+function shiftedFigure(figure, values) {
+  const { k, dModel, length, table } = values;
   const last = Math.min(SHOWN, dModel);
   const count = Math.min(SHOWN, length - k);
   const cut = (rows) => rows.slice(0, count).map((row) => Float32Array.from(row.subarray(0, last)));

@@ -103,9 +103,9 @@ export function byOffset(products, length) {
   return { offsets, mean, largestSpread };
 }
 
-// The first `shown` rows and columns of M_k, PE(p + k) = M_k PE(p) with PE(p) a column: one rotation per pair.
-export function shiftMap(k, dModel, shown) {
-  const size = Math.min(shown, dModel);
+// The first `most` rows and columns of M_k, PE(p + k) = M_k PE(p) with PE(p) a column: one rotation per pair.
+export function shiftMap(k, dModel, most) {
+  const size = Math.min(most, dModel);
   const rows = Array.from({ length: size }, () => new Float32Array(size));
   frequencies(dModel).forEach((frequency, i) => {
     const at = 2 * i;

@@ -27,7 +27,7 @@ function same(actual, expected, by, path) {
   } else assert.equal(actual, expected, path);
 }
 
-test("tables, products and maps are Python's", () => {
+test("tables, products and maps equal those computed by Python", () => {
   for (const wanted of sizes) {
     const { length, dModel, k } = wanted;
     const table = numbers.encodingTable(length, dModel);
@@ -54,7 +54,7 @@ test("tables, products and maps are Python's", () => {
   }
 });
 
-test("products of any table are gathered by offset", () => {
+test("the products of any table are averaged by offset", () => {
   // Of [[1, 2, 4], [8, 16, 32], [64, 128, 256]] by p - q; products that do not depend on p - q alone have a spread.
   const table = Float64Array.from({ length: 9 }, (_, i) => 2 ** i);
   const { offsets, mean, largestSpread } = numbers.byOffset(table, 3);
@@ -72,7 +72,7 @@ test("wavelengths and typed dimensions are read and written as in Python", () =>
   }
 });
 
-test("a figure made for the smallest table and filled is the one that Python makes at once", () => {
+test("a template filled in the browser equals the figure that Python makes", () => {
   for (const { now, wanted } of figures) {
     const table = numbers.encodingTable(now.length, now.dModel);
     const products = numbers.dotProducts(table, now.length, now.dModel);
@@ -87,7 +87,7 @@ test("a figure made for the smallest table and filled is the one that Python mak
   }
 });
 
-test("a figure is filled with nothing but its needs", () => {
+test("a figure reads only the values it declares", () => {
   // A value that is not among them would leave the figure standing.
   const made = new Set(["table", "rows", "wavelengths", "matrix", "offsets"]);
   for (const [name, { fill, needs }] of Object.entries(FIGURES)) {

@@ -23,7 +23,7 @@ const close = (actual, expected) =>
     expected.map((value) => value.toFixed(5)),
   );
 
-test("a head's weights are its part of the picture until the exact ones come", () => {
+test("the weights of a head come from the picture until the exact ones are loaded", () => {
   const made = model();
   const before = made.weights("cross", 0, 1, "mean");
   assert.equal(before.exact, false);
@@ -43,14 +43,14 @@ test("a summary over heads is the mean or the largest of their pictures", () => 
   close(made.weights("cross", 0, "all", "max").data.slice(0, 3), [0.6, 0.4, 0.4]);
 });
 
-test("rows are named by the token fed in or predicted", () => {
+test("rows are labelled with the token that is fed in or predicted", () => {
   const made = model();
   assert.deepEqual(made.view("cross", 0, 0, state({ rows: "fed" })).rowLabels, ["<s>", "c", "at"]);
   assert.deepEqual(made.view("cross", 0, 0, state({ rows: "predicted" })).rowLabels, ["c", "at", "</s>"]);
   assert.deepEqual(made.view("cross", 0, 0, state({ pieces: "marked" })).columnLabels, ["▁ka", "tze", "</s>"]);
 });
 
-test("a view of words sums keys, averages queries and drops special tokens", () => {
+test("the view by words sums over keys, averages over queries and drops special tokens", () => {
   const words = model().view("cross", 0, 0, state({ pieces: "words" }));
   assert.deepEqual(
     [words.rowLabels, words.columnLabels],
@@ -67,7 +67,7 @@ test("a view of words sums keys, averages queries and drops special tokens", () 
   close(again.data, [1 / 3, 2 / 3, 0, 0]);
 });
 
-test("a cell is masked for all heads where every head hides it", () => {
+test("a cell of a summary is masked if every head masks it", () => {
   const masks = { data: Uint8Array.from([0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]), shape: [2, 3, 3] };
   const made = model({ kinds: { cross: { ...HEADER.kinds.cross, masks, mask_of: [[0, 1]] } } });
   assert.deepEqual([...made.mask("cross", 0, 0, state())], [0, 1, 1, 0, 0, 1, 0, 0, 0]);
@@ -75,7 +75,7 @@ test("a cell is masked for all heads where every head hides it", () => {
   assert.equal(model().mask("cross", 0, 0, state()), null);
 });
 
-test("a choice beyond the model falls back to its last layer and head", () => {
+test("a layer or head that the model lacks falls back to the last one", () => {
   assert.deepEqual(model().clampChoice("cross", 7, 9), { layer: 0, head: 1 });
   assert.deepEqual(model().clampChoice("cross", "all", -1), { layer: "all", head: 0 });
 });

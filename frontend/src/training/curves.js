@@ -1,5 +1,6 @@
 import { nice, range, ticks } from "d3-array";
 import { el, svgEl } from "../core/dom.js";
+import { listText } from "../core/lists.js";
 import { runLabel, lossText, percentText } from "./words.js";
 import { runMark, runSwatch } from "./status.js";
 
@@ -203,7 +204,7 @@ export class Curves {
       const lossOf = (name) => lossText(t, at < 0 ? null : run.latest(name, at));
       return t("plot_loss", { label, train: lossOf("loss"), unseen: lossOf("validation_loss") });
     });
-    return t("plot_spoken", { name: t(plot.name), step: step ?? 0, values: values.join("; ") });
+    return t("plot_spoken", { name: t(plot.name), step: step ?? 0, values: listText(t, values) });
   }
 
   stepAt(svg, event) {

@@ -58,12 +58,12 @@ export class Player {
     this.began = now;
   }
 
-  // The frame to show now, after `shown`; a replay that reaches the live position goes on live.
-  at(now, shown) {
-    if (this.mode === "held") return Math.min(shown, this.until);
+  // The frame to show next, after `frame`; a replay that reaches the live position goes on live.
+  at(now, frame) {
+    if (this.mode === "held") return Math.min(frame, this.until);
     if (this.mode === "live") {
       const index = this.live(now);
-      if (index !== shown) this.shownAt = now;
+      if (index !== frame) this.shownAt = now;
       if (index !== this.from && this.calm()) this.from = index;
       return index;
     }
@@ -76,7 +76,7 @@ export class Player {
   }
 
   // Whether another frame follows without any event.
-  moving(shown) {
-    return this.mode === "play" || (this.mode === "live" && shown < this.until);
+  moving(frame) {
+    return this.mode === "play" || (this.mode === "live" && frame < this.until);
   }
 }

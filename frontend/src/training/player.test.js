@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Player } from "./player.js";
 
-test("a handful of frames is played out evenly and the next one joins", () => {
+test("frames that arrive together are played at an even pace, and the next group follows", () => {
   // 20 frames in a handful that took 400 ms: one every 20 ms, none left out.
   const player = new Player(() => false);
   let shown = 0;
@@ -28,7 +28,7 @@ test("a handful of frames is played out evenly and the next one joins", () => {
   assert.ok(Math.max(...counts) - Math.min(...counts) <= 1);
 });
 
-test("who wants less motion sees the newest frame once a second", () => {
+test("a viewer who prefers reduced motion sees the newest frame once a second", () => {
   const player = new Player(() => true);
   const shownFrames = [];
   let shown = 0;
@@ -42,7 +42,7 @@ test("who wants less motion sees the newest frame once a second", () => {
   shownFrames.slice(1).forEach((now, i) => assert.ok(now - shownFrames[i] >= 1000));
 });
 
-test("held is held, live is the newest, and play runs from a frame on", () => {
+test("hold stays at a frame, live shows the newest frame, and play starts at the chosen frame", () => {
   const player = new Player(() => false);
   player.arrived(10, 0);
   player.hold();

@@ -16,7 +16,7 @@ function start(context) {
   return made;
 }
 
-test("one question at a time, and again when nothing answers", (context) => {
+test("the page asks one question at a time, and repeats it if no answer comes", (context) => {
   const made = start(context);
   const { poller, pass, last, sent } = made;
   const counts = [];
@@ -42,7 +42,7 @@ test("one question at a time, and again when nothing answers", (context) => {
   assert.deepEqual(counts, [0, 1, 1, 2, 2, 3, 3]);
 });
 
-test("no question passes a command", (context) => {
+test("no question is sent while the server has not answered a command", (context) => {
   // A newer message takes the place of one that the server has not seen: behind a command nothing may be sent.
   const { poller, pass, last, names, sent } = start(context);
   poller.answered(0, true);
@@ -60,7 +60,7 @@ test("no question passes a command", (context) => {
   assert.equal(new Set(sent.map(([, value]) => value.n)).size, sent.length);
 });
 
-test("nothing is sent by what was taken down", (context) => {
+test("a stopped poller sends nothing", (context) => {
   const { poller, pass, sent } = start(context);
   poller.answered(0, false);
   poller.stop();

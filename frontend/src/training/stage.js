@@ -1,6 +1,7 @@
 import { el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
 import { strongestInRow } from "../core/matrix.js";
+import { listText } from "../core/lists.js";
 import { FrameGrid, FrameHead, viewOf } from "./heads.js";
 import { runLabel } from "./words.js";
 import { runSwatch } from "./status.js";
@@ -381,6 +382,6 @@ export class HeadStage {
       links.push(t("head_label_link", { row: view.rowLabels[r], column: view.columnLabels[k], weight }));
     }
     const title = t("title_kind", place);
-    return t("head_label", { title, step, rows: view.queries, columns: view.keys, links: links.join("; ") });
+    return t("head_label", { title, step, rows: view.queries, columns: view.keys, links: listText(t, links) });
   }
 }

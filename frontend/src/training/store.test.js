@@ -23,7 +23,7 @@ function pack(...runs) {
   return { header: { runs: runs.map(made), number: 7 }, array: (reference) => reference.data };
 }
 
-test("frames join those that are here and no others", () => {
+test("new frames are added to those already received, without gaps or duplicates", () => {
   const store = new RunStore();
   const take = (from, to, recorded) => {
     const { grown, number } = store.take(pack({ from, to, recorded }), 0);
@@ -45,7 +45,7 @@ test("frames join those that are here and no others", () => {
   assert.deepEqual(store.have(), { a: 6 });
 });
 
-test("a matrix is that of its kind, layer and head", () => {
+test("a matrix is read from the bytes of its kind, layer and head", () => {
   const store = new RunStore();
   store.take(pack({ to: 3 }), 0);
   const matrix = (kind, head) => [...store.runs[0].matrix(2, kind, 0, head)];
@@ -62,7 +62,7 @@ test("only decoder self-attention of a causal model has a mask", () => {
   assert.deepEqual([masked.mask("cross"), open.mask("decoder_self")], [null, null]);
 });
 
-test("looks stay when other runs are removed", () => {
+test("a run keeps its colour slot when other runs are removed", () => {
   const store = new RunStore();
   const slots = (ids) => {
     store.take(pack(...[...ids].map((id) => ({ id }))), 0);
@@ -78,14 +78,14 @@ test("looks stay when other runs are removed", () => {
   );
 });
 
-test("the frame of a step is the last that is not later", () => {
+test("the frame of a step is the last one recorded at or before that step", () => {
   const store = new RunStore();
   store.take(pack({ to: 6 }), 0);
   const frames = [0, 1, 2, 4, 5, 13, 14, 20, 1000].map((step) => store.runs[0].frameAt(step));
   assert.deepEqual(frames, [0, 0, 1, 1, 2, 3, 4, 5, 5]);
 });
 
-test("speed is that of the last seconds, and what is left ends with the limit", () => {
+test("speed is measured over the last seconds, and the time left never exceeds the limit", () => {
   const run = new Run("a");
   const about = { stage: "training", steps: 400, limit: 120, seconds: 0 };
   for (let i = 0; i <= 70; i++) run.follow((run.about = { ...about, step: i < 20 ? i : 20 + (i - 20) * 5 }), i * 200);

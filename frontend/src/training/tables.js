@@ -9,12 +9,12 @@ import { runLabel, lettersOf } from "./words.js";
 function writtenText(t, written, right) {
   const letters = lettersOf(written, right);
   const wrong = letters.filter((letter) => letter.state !== "right").length;
-  const shown = letters.map(({ letter, state }) =>
+  const spans = letters.map(({ letter, state }) =>
     state === "right"
       ? printable(letter)
       : el("span", { class: "learn-" + state, title: state === "missing" ? t("missing") : null }, printable(letter)),
   );
-  const text = el("span", { "aria-hidden": wrong ? "true" : null }, ...(written ? shown : [t("empty")]));
+  const text = el("span", { "aria-hidden": wrong ? "true" : null }, ...(written ? spans : [t("empty")]));
   const spoken = t("wrong_spoken", { output: written || t("empty"), wrong, letters: letters.length });
   const parts = wrong ? [text, el("span", { class: "hs-spoken" }, spoken)] : [text];
   return { element: el("span", { class: "learn-letters", dir: "auto" }, ...parts), wrong, letters: letters.length };

@@ -51,14 +51,11 @@ export function numberTexts(t, run) {
   if (stage === "waiting" || stage === "starting") return t("limit_then", { limit });
   if (stage === "failed") return "";
   if (stage === "done") return t("took", { seconds: seconds < 99.5 ? seconds.toFixed(1) : countText(seconds) });
-  if (stage === "paused" && run.about.pause_left) {
-    return [t("pause_left", { left: timeText(t, run.about.pause_left) }), t("limit", { limit })].join(" · ");
-  }
+  if (stage === "paused" && run.about.pause_left)
+    return t("numbers_paused", { left: timeText(t, run.about.pause_left), limit });
   if (stage === "paused" || !run.speed) return t("limit", { limit });
-  const { speed, left } = run;
-  const parts = [t("speed", { speed: speed < 9.95 ? speed.toFixed(1) : countText(speed) })];
-  parts.push(left < 1 ? t("left_soon") : t("left", { left: timeText(t, left) }), t("limit", { limit }));
-  return parts.join(" · ");
+  const speed = run.speed < 9.95 ? run.speed.toFixed(1) : countText(run.speed);
+  return t(run.left < 1 ? "numbers_soon" : "numbers", { speed, left: timeText(t, run.left), limit });
 }
 
 // Output and right answer letter by letter: [{letter, state: "right" | "wrong" | "missing"}]

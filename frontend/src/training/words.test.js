@@ -9,7 +9,7 @@ import { lettersOf, lossText, percentText, stageText } from "./words.js";
 
 const t = makeTexts({}, TRAINING_TEXTS);
 
-test("letters are right, wrong or missing", () => {
+test("each letter of an output is right, wrong or missing", () => {
   const states = (written, right) =>
     lettersOf(written, right)
       .map((letter) => letter.state[0])
@@ -26,14 +26,14 @@ test("letters are right, wrong or missing", () => {
   for (const [written, right, expected] of cases) assert.equal(states(written, right), expected, written);
 });
 
-test("shares that are nearly all or nothing are not rounded to it", () => {
+test("99.6 % is not rounded to 100 %, and 0.5 % is not rounded to 0 %", () => {
   const shares = [0, 1, 0.996, 0.005, 0.35, null].map((share) => percentText(t, share));
   assert.deepEqual(shares, ["0 %", "100 %", "99.6 %", "0.5 %", "35 %", "–"]);
   const losses = [3.3, 0.0042, 0.5, 12, null].map((loss) => lossText(t, loss));
   assert.deepEqual(losses, ["3.300", "0.0042", "0.500", "12.0", "–"]);
 });
 
-test("every stage of a run has its words", () => {
+test("every stage of a run is described", () => {
   /** @type {[object, number | null, string][]} */
   const cases = [
     [{ stage: "waiting", place: 1 }, 1, "next in the queue"],
@@ -46,11 +46,11 @@ test("every stage of a run has its words", () => {
     [{ stage: "failed", error: "the loss is not finite." }, 0, "failed at step 120: the loss is not finite."],
   ];
   const usual = { step: 120, steps: 4000, limit: 90, reason: "", place: 0, error: "", seconds: 2 };
-  for (const [about, waiting, said] of cases)
-    assert.equal(stageText(t, { about: { ...usual, ...about }, frames: [], speed: null }, waiting), said);
+  for (const [about, waiting, text] of cases)
+    assert.equal(stageText(t, { about: { ...usual, ...about }, frames: [], speed: null }, waiting), text);
 });
 
-test("the axis of a loss holds its top", () => {
+test("the axis of the loss reaches the largest loss", () => {
   /** @type {[number, boolean][]} */
   const axes = [
     [3.4, false],
@@ -71,7 +71,7 @@ test("the axis of a loss holds its top", () => {
   }
 });
 
-test("every command that Python takes is offered at some stage of a run", () => {
+test("every command that Python accepts is offered at some stage of a run", () => {
   const stages = ["training", "paused", "waiting", "starting", "done", "failed"];
   const offered = stages.flatMap((stage) => [true, false].flatMap((openable) => commandsFor({ stage, openable })));
   const commands = new Set(offered.filter((name) => name !== "open")); // a link of the page

@@ -280,15 +280,15 @@ class View extends PlainView {
     const anchor = cursorX > (left + right) / 2 ? "end" : cursorX < left + 3 * em ? "start" : "middle";
     const text = this.t("this_model", { d: countText(data.d_k) });
     svg.append(svgEl("text", { x: cursorX, y: y(1) - 0.6 * em, "text-anchor": anchor }, text));
-    const now = x(data.depths[at]);
-    svg.append(svgEl("path", { class: "why-now", d: `M${now} ${y(1)}V${base}` }));
+    const chosenX = x(data.depths[at]);
+    svg.append(svgEl("path", { class: "why-now", d: `M${chosenX} ${y(1)}V${base}` }));
     const labels = WAYS.map((way, i) => {
       const values = data[name][i];
       const points = values.map((value, j) => [x(data.depths[j]), y(value)]);
       svg.append(linePath(points, { class: "why-line", "data-way": way }));
       return { way, value: values[at], y: y(values[values.length - 1]) + 0.3 * em };
     });
-    for (const { way, value } of labels) svg.append(pointMark(way, now, y(value), 0.27 * em));
+    for (const { way, value } of labels) svg.append(pointMark(way, chosenX, y(value), 0.27 * em));
     // Names stand at the ends of their lines, moved apart if two would touch.
     labels.sort((a, b) => a.y - b.y);
     labels.forEach((label, i) => i && (label.y = Math.max(label.y, labels[i - 1].y + 1.15 * em)));

@@ -19,7 +19,7 @@ from pages.anatomy.complexity_texts import as_built, by_table, paths, winners
 from pages.anatomy.layer_timing import POINTS, Jobs, Measurement, key_of
 from pages.runtime import job
 from pages.runtime.shared import clear_caches
-from tests.support.app import MODELS, address, content_test, figures, said, written
+from tests.support.app import MODELS, address, content_test, figures, page_text, written
 from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.cost.complexity import COLUMNS, KINDS, Sizes, costs, fewest, multiply_adds, order, products
@@ -83,8 +83,8 @@ def test_the_table_has_the_numbers_of_this_sentence_and_model() -> None:
             cost.kind in fewest(layer_costs, column) for column in COLUMNS
         ]
     for text in (by_table(sizes), as_built(sizes), winners(layer_costs), paths(sizes)):
-        assert text in said(app)
-    assert f"n = {n} tokens, d = {D_MODEL}, h = {HEADS} heads" in said(app) and not chosen(app)
+        assert text in page_text(app)
+    assert f"n = {n} tokens, d = {D_MODEL}, h = {HEADS} heads" in page_text(app) and not chosen(app)
     assert written(app).count("smallest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
 
 
@@ -110,7 +110,7 @@ def test_every_product_is_listed_and_adds_up() -> None:
 def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
     app = start(n="512", kernel="7", restricted="17")
     sizes = Sizes(512, D_MODEL, HEADS, 7, 17)
-    assert cells(written(app))[0][0][1] == f"{512 * 512 * D_MODEL:,}" and by_table(sizes) in said(app)
+    assert cells(written(app))[0][0][1] == f"{512 * 512 * D_MODEL:,}" and by_table(sizes) in page_text(app)
     assert chosen(app) == {"n": "512", "kernel": "7", "restricted": "17"}
     app.button_group("anatomy_kernel").set_value(15).run()
     assert cells(written(app))[2][0][1] == f"{order('convolution', dataclasses.replace(sizes, kernel=15)):,}"
@@ -132,10 +132,10 @@ def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
 )  # fmt: skip
 def test_forbidden_values_in_a_link_give_a_message(asked: dict[str, str], shown: str) -> None:
     app = start(**asked)
-    assert "The link asks for" in said(app) and f"{shown}" in said(app) and "<b>'" not in written(app)
+    assert "The link asks for" in page_text(app) and f"{shown}" in page_text(app) and "<b>'" not in written(app)
     assert not app.exception and len(cells(written(app))) == 5
     app.run()
-    assert "The link asks for" not in said(app)
+    assert "The link asks for" not in page_text(app)
 
 
 def test_the_curves_are_the_counts() -> None:
@@ -209,10 +209,10 @@ def finished(app: AppTest) -> AppTest:
     return app.run()
 
 
-def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
+def test_a_stopped_measurement_keeps_its_results(slow: Slow) -> None:
     app = start()
     assert labels(app) == ["Measure on this machine"] and "anatomy-timing" not in figures(app)
-    assert "PyTorch with 1 thread. It takes 5 to 30 seconds." in said(app)
+    assert "PyTorch with 1 thread. It takes 5 to 30 seconds." in page_text(app)
     begun(app, slow)
     app.run()
     assert labels(app) == ["Stop"]
@@ -223,23 +223,23 @@ def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
     middles = [line for line in shown if line.get("showlegend") is not False]
     assert [line["name"] for line in middles] == [complexity_texts.names()[kind] for kind in MEASURED]
     assert [len(line["x"]) for line in middles] == [3, 3, 2, 2, 2]
-    assert "This is time, not operations" not in said(app)  # sentences wait for the end
+    assert "This is time, not operations" not in page_text(app)  # sentences wait for the end
     app.button(key="hs-layers-stop").click().run()
     finished(app)
     assert labels(app) == ["Measure on this machine"] and not app.get("progress")
-    assert "Stopped after 8 % of the passes. The results so far are kept." in said(app)
-    assert figures(app)["anatomy-timing"]["data"] == shown and "This is time, not operations" in said(app)
+    assert "Stopped after 8 % of the passes. The results so far are kept." in page_text(app)
+    assert figures(app)["anatomy-timing"]["data"] == shown and "This is time, not operations" in page_text(app)
     # Stopped is not forbidden.
     slow.go.set()
     finished(app.button(key="hs-layers-start").click().run())
-    assert labels(app) == ["Measure again"] and "Stopped after" not in said(app)
+    assert labels(app) == ["Measure again"] and "Stopped after" not in page_text(app)
     everything = figures(app)["anatomy-timing"]["data"]
     assert [len(line["x"]) for line in everything] == [len(LENGTHS)] * 3 * len(MEASURED)
     assert everything[2]["y"] == pytest.approx([1.0 * n for n in LENGTHS])  # milliseconds
-    assert "At n = 8" in said(app)
+    assert "At n = 8" in page_text(app)
 
 
-def test_times_stand_under_their_own_widths_only(slow: Slow) -> None:
+def test_times_are_shown_only_for_their_widths(slow: Slow) -> None:
     slow.go.set()
     app = start()
     finished(app.button(key="hs-layers-start").click().run())
@@ -249,7 +249,7 @@ def test_times_stand_under_their_own_widths_only(slow: Slow) -> None:
     app.button_group("anatomy_kernel").set_value(3).run()
     assert "anatomy-timing" in figures(app) and labels(app) == ["Measure again"]
     app.number_input("anatomy_n").set_value(100).run()
-    assert "anatomy-timing" in figures(app) and "the measured length nearest to 100" in said(app)
+    assert "anatomy-timing" in figures(app) and "the measured length nearest to 100" in page_text(app)
     assert "anatomy-timing" in figures(start())  # another viewer has them too
     assert len(slow.asked) == 1
 
@@ -262,14 +262,14 @@ def test_a_running_measurement_is_shown_for_other_widths_too(slow: Slow) -> None
     assert "r = 5" in bar.proto.text and labels(app) == ["Stop"] and "anatomy-timing" not in figures(app)
 
 
-def test_an_error_in_the_thread_is_one_sentence(
+def test_an_error_in_the_thread_gives_one_sentence(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(layer_timing, "measure", Slow(error=RuntimeError("no <b>memory")))
     app = start()
     with caplog.at_level(logging.ERROR):
         finished(app.button(key="hs-layers-start").click().run())
-    assert "The measurement failed: RuntimeError: no <b>memory." in said(app) and "<b>memory" not in written(app)
+    assert "The measurement failed: RuntimeError: no <b>memory." in page_text(app) and "<b>memory" not in written(app)
     assert labels(app) == ["Measure on this machine"] and "Traceback" in caplog.text
     assert "anatomy-timing" in figures(app)  # what came before it
 
@@ -277,7 +277,7 @@ def test_an_error_in_the_thread_is_one_sentence(
 def test_an_odd_width_gives_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layer_timing, "fits", lambda sizes: False)
     app = start()
-    assert f"with d = {D_MODEL} needs more memory than this page allows." in said(app) and not labels(app)
+    assert f"with d = {D_MODEL} needs more memory than this page allows." in page_text(app) and not labels(app)
 
 
 def test_one_measurement_at_a_time(slow: Slow) -> None:
@@ -322,9 +322,9 @@ def test_work_stops_when_its_viewer_no_longer_looks(slow: Slow, monkeypatch: pyt
     now[0] += layer_timing.PATIENCE + 1
     measurement.thread.join(30)
     assert measurement.stage == "stopped" and not measurement.stopping
-    assert "You left this part of the page, so the measurement ended after 8 % of the passes." in said(app.run())
+    assert "You left this part of the page, so the measurement ended after 8 % of the passes." in page_text(app.run())
     assert "anatomy-timing" in figures(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
 
 
-def test_times_belong_to_everything_but_n() -> None:
+def test_times_depend_on_all_sizes_except_n() -> None:
     assert key_of(SIZES) == key_of(dataclasses.replace(SIZES, n=99)) != key_of(dataclasses.replace(SIZES, d_k=3))

@@ -15,10 +15,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from tests.support.app import address, figures, messages, said
+from tests.support.app import address, figures, messages, page_text
 from transformer import rnn
 from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
-from transformer.rnn.alignment import alignment, best_head, right_places
+from transformer.rnn.alignment import alignment, best_head, right_cells
 
 pytestmark = pytest.mark.slow  # many cold pages
 
@@ -74,14 +74,14 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
     assert table["sequential steps to read"] == ["12, one per token", "2 layers, all tokens at once"]
     assert table["longest path between two letters"] == ["10", "1, in each layer"]
     assert table["parameters"] == ["150,848", "169,408"]
-    assert "12 × 128 = 1,536 numbers" in said(app) and "64 numbers, however long" in said(app)
+    assert "12 × 128 = 1,536 numbers" in page_text(app) and "64 numbers, however long" in page_text(app)
     assert len(app.get("expander")) == 1 and "3.2.1" in app.expander[0].markdown[0].value
     assert [latex.value.count("e_{ij}") for latex in app.latex] == [1, 1]
 
 
 def test_a_checkpoint_of_another_task_gets_its_own_letters(open_page: Callable[..., AppTest]) -> None:
     app = open_page()
-    assert "The loaded checkpoint tiny reads Invented" in said(app)
+    assert "The loaded checkpoint tiny reads Invented" in page_text(app)
     app.text_input("anatomy_letters").input("abc").run()
     assert not app.exception and rows(app)["writes"] == ["cba ✓", "cba ✓"]
     assert address(app)["letters"] == "abc"
@@ -101,7 +101,7 @@ def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[...
     app = open_page(checkpoint="reverse-gelu", source="Hello")
     assert not app.exception and rows(app)["writes"] == ["olleh ✓", "olleh ✓"]
     assert [field.key for field in app.text_input] == ["source", "target"]  # no field for other letters
-    assert "Transformer reverse-gelu" in said(app) and "letters of the page's source" in said(app)
+    assert "Transformer reverse-gelu" in page_text(app) and "letters of the page's source" in page_text(app)
     gelu_trace = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
     drawn = weights(figures(app)["before-cross-attention"])
     np.testing.assert_allclose(drawn, gelu_trace.cross.weights[best_head(gelu_trace.cross.weights)], atol=1e-6)
@@ -174,7 +174,7 @@ def test_without_the_bundled_transformer(open_page: Callable[..., AppTest], fold
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_map_says_what_it_shows(theme: str) -> None:
     values = np.array([[0.1, 0.7, 0.2], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]])
-    figure = additive_map(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_places(3, 3), theme=theme)
+    figure = additive_map(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_cells(3, 3), theme=theme)
     (heat,) = figure.data
     np.testing.assert_allclose(heat.z, values, atol=1e-7)
     assert figure.layout.title.text == LABELS["additive"] and "tanh" in figure.layout.title.subtitle.text
@@ -187,19 +187,19 @@ def test_a_map_says_what_it_shows(theme: str) -> None:
 def test_cross_attention_of_a_head_and_the_mean_of_all() -> None:
     values = np.random.default_rng(1).random((2, 3, 5, 4))
     labels = ("a", "b", "c", "d", "</s>"), ("a", "b", "c", "</s>")
-    single = cross_map(values, *labels, right_places(4, 5), 16, (1, 2))
+    single = cross_map(values, *labels, right_cells(4, 5), 16, (1, 2))
     np.testing.assert_allclose(single.data[0].z, values[1, 2], atol=1e-6)
     assert "layer 2, head 3" in single.layout.title.text and "= 16" in single.layout.title.subtitle.text
-    mean = cross_map(values, *labels, right_places(4, 5), 16)
+    mean = cross_map(values, *labels, right_cells(4, 5), 16)
     np.testing.assert_allclose(mean.data[0].z, values.mean((0, 1)), atol=1e-6)
     assert "all 6 heads" in mean.layout.title.text
 
 
 def test_long_maps_are_not_framed_and_not_endless() -> None:
     count = MARKED + 1
-    long = additive_map(np.eye(count), ["a"] * count, ["a"] * count, right_places(count, count))
+    long = additive_map(np.eye(count), ["a"] * count, ["a"] * count, right_cells(count, count))
     assert not long.layout.shapes
-    short = additive_map(np.eye(3), ["a"] * 3, ["a"] * 3, right_places(3, 3), rows=count)
+    short = additive_map(np.eye(3), ["a"] * 3, ["a"] * 3, right_cells(3, 3), rows=count)
     assert not short.layout.shapes and short.layout.height == long.layout.height
-    longest = additive_map(np.eye(63), ["a"] * 63, ["a"] * 63, right_places(63, 63))
+    longest = additive_map(np.eye(63), ["a"] * 63, ["a"] * 63, right_cells(63, 63))
     assert longest.layout.height == additive_map(np.eye(40), ["a"] * 40, ["a"] * 40, []).layout.height < 760

@@ -95,7 +95,7 @@ def test_a_value_out_of_range_becomes_the_nearest_with_a_message(
     assert shown(app)
 
 
-def test_a_link_opens_exactly_what_it_names(open_page: Callable[..., AppTest]) -> None:
+def test_a_link_opens_its_exact_view(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="residual", stack="decoder", token="2", layer="1")
     assert not app.exception and not messages(app)
     assert {name: address(app)[name] for name in ("part", "stack", "token", "layer")} == {
@@ -149,9 +149,7 @@ def test_odd_text_stays_text(open_page: Callable[..., AppTest], part: str, text:
 
 
 @pytest.mark.parametrize("text", ["", " ", "ka " * 500])
-def test_unusable_text_gets_one_sentence_and_keeps_what_was_chosen(
-    open_page: Callable[..., AppTest], text: str
-) -> None:
+def test_unusable_text_gives_one_sentence_and_keeps_the_selection(open_page: Callable[..., AppTest], text: str) -> None:
     app = open_page(source=text, part="lens", step="3")
     assert not app.exception and "The source text" in messages(app) and not shown(app)
     assert address(app)["step"] == "3"
@@ -175,7 +173,7 @@ def test_the_table_of_the_lens(open_page: Callable[..., AppTest]) -> None:
     assert "largest deviation of the logits 0" in written(app)
 
 
-def test_the_shading_of_the_lens_is_the_probability_it_says(open_page: Callable[..., AppTest]) -> None:
+def test_the_shading_of_the_lens_is_the_shown_probability(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="lens")
     shades = re.findall(r'--p:([0-9.]+)%"><span>.*?</span><small>(.*?)</small>', written(app))
     assert len(shades) > 20

@@ -112,15 +112,15 @@ def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> No
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "text"),
     [("17, 9-3", "9-3 runs backwards; write 3-9."), ("38", "38 is outside this layer; its neurons are 1 to 37.")],
 )
 def test_an_error_stands_under_a_list_until_it_is_corrected(
-    open_page: Callable[..., AppTest], typed: str, said: str
+    open_page: Callable[..., AppTest], typed: str, text: str
 ) -> None:
     app = open_page("feedforward", part="knock")
     app.text_input("feedforward_neurons_encoder_0").input(typed).run()
-    assert not app.exception and said in html.unescape(messages(app)) and "neurons" not in address(app)
+    assert not app.exception and text in html.unescape(messages(app)) and "neurons" not in address(app)
     assert app.text_input("feedforward_neurons_encoder_0").value == typed
     app.text_input("feedforward_neurons_encoder_0").input("3-9").run()
     assert not messages(app) and address(app)["neurons"].count("encoder.1.") == 7

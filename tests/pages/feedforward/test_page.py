@@ -94,7 +94,7 @@ def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder
     )
 
 
-def test_the_threshold_comes_by_link_and_goes_by_slider(open_page: Callable[..., AppTest]) -> None:
+def test_the_threshold_is_set_by_link_and_slider(open_page: Callable[..., AppTest]) -> None:
     app = open_page(threshold="50")
     assert drawn(app)["feedforward-active"]["start"] == 10 and "are above the threshold 0.50" in says(app)
     app = moved(app, 20)
@@ -171,7 +171,7 @@ def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token
     assert not {"stack", "layer", "token", "neuron"} & set(address(app))
 
 
-def test_once_counted_a_neuron_with_examples_comes_first_but_none_changes_under_a_persons_eyes(
+def test_a_neuron_with_examples_is_selected_after_counting_unless_one_was_shown(
     open_page: Callable[..., AppTest], sort: Path
 ) -> None:
     params = {"checkpoint": "sort", "source": "314", "target": "", "part": "neurons"}

@@ -48,7 +48,8 @@ def test_a_link_reopens_the_same_state(open_app: Callable[..., AppTest]) -> None
     }  # fmt: skip
     app = open_app(**params)
     assert not app.exception and not messages(app)
-    assert address(app) == params
+    assert address(app) == {name: text for name, text in params.items() if name != "big"}  # it is the viewer's
+    assert app.session_state["headscope"].view.big
     assert app.text_input("source").value == "ka lo" and app.text_input("target").value == "mi nu"
 
 
@@ -63,7 +64,7 @@ def test_a_click_in_the_picture_reaches_the_address_and_the_numbers(open_app: Ca
 def test_browser_reports_older_than_a_python_change_are_ignored(open_app: Callable[..., AppTest]) -> None:
     app = open_app()
     app.button("hs-big").click().run()
-    assert address(app)["big"] == "1"
+    assert app.session_state["headscope"].view.big and "big" not in address(app)
     app = pick(app, revision=0, head=2)
     assert address(app)["head"] == "1"
 
@@ -125,7 +126,7 @@ def test_a_cell_outside_the_picture_is_forgotten(open_app: Callable[..., AppTest
     assert "cell" not in address(open_app(cell="500,500"))
 
 
-def test_a_damaged_checkpoint_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_a_damaged_checkpoint_gives_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
     weights = folder / "tiny" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     app = open_app()
@@ -155,8 +156,8 @@ def test_examples_set_sentence_and_place(open_app: Callable[..., AppTest]) -> No
     app.session_state["hs-examples-0"] = True  # opened
     app.run().button("example-0").click().run()
     assert not app.exception
-    assert address(app) == {"checkpoint": "tiny", "source": "nu nu", "kind": "encoder_self", "layer": "2", "head": "2",
-                            "big": "1"}  # fmt: skip
+    assert address(app) == {"checkpoint": "tiny", "source": "nu nu", "kind": "encoder_self", "layer": "2", "head": "2"}
+    assert app.session_state["headscope"].view.big
     looks = [html.proto.body for html in app.get("html") if 'class="hs-look-for' in html.proto.body]
     assert len(looks) == 1 and "Head 2 &lt;b&gt;looks back&lt;/b&gt;." in looks[0]
 
@@ -168,7 +169,7 @@ def test_the_chosen_head_survives_an_invalid_sentence(open_app: Callable[..., Ap
     assert address(app)["kind"] == "encoder_self" and address(app)["head"] == "2"
 
 
-def test_the_model_page_says_what_the_checkpoint_says(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_the_model_page_shows_the_checkpoints_metadata(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "tiny" / "README.md").write_text("# Tiny <script>alert(1)</script>\n\nMade for tests.")
     (folder / "tiny" / "training.csv").write_text("step,loss,validation_loss,validation_bleu\n1,2.5,2.0,\n")
     (folder / "tiny" / "metrics.json").write_text('{"bleu": 12.34, "chrf": "n/a"}')
@@ -221,9 +222,7 @@ def test_another_model_of_the_same_languages_gets_the_same_sentence(family: Path
     assert texts(app) == ("ka zen", "mi") and address(app)["checkpoint"] == "twin" and pictures(app) == 1
 
 
-def test_a_model_of_other_languages_begins_with_its_example_and_nothing_typed_is_lost(
-    family: Path, open_app: Any
-) -> None:
+def test_a_model_of_other_languages_starts_with_its_example_and_typed_text_is_kept(family: Path, open_app: Any) -> None:
     app = open_app(source="ka zen", target="mi")
     app.selectbox(key="checkpoint").select("toy").run()
     assert texts(app) == ("vu ti", "")
@@ -250,3 +249,21 @@ def test_a_link_without_a_sentence_shows_the_models_first_example(family: Path) 
     app.query_params["checkpoint"] = "toy"
     app.run()
     assert texts(app) == ("vu ti", "")
+
+
+def test_a_text_that_the_model_cannot_read_says_so_first(open_page: Callable[..., AppTest]) -> None:
+    reads = "This model reads English"
+    for source in ("안녕하세요", "Guten Morgen, wie geht es dir?"):
+        first = messages(open_page("heads", checkpoint="en-de", source=source)).strip()
+        assert reads in first.split(".")[0] + first.split(".")[1], first
+    assert reads not in messages(open_page("heads", checkpoint="en-de", source="Good morning."))
+
+
+def test_a_text_longer_than_those_of_the_training_says_so(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "128")
+    long = " ".join(["We went home."] * 11)
+    assert "Nearly all texts of the model&#x27;s training had at most 40" in messages(
+        open_page("heads", checkpoint="en-de", source=long), True
+    )

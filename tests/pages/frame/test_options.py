@@ -26,7 +26,7 @@ def test_a_number_is_chosen_kept_and_in_the_link(open_page: Callable[..., AppTes
 
 def test_a_link_opens_cold_and_what_was_chosen_stays_over_pages(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="order", seed="12", big="1")
-    assert app.number_input("positions_seed").value == 12 and address(app)["big"] == "1"
+    assert app.number_input("positions_seed").value == 12 and app.session_state["headscope"].view.big
     switch_page(app, "model").run()
     assert not app.exception
     switch_page(app, "positions").run()

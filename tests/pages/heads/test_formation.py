@@ -126,7 +126,7 @@ def test_a_checkpoint_without_a_recording_says_so(open_app: Callable[..., AppTes
     assert b'"recorded":false' in components(app, "pack")[0].bytes
 
 
-def test_a_damaged_recording_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_a_damaged_recording_gives_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
     whole = (folder / "learning.npz").read_bytes()
     for data in (whole[:-200], b"", b"PK\x05\x06" + bytes(18)):
         (folder / "learning.npz").write_bytes(data)
@@ -137,7 +137,7 @@ def test_a_damaged_recording_is_a_sentence(open_app: Callable[..., AppTest], fol
         assert len(components(app, "explorer")) == 1  # the rest of the page is as ever
 
 
-def test_a_recording_of_another_model_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_a_recording_of_another_model_gives_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
     recording = made_recording()
     weights = {kind: tuple(array[:, :1] for array in arrays) for kind, arrays in recording.weights.items()}
     (folder / "learning.npz").write_bytes(dataclasses.replace(recording, weights=weights).to_bytes())
@@ -145,7 +145,7 @@ def test_a_recording_of_another_model_is_a_sentence(open_app: Callable[..., AppT
     assert not app.exception and "no recorded sentence matches the tokens" in messages(app, notes=True)
 
 
-def test_an_example_keeps_it_open(open_app: Callable[..., AppTest]) -> None:
+def test_an_example_keeps_the_section_open(open_app: Callable[..., AppTest]) -> None:
     app = open_app(training="3")
     app.session_state["hs-examples-0"] = True
     app.run().button("example-1").click().run()

@@ -92,7 +92,7 @@ def test_many_switches_are_counted() -> None:
     )
 
 
-def test_the_note_about_scaling_names_what_is_not_shown() -> None:
+def test_the_note_about_scaling_matches_the_switches() -> None:
     def note(text: str, brief: bool = False) -> str:
         return scaling_note(Interventions.parse(text), CONFIG, brief)
 

@@ -29,7 +29,7 @@ def compared(text: str, source: str = "ka lo mi nu", target: str = "re sta ti") 
     return Compared(model, before, after, value, 64)
 
 
-def test_the_browser_gets_what_the_analysis_found() -> None:
+def test_the_browser_gets_the_results_of_the_analysis() -> None:
     comparison = compared("scaling=off zero=cross.2.3,encoder_self.1 causal=off@decoder_self.1")
     data = measures.payload(comparison, View("cross", 1, 2))
     for side, trace in (("before", comparison.before), ("after", comparison.after)):

@@ -147,7 +147,7 @@ def test_progress_and_stop(slow: Slow) -> None:
         (probing.InterventionError("hiding leaves nothing"), "The evaluation failed: hiding leaves nothing."),
     ],
 )
-def test_an_error_in_the_thread_is_one_sentence(
+def test_an_error_in_the_thread_gives_one_sentence(
     slow: Slow, error: Exception, sentence: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     slow.error = error

@@ -300,7 +300,7 @@ def test_a_free_run_that_was_cut_off_says_so_in_the_table(section: Callable[...,
     assert "… (cut off after 12 tokens)" in plain(section("leak", limit=12))
 
 
-def test_sections_take_what_the_page_has() -> None:
+def test_sections_use_the_traces_of_the_page() -> None:
     names = {field.name for field in dataclasses.fields(Compared)}
     assert names == {"model", "before", "after", "interventions", "limit"}
     assert all(callable(section_module.draw) for section_module in (translation, leak, probing))

@@ -55,7 +55,7 @@ def fresh() -> Iterator[None]:
     clear_caches()
 
 
-def said(app: AppTest, sort: str = "") -> str:
+def page_text(app: AppTest, sort: str = "") -> str:
     """Messages of a kind, or all HTML that a person reads."""
     assert not app.exception, app.exception
     bodies = [element.proto.body for element in app.get("html") if sort in element.proto.body]
@@ -103,10 +103,10 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
     assert (
         data["limits"] == {"d_model": [2, 512], "length": [2, 512]} and data["curves"] == position_figures.MOST_CURVES
     )
-    assert not chosen(app) and not said(app, "hs-message")
-    assert "like the digits of a counter. Click a column to draw it below." in said(app, "hs-said-quiet")
+    assert not chosen(app) and not page_text(app, "hs-message")
+    assert "like the digits of a counter. Click a column to draw it below." in page_text(app, "hs-said-quiet")
     app = start("distance")
-    assert "depends only on their distance p − q" in said(app, "hs-said-quiet")
+    assert "depends only on their distance p − q" in page_text(app, "hs-said-quiet")
     data = handed(app)
     assert data["values"] == {"d_model": 66, "length": 64, "k": 5, "q": 10}
     assert list(data["figures"]) == ["products", "offsets", "map", "shifted"]
@@ -121,7 +121,7 @@ def test_a_long_sentence_has_room() -> None:
 def test_a_link_is_shown_and_kept() -> None:
     app = start("encoding", d_model="128", length="30", dims="0,5,64", k="7")
     assert handed(app)["values"] == {"d_model": 128, "length": 30, "dims": [0, 5, 64]}
-    assert not said(app, "hs-message")
+    assert not page_text(app, "hs-message")
     assert chosen(app) == {"d_model": "128", "length": "30", "dims": "0,5,64", "k": "7"}  # of the other part too
     app.session_state["part"] = "distance"
     assert handed(app.run())["values"] == {"d_model": 128, "length": 30, "k": 7, "q": 10}
@@ -153,8 +153,8 @@ def test_a_slider_value_out_of_bounds_becomes_the_nearest_with_a_message(
     app = start("distance", **asked)
     values = handed(app)["values"]
     start_ = {"d_model": 66, "length": 64, "k": 5, "q": 10}
-    assert values == {**start_, **wanted} and sentence in said(app, "hs-message")
-    assert not said(app.run(), "hs-message")  # once
+    assert values == {**start_, **wanted} and sentence in page_text(app, "hs-message")
+    assert not page_text(app.run(), "hs-message")  # once
     assert handed(app)["values"] == values
 
 
@@ -171,8 +171,8 @@ def test_a_slider_value_out_of_bounds_becomes_the_nearest_with_a_message(
 def test_dimensions_of_a_link_are_bounded(dims: str, wanted: list[int] | None, left: str) -> None:
     app = start("encoding", dims=dims)
     assert handed(app)["values"]["dims"] == wanted
-    assert (f"left out: {left}." in said(app, "hs-message")) == bool(left)
-    assert not said(app.run(), "hs-message") and handed(app)["values"]["dims"] == wanted
+    assert (f"left out: {left}." in page_text(app, "hs-message")) == bool(left)
+    assert not page_text(app.run(), "hs-message") and handed(app)["values"]["dims"] == wanted
 
 
 def test_values_from_the_browser_are_in_the_link() -> None:
@@ -188,7 +188,7 @@ def test_values_from_the_browser_are_in_the_link() -> None:
 def test_a_shorter_table_has_fewer_shifts() -> None:
     app = report(start("distance", k="40"), d_model=66, length=10, k=9, q=5)
     assert handed(app)["values"] == {"d_model": 66, "length": 10, "k": 9, "q": 5}
-    assert not said(app, "hs-message")
+    assert not page_text(app, "hs-message")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_the_learned_table_of_the_loaded_model() -> None:
         assert drawn[name]["layout"]["shapes"], name
     assert drawn["positions_tables"]["layout"]["shapes"][0]["y0"] == 16.5
     assert [line["name"] for line in drawn["positions_norms"]["data"]] == ["formula", LEARNED]
-    text = said(app)
+    text = page_text(app)
     assert f"The positions of {LEARNED} are learned" in text
     table = load(LEARNED).model.positions.table.detach()
     cosines = neighbour_cosines(table)
@@ -252,8 +252,8 @@ def test_the_learned_table_of_the_loaded_model() -> None:
 )
 def test_other_models_show_the_bundled_one(model: str, sentence: str) -> None:
     app = start("learned", model, "abc" if model == FORMULA else SENTENCE)
-    assert sentence in said(app) and len(figures(app)) == 3 and app.button(key="hs-exact-start")
-    assert "their recipes differ in one line" in said(app)
+    assert sentence in page_text(app) and len(figures(app)) == 3 and app.button(key="hs-exact-start")
+    assert "their recipes differ in one line" in page_text(app)
 
 
 def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
@@ -261,14 +261,14 @@ def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
     drawn = figures(app)
     assert [line["name"] for line in drawn["positions_norms"]["data"]] == ["formula", "le&lt;b&gt;arned"]
     assert not drawn["positions_norms"]["layout"].get("shapes")
-    assert "le<b>arned does not say which positions it was trained on" in said(app)
+    assert "le<b>arned does not say which positions it was trained on" in page_text(app)
     assert app.button(key="hs-exact-start")  # of the toys
 
 
-def test_without_the_toys_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_toy_checkpoints_the_page_shows_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "_bundled", lambda name: None)
     app = start("learned")
-    assert "No checkpoint with learned positions was found" in said(app) and not figures(app)
+    assert "No checkpoint with learned positions was found" in page_text(app) and not figures(app)
     app = start("learned", LEARNED, "abc")  # the other half is missing
     assert len(figures(app)) == 3 and not counting(app)
 
@@ -288,7 +288,7 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
             assert exact(model, "reverse", length) == right / 12
         assert line["mode"] == "lines+markers"
     assert [exact(load(LEARNED), "reverse", length) for length in (15, 16, 17, 18)] == [1, 1, 0, 0]
-    text = said(app, "hs-said")
+    text = page_text(app, "hs-said")
     share = f"{100 * exact(load(FORMULA), 'reverse', 17):.0f} %"
     conclusion = "Here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
     assert f"{conclusion}({share} of those with 17), and reverse-learned none beyond 16." in text
@@ -330,7 +330,7 @@ def test_dissimilar_rows_are_not_called_similar() -> None:
     assert "(mean cosine –)" in learned._row_statistics(table, (0, 6), "m")
 
 
-def test_counting_can_be_stopped_and_what_was_counted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_count_keeps_its_results(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = []
 
     def counts(model: Pretrained, task: str, length: int) -> float:
@@ -357,7 +357,7 @@ def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypat
     app = start("learned", LEARNED, "abc")
     app.button(key="hs-exact-start").click().run()
     assert len(figures(app)["positions_exact"]["data"]) == 2
-    assert f"{LEARNED} has 64 positions, </s> included: inputs of 64 symbols or more do not fit." in said(app)
+    assert f"{LEARNED} has 64 positions, </s> included: inputs of 64 symbols or more do not fit." in page_text(app)
 
 
 @pytest.mark.parametrize(

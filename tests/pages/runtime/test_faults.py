@@ -78,7 +78,7 @@ def whole(app: AppTest, folder: Path) -> bool:
     return not app.exception and not messages(app) and pictures(app) == 1 and here and shown(app) == expected(folder)
 
 
-def test_a_folder_that_is_taken_away_and_comes_back(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_a_folder_can_be_removed_and_restored(open_app: Callable[..., AppTest], folder: Path) -> None:
     app = open_app()
     assert whole(app, folder)
     folder.rename(folder.with_name(".away"))
@@ -124,7 +124,7 @@ def test_a_replaced_checkpoint_is_read_again_and_not_mixed(open_app: Callable[..
     assert whole(app.run(), folder) and shown(app) == ids[1]
 
 
-def test_its_examples_are_those_of_its_own_folder(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_changed_examples_of_a_folder_are_read_again(open_app: Callable[..., AppTest], folder: Path) -> None:
     def titles(title: str) -> list[str]:
         (folder / "examples.json").write_text(json.dumps([{"title": title, "look": "here", "source": "ka"}]))
         model = cache.load("tiny", str(folder))
@@ -137,7 +137,7 @@ def test_its_examples_are_those_of_its_own_folder(open_app: Callable[..., AppTes
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("damage", ["cut", "garbled", "gone"])
-def test_a_damaged_file_is_one_sentence_until_it_is_whole_again(
+def test_a_damaged_file_gives_one_sentence_until_it_is_repaired(
     open_app: Callable[..., AppTest], folder: Path, name: str, damage: str
 ) -> None:
     app, path = open_app(), folder / name
@@ -155,7 +155,7 @@ def test_a_damaged_file_is_one_sentence_until_it_is_whole_again(
     assert whole(app.run(), folder)
 
 
-def test_a_checkpoint_that_changes_while_it_is_read_is_refused(
+def test_a_checkpoint_that_changes_during_reading_is_refused(
     open_app: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load = transformer.load

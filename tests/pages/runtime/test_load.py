@@ -122,7 +122,7 @@ def test_viewers_who_leave_during_work_leave_no_work_behind(app: App) -> None:
         assert time.monotonic() < end, "the process goes on working for nobody"
 
 
-def test_a_viewer_who_reads_nothing_blocks_nobody(app: App) -> None:
+def test_a_viewer_who_reads_nothing_does_not_block_others(app: App) -> None:
     async def crowd() -> None:
         async with Viewer(app.host) as viewer:
             deaf = Viewer(app.host)

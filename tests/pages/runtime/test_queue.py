@@ -63,7 +63,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "LOOK", 0.01)
 
 
-def test_turns_come_in_order_and_none_is_lost() -> None:
+def test_turns_are_in_order_and_complete() -> None:
     queue, served, inside, most = TurnQueue(1), [], [], []
 
     def work(name: str) -> None:

@@ -58,14 +58,14 @@ def start(folder: Path) -> Callable[..., AppTest]:
 
 
 @pytest.mark.parametrize("page, part", every_part())
-def test_it_opens_on_every_page(start: Callable[..., AppTest], data: bytes, page: str, part: str) -> None:
+def test_a_session_model_opens_on_every_page(start: Callable[..., AppTest], data: bytes, page: str, part: str) -> None:
     app = start(page, (SessionModel("mine/good", data),), checkpoint="mine/good", **linked(part))
     assert not app.exception and not messages(app)
     assert checkpoints(app)[-1] == "mine/good" and app.selectbox(key="checkpoint").value == "mine/good"
     assert address(app)["checkpoint"] == "mine/good"
 
 
-def test_it_is_chosen_in_the_menu_and_brings_its_examples(start: Callable[..., AppTest], data: bytes) -> None:
+def test_a_session_model_is_in_the_menu_with_its_examples(start: Callable[..., AppTest], data: bytes) -> None:
     app = start(models=(SessionModel("mine/good", data),))
     assert app.selectbox(key="checkpoint").value != "mine/good"
     app.selectbox(key="checkpoint").select("mine/good").run()
@@ -74,7 +74,7 @@ def test_it_is_chosen_in_the_menu_and_brings_its_examples(start: Callable[..., A
     assert not app.exception and address(app)["checkpoint"] == "mine/good"
 
 
-def test_the_model_page_shows_what_the_zip_says(start: Callable[..., AppTest], data: bytes) -> None:
+def test_the_model_page_shows_the_metadata_of_the_zip(start: Callable[..., AppTest], data: bytes) -> None:
     app = start("model", (SessionModel("mine/good", data),), checkpoint="mine/good")
     shown = " ".join([element.value for element in app.markdown])
     assert "Card" in shown and "data, licence" in shown
@@ -100,7 +100,7 @@ def test_the_card_of_a_zip_is_as_harmless_as_any(start: Callable[..., AppTest]) 
     assert not any(element.proto.allow_html for element in app.markdown)
 
 
-def test_a_link_to_a_session_model_opens_it_for_nobody_else(start: Callable[..., AppTest], data: bytes) -> None:
+def test_a_link_to_a_session_model_works_only_in_its_session(start: Callable[..., AppTest], data: bytes) -> None:
     start(models=(SessionModel("mine/good", data),), checkpoint="mine/good")
     app = start("lab", checkpoint="mine/good")
     assert not app.exception and "mine/good" not in checkpoints(app) and address(app)["checkpoint"] != "mine/good"
@@ -237,7 +237,7 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent, said",
+    "sent, text",
     [
         (
             {"name": "x.zip", "data": "!"},
@@ -251,10 +251,10 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
     ids=["alphabet", "no-zip", "no-data", "no-name", "large"],
 )
 @pytest.mark.usefixtures("folder")
-def test_a_file_that_is_not_a_zip_gives_a_message(sent: dict[str, Any], said: str) -> None:
+def test_a_file_that_is_not_a_zip_gives_a_message(sent: dict[str, Any], text: str) -> None:
     app = loaded(sent)
     assert not app.exception and app.text[0].value == "tiny"
-    assert said in messages(app)
+    assert text in messages(app)
 
 
 @pytest.mark.usefixtures("folder")

@@ -37,7 +37,7 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
-def test_other_values_have_other_names() -> None:
+def test_different_values_have_different_keys() -> None:
     for first, second in itertools.combinations(DIFFERENT, 2):
         assert fingerprint(*first) != fingerprint(*second), (first, second)
 
@@ -105,7 +105,7 @@ def test_concurrent_calls_with_the_same_arguments_run_once() -> None:
     assert double(3) == 6 and called[-1] == (3, 0)
 
 
-def test_models_and_traces_are_told_apart_by_what_they_hold() -> None:
+def test_models_and_traces_have_keys_by_content() -> None:
     @shared(entries=9)
     def pair(model: Pretrained, trace: Trace) -> tuple[Pretrained, Trace]:
         return model, trace

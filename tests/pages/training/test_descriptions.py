@@ -142,7 +142,7 @@ def test_no_prediction_where_the_paper_says_nothing() -> None:
     )
 
 
-def test_scaling_tells_how_sharp_attention_begins() -> None:
+def test_the_text_about_scaling_gives_the_initial_sharpness() -> None:
     first = made(PRESETS["wide"], 1.0, 1.0, 0.01)
     finding = row(made(PRESETS["wide-unscaled"], 0.2, 0.2, 1.0, 1), first)
     assert finding["section"] == "3.2.1" and finding["verdict"] == "as predicted"

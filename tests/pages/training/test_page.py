@@ -77,7 +77,9 @@ def chosen(app: AppTest, shop: Shop) -> Experiment:
 
 
 @pytest.mark.parametrize("name", presets.names())
-def test_every_preset_has_words_and_trains_what_it_says(start: Callable[..., AppTest], shop: Shop, name: str) -> None:
+def test_every_preset_has_a_text_that_matches_its_settings(
+    start: Callable[..., AppTest], shop: Shop, name: str
+) -> None:
     assert presets.label(name) != name and presets.look_for(name)[-1] in ".?"
     app = start(preset=name)
     assert not app.exception and not messages(app)
@@ -95,7 +97,7 @@ def test_every_preset_has_words_and_trains_what_it_says(start: Callable[..., App
         assert [run.experiment for run in shop.runs[-2:]] == [PRESETS[partner_name], PRESETS[name]]
 
 
-def test_the_page_says_beforehand_what_a_run_takes(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_page_shows_the_cost_of_a_run_before_it_starts(start: Callable[..., AppTest], shop: Shop) -> None:
     shop.running = 1
     app = start()
     assert f"{BASE.steps} steps" in written(app) and "at most 60 s" in written(app)
@@ -334,7 +336,7 @@ def test_an_evicted_model_is_opened_again(start: Callable[..., AppTest], shop: S
     assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse"
 
 
-def test_a_link_to_a_run_of_another_session_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_link_to_a_run_of_another_session_gives_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
     app = press(start())
     shop.runs[0].end(zipped(base(), "x"))
     app.run()
@@ -346,7 +348,7 @@ def test_a_link_to_a_run_of_another_session_is_a_sentence(start: Callable[..., A
     assert "The link opens" not in messages(app.run()) and "open" not in app.query_params
 
 
-def test_a_model_that_cannot_be_opened_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_model_that_cannot_be_opened_gives_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
     app = press(start())
     shop.runs[0].end(b"x")
     app.run()
@@ -356,7 +358,7 @@ def test_a_model_that_cannot_be_opened_is_a_sentence(start: Callable[..., AppTes
     assert len(app.get("download_button")) == 1  # the recipe
 
 
-def test_the_recipe_of_own_pairs_is_a_zip_with_them(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_recipe_of_own_pairs_is_a_zip_with_the_pairs(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(preset="own")
     app.text_area("training_pairs").set_value("\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))).run()
     press(app)

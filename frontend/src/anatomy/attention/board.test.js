@@ -140,7 +140,7 @@ const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} and ${b}`);
 const matricesOf = (items) => Object.entries(items).filter(([, item]) => item.kind === "matrix");
 
 for (const area of AREAS)
-  test(`everything has its place in ${area}`, () => {
+  test(`everything fits without overlap in ${area}`, () => {
     const norms = (size) =>
       size === USUAL ? ["post", "pre", "none", "post alone", "pre alone", "none alone"] : ["post"];
     const problems = [];
@@ -155,7 +155,7 @@ for (const area of AREAS)
     assert.deepEqual(problems, []);
   });
 
-test("every matrix of a step is shown, and its outline stands there before its numbers arrive", () => {
+test("every matrix of a step is drawn, and its outline is drawn before its numbers are loaded", () => {
   for (const area of [WIDE, PHONE])
     for (const place of PLACES)
       for (const zoom of ZOOMS)
@@ -182,7 +182,7 @@ test("every matrix of a step is shown, and its outline stands there before its n
         }
 });
 
-test("without a residual connection nothing is added", () => {
+test("a model without residual connections shows no addition of x", () => {
   for (const place of PLACES) {
     const start = `m:${place.replace(".", ".1.")}.`;
     const items = board(place, "sub", "norm", WIDE, USUAL, "post alone");
@@ -201,7 +201,7 @@ test("without a residual connection nothing is added", () => {
   }
 });
 
-test("memory comes in before the layer norm too, and lights other lines than x", () => {
+test("memory is drawn in pre-norm models too, and shares its axes with the key and value matrices, not with x", () => {
   for (const zoom of ZOOMS) {
     const rects = ["x", "norm"].map((step) => {
       const { "m:decoder.1.cross.x": x, "m:decoder.1.cross.memory": memory } = board(
@@ -229,7 +229,7 @@ test("memory comes in before the layer norm too, and lights other lines than x",
   }
 });
 
-test("the factors of a product stand left of it and above it", () => {
+test("the factors of a product are drawn to its left and above it", () => {
   const products = [
     ...[
       ["sub", "project", "x", "W_k", "keys"],
@@ -256,7 +256,7 @@ test("the factors of a product stand left of it and above it", () => {
     }
 });
 
-test("scores stay where they are while they become weights, and are those of the step", () => {
+test("scores keep their position while they become weights, and each step shows its own scores", () => {
   const made = { dot: ["dot", 15], scale: ["scaled", 15], mask: ["scores", 2], softmax: ["weights", 1] };
   for (const area of AREAS)
     for (const zoom of ZOOMS) {
@@ -278,7 +278,7 @@ test("scores stay where they are while they become weights, and are those of the
   assert.equal(items["m:encoder.1.self.queries.h2"].colFrom, 64);
 });
 
-test("what is not decoded yet is pale", () => {
+test("tokens that are not decoded yet are pale", () => {
   const late = board("decoder.self", "sub", "split", WIDE, USUAL);
   const [queries, keys] = ["queries", "keys"].map((name) => late[`m:decoder.1.self.${name}.h0`]);
   assert.deepEqual([queries.current, queries.dimAfter, keys.dimAfter, keys.current], [2, 2, 2, undefined]);
@@ -289,7 +289,7 @@ test("what is not decoded yet is pale", () => {
   assert.ok(!encoder.some((item) => "dimAfter" in item || "current" in item));
 });
 
-test("every head can be opened", () => {
+test("every head can be opened from the overview", () => {
   for (const step of ["split", "dot", "softmax", "values", "concat"]) {
     const items = Object.values(board("encoder.self", "sub", step, WIDE, USUAL)).filter((item) => item.go);
     const labelled = items.filter((item) => item.label).map(({ go, label }) => [go, label]);
@@ -302,7 +302,7 @@ test("every head can be opened", () => {
   }
 });
 
-test("a phone gets the height it needs and no step changes it", () => {
+test("on a phone the board has the height it needs, the same for every step", () => {
   for (const place of PLACES)
     for (const zoom of ZOOMS) {
       const contexts = Object.keys(SHOWN).map((step) => contextOf(place, zoom, step, PHONE, USUAL));
@@ -313,7 +313,7 @@ test("a phone gets the height it needs and no step changes it", () => {
     }
 });
 
-test("names say what a switch did", () => {
+test("the names of matrices show what a switch changed", () => {
   const text = (step, about, key, zoom = "head") =>
     board("encoder.self", zoom, step, WIDE, USUAL, "post", { about })[key].text;
   const [scale, zero] = [Array(8).fill(1), Array(8).fill(false)];
@@ -341,7 +341,7 @@ test("names say what a switch did", () => {
     }
 });
 
-test("shapes are those of the model", () => {
+test("the shapes shown are those of the model", () => {
   const size = [13, 11, 8, 256];
   const shapes = (zoom, step) =>
     Object.fromEntries(
@@ -357,7 +357,7 @@ test("shapes are those of the model", () => {
   assert.deepEqual([dot["queries.h2"], dot["keys.h2"], dot["scores.h2"]], ["[13, 32]", "[32, 11]", "[13, 11]"]);
 });
 
-test("tiles always name their keys", () => {
+test("tiles always show the names of their keys", () => {
   for (const area of [...AREAS.slice(5), [640, 420, 20, false], [900, 400, 20, false], [340, 460, 20, true]])
     for (const size of [USUAL, [64, 64, 8, 512], [13, 56, 8, 256]]) {
       const items = Object.values(board("encoder.self", "sub", "softmax", area, size));
@@ -366,7 +366,7 @@ test("tiles always name their keys", () => {
     }
 });
 
-test("heads are dealt out of their columns and joined in them", () => {
+test("heads are split from their own columns of Q, K and V and joined in their own columns of concat", () => {
   const [project, split, concat] = ["project", "split", "concat"].map((s) =>
     board("encoder.self", "sub", s, WIDE, USUAL),
   );
@@ -384,7 +384,7 @@ test("heads are dealt out of their columns and joined in them", () => {
   assert.deepEqual(concat[`${start}head_outputs.h3`].parentSlice, { key: `${start}concat`, from: 96, to: 128 });
 });
 
-test("weights have the colour of their side and a scale", () => {
+test("weight matrices have the colour of their side and show a scale", () => {
   const items = board("decoder.cross", "sub", "project", WIDE, USUAL);
   assert.deepEqual(
     ["q", "k", "v"].map((letter) => items[`m:decoder.1.cross.W_${letter}`].ramp),

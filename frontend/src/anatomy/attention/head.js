@@ -68,10 +68,10 @@ function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
   const scaled = `${product} ${factorText(sheet, "d_k")}`.trim();
   const weights = sheet.t("attention_weights");
   const names = { dot: product, scale: scaled, mask: [`${scaled} ${mask}`, scaled], softmax: weights };
-  const [made, role] = RESULT_NAMES[step];
+  const [resultName, role] = RESULT_NAMES[step];
   const labelWidth = Math.max(at.w, Math.min(10 * u, sheet.area.x + sheet.area.w - at.x));
   sheet.title(sheet.key(role, head), names[step], [q.n, k.n], { x: at.x, y: at.y - line, w: labelWidth });
-  scoresOf(sheet, head, at, { numbers: true, pick: { matrix: made } });
+  scoresOf(sheet, head, at, { numbers: true, pick: { matrix: resultName } });
   const does = { scale: factorText(sheet, dk), mask, softmax: sheet.t("attention_row_sum") }[step];
   const beside = { x: at.x + at.w + gap, y: at.y + at.h / 2 - 0.7 * u, w: 8.5 * u - gap };
   if (does && !slim) sheet.note(step, does, beside, { size: 1.1 });
@@ -80,7 +80,7 @@ function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
 // Weights at the left, V above at the right, and in the corner the output of the head.
 function headValues(sheet, { at, gap, labels, top }) {
   const { u, line, head, dh, q, k, w0 } = sheet;
-  const [, , V, made] = tokenNames(sheet);
+  const [, , V, outputName] = tokenNames(sheet);
   const [weights, values, outputs] = ["weights", "values", "head_outputs"].map((role) => sheet.key(role, head));
   // The values' tokens are the same as above the weights: without space for both they are written once.
   const twice = !sheet.slim;
@@ -102,6 +102,6 @@ function headValues(sheet, { at, gap, labels, top }) {
   if (twice) sheet.rowTokens(k, above.y, above.h, { x: x - sheet.pad - sheet.tw });
   sheet.matrix("place.values", above, { ...more, ramp: k.side, side: k });
   const off = sheet.data.about?.zero?.[head] && sheet.t("attention_off");
-  sheet.title(outputs, made, off || [q.n, dh], { x, y: at.y - line, w });
+  sheet.title(outputs, outputName, off || [q.n, dh], { x, y: at.y - line, w });
   sheet.matrix("place.head_outputs", { ...at, x, w }, { ...more, side: q, pick: true, parent: [weights, values] });
 }

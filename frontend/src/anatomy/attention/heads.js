@@ -74,10 +74,10 @@ function headRow(sheet, y, { x, width, step }) {
 }
 
 // Widths of h parts of a row with gaps between them.
-function headColumns({ heads, u }, room) {
-  const part = room / heads;
+function headColumns({ heads, u }, fullWidth) {
+  const part = fullWidth / heads;
   const gap = heads > 1 ? clamp(0.14 * part, 2, 0.9 * u) : 0;
-  const width = (room - gap * (heads - 1)) / heads;
+  const width = (fullWidth - gap * (heads - 1)) / heads;
   return { gap, width, step: width + gap };
 }
 

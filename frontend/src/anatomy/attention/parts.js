@@ -107,9 +107,9 @@ export class AttentionSheet {
     if (!matrix) return this.outline(key, rect, { alpha: more.alpha, parent: parents });
     if (from) matrix = pieceKey(matrix, ...from);
     const rows = side ? { rowAxis: side.axis, rowLabels: side.labels, ...side.late } : {};
-    const shown = { ramp: this.own, ...rect, ...rows, ...more };
-    if (head !== null && JOINED[role]) shown.parentSlice = this.slice(...JOINED[role], head);
-    return this.add({ kind: "matrix", matrix, ...shown, key, parent: [key + ":wait", ...parents] });
+    const look = { ramp: this.own, ...rect, ...rows, ...more };
+    if (head !== null && JOINED[role]) look.parentSlice = this.slice(...JOINED[role], head);
+    return this.add({ kind: "matrix", matrix, ...look, key, parent: [key + ":wait", ...parents] });
   }
 
   // A head's columns of a matrix of all heads side by side.

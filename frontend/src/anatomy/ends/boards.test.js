@@ -222,7 +222,7 @@ const numbers = (count) => Array.from({ length: count }, (_, i) => i);
 const near = (a, b, by = 1e-3) => assert.ok(Math.abs(a - b) <= by, `${a} and ${b}`);
 
 for (const model of MODELS)
-  test(`everything is inside and nothing lies over another: ${JSON.stringify(model)}`, () => {
+  test(`everything is inside its area and nothing overlaps: ${JSON.stringify(model)}`, () => {
     const data = new FakeData(model);
     const apart = (a, b) => [a, b].includes("tokens:target") && /^word:/m.test(`${a}\n${b}`); // in a place left for it
     const faults = SIZES.flatMap((size) =>
@@ -236,14 +236,14 @@ for (const model of MODELS)
     assert.deepEqual(faults, []);
   });
 
-test("every text is used in these", () => {
+test("these tests use every text of the boards", () => {
   assert.deepEqual(
     Object.keys(ENDS_TEXTS).filter((key) => !used.has(key)),
     [],
   );
 });
 
-test("steps of a place need one height", () => {
+test("all steps of a board need the same height", () => {
   for (const place of PLACES)
     for (const narrow of [false, true]) {
       const height = (step) => sceneOf(new FakeData({ n: 13 }), { place, step }, { w: 366, h: 0, narrow }).area.h;
@@ -252,7 +252,7 @@ test("steps of a place need one height", () => {
     }
 });
 
-test("rows stand beside their tokens and columns below their columns", () => {
+test("rows are aligned with their tokens, and the columns of a product with those of its factor", () => {
   for (const place of ["encoder.ff", "decoder.ff"]) {
     const name = `m:${place.replace(".", ".0.")}`;
     const inner = scene({}, place, "inner");
@@ -274,7 +274,7 @@ test("rows stand beside their tokens and columns below their columns", () => {
   }
 });
 
-test("weights have the colour of their side and a scale", () => {
+test("weight matrices have the colour of their side and show a scale", () => {
   for (const [place, side] of [
     ["encoder.ff", "source"],
     ["decoder.ff", "target"],
@@ -309,7 +309,7 @@ test("active neurons are counted and drawn to scale", () => {
   }
 });
 
-test("a token leads to the true height of its row", () => {
+test("the line from a token ends at its row of the embedding table", () => {
   for (const vocab of [31, 4000]) {
     const items = scene({ vocab }, "source", "row");
     const [table, rows] = [items["box:source.table"], items["m:source.rows"]];
@@ -326,7 +326,7 @@ test("a token leads to the true height of its row", () => {
   }
 });
 
-test("the table grows by the root on one scale", () => {
+test("embeddings are drawn on one scale before and after they are multiplied by √d_model", () => {
   const [first, second, third] = STEPS.target.map((step) => scene({ d: 64 }, "target", step));
   assert.deepEqual([second["emb:times"].text, second["emb:root"].text], ["× 8", "= √64"]);
   assert.deepEqual([first["m:target.rows"].top, second["m:target.rows"].top], [undefined, 2]); // 2: of the embedding
@@ -340,7 +340,7 @@ test("the table grows by the root on one scale", () => {
   assert.ok(!("m:source.positions" in none) && none["note:source"].text.includes("no positions"));
 });
 
-test("the positions have a pixel a column where there is room", () => {
+test("position vectors have one pixel per column if there is enough space", () => {
   const model = { d: 256, n: 13, vocab: 4000 };
   const wide = (items, name) => (items[`m:source.${name}`] ?? items[`m:source.${name}:wait`]).w;
   const widths = (items) => ["rows", "embedding", "positions", "x"].map((name) => wide(items, name));
@@ -353,7 +353,7 @@ test("the positions have a pixel a column where there is room", () => {
   assert.equal(new Set(widths(scene({ d: 64 }, "source", "plus"))).size, 1);
 });
 
-test("bars are as long as their numbers, and the histogram holds every logit", () => {
+test("bars are as long as their numbers, and the histogram counts every logit", () => {
   const logits = scene({}, "output", "logits");
   const shown = numbers(10).map((i) => 9 - 1.3 * i);
   const unit = logits["bar:0"].w / shown[0];
@@ -389,7 +389,7 @@ test("bars are as long as their numbers, and the histogram holds every logit", (
   assert.ok(label);
 });
 
-test("the chosen word is marked and comes back in", () => {
+test("the chosen word is marked and fed back into the decoder", () => {
   const givenWord = { rank: 3, own: false };
   const [chosen, back] = ["choose", "back"].map((step) => scene(givenWord, "output", step, 2));
   const [frame, bar] = [chosen["out:chosen"], chosen["bar:3"]];
@@ -410,7 +410,7 @@ test("the chosen word is marked and comes back in", () => {
   assert.ok(far["p:chosen"].y < far["out:others:number"].y);
 });
 
-test("what has not arrived is an outline where it will be", () => {
+test("a matrix that is not loaded is an outline at its later position", () => {
   for (const { place, step, t } of statesOf({ n: 9 })) {
     const [wait, loaded] = [true, false].map((missing) => scene({ missing }, place, step, t));
     assert.ok(!Object.values(wait).some((item) => item.kind === "matrix"));

@@ -37,9 +37,9 @@ function drawHidden(board) {
   const back = step === "back";
   const next = t + 1;
   // The result is drawn separately: its position is kept free.
-  const shown = back ? labels.map((label, i) => (i === next ? "" : label)) : labels;
-  const now = back && next < m ? next : t;
-  pen.tokens("tokens:target", shown, tokens, { axis: "step", current: now, dimAfter: now });
+  const visibleLabels = back ? labels.map((label, i) => (i === next ? "" : label)) : labels;
+  const current = back && next < m ? next : t;
+  pen.tokens("tokens:target", visibleLabels, tokens, { axis: "step", current, dimAfter: current });
   const more = {
     rowAxis: "step",
     colAxis: "d_model",

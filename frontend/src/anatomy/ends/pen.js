@@ -139,8 +139,8 @@ export class Pen {
     const wait = `${key}:wait`;
     const parents = [wait, more.parent].flat().filter(Boolean);
     if (!matrix) return this.box(wait, rect, { stroke: "line", dash: true, parent: more.parent });
-    const shown = { ramp: this.colour, outline: "thin", ...more, parent: parents };
-    return this.add({ key, kind: "matrix", matrix, ...rect, ...shown });
+    const look = { ramp: this.colour, outline: "thin", ...more, parent: parents };
+    return this.add({ key, kind: "matrix", matrix, ...rect, ...look });
   }
 
   // Name (the first of several that fits) and shape in the line above a matrix: "W_1 [256, 1,024]"; the shape only if
@@ -180,11 +180,11 @@ export class Pen {
 
   // A matrix with its name. room: the width of the name.
   full(key, matrix, rect, symbol, shape, { room, nameAlpha, scale, before, ...more } = /** @type {any} */ ({})) {
-    const made = this.matrix(key, matrix, rect, more);
+    const item = this.matrix(key, matrix, rect, more);
     const alpha = nameAlpha ?? more.alpha;
     const about = { alpha, parent: more.parent, end: scale && matrix ? matrix.top : 0, before };
     this.named(key, symbol, shape, { x: rect.x, y: rect.y, w: room || rect.w }, about);
-    return made;
+    return item;
   }
 
   // The outline of the result of a later step.

@@ -194,13 +194,13 @@ function drawInner(board, step, { middle }) {
   const high = clamp((middle.w * d) / ff, 4 * unit, weights);
   const foot = rowsTop - (NAME_SIZE + BIAS) * unit;
   const top = { x: middle.x, y: foot - high, w: middle.w, h: high };
-  const now = step === "inner";
+  const isInner = step === "inner";
   const symbol = preNames(board);
-  if (!now && step !== "activation") {
+  if (!isInner && step !== "activation") {
     pen.coming(key("W_1"), top, "W_1", [d, ff]);
     if (step !== "outer") pen.coming(key("pre"), middle, symbol, [n, ff]);
   }
-  if (!now) return;
+  if (!isInner) return;
   const parent = [key("pre"), board.frame];
   pen.full(key("W_1"), ctx.data.matrix("W_1"), top, "W_1", [d, ff], {
     scale: true,

@@ -48,9 +48,9 @@ function memoryParts(ctx, decoder, memory, column, rect) {
   const at = `decoder.${decoder.layer}.cross`;
   const gap = unit * 0.4;
   const high = (rect.h - gap) / 2;
-  const made = {};
+  const strips = {};
   ["keys", "values"].forEach((name, i) => {
-    made[name] = decoder.strip(decoder.key("cross", name), `${at}.${name}`, column, "decoder.cross", {
+    strips[name] = decoder.strip(decoder.key("cross", name), `${at}.${name}`, column, "decoder.cross", {
       go: { zoom: "sub", place: "decoder.cross", step: "project", matrix: name },
       title: t("flow_" + name),
       label: t("flow_go_parts", { name: t("flow_cross") }),
@@ -60,15 +60,15 @@ function memoryParts(ctx, decoder, memory, column, rect) {
       parent: memory.key,
       room: { y: rect.y + i * (high + gap), h: high },
     });
-    decoder.flow(`fan:${at}.${name}`, memory, made[name], {
+    decoder.flow(`fan:${at}.${name}`, memory, strips[name], {
       rows: ctx.data.labels("source").length,
       colour: "source",
       axis: "source",
       strength: 0.14,
     });
-    decoder.letter(`letter:${at}.${name}`, name[0].toUpperCase(), made[name]);
+    decoder.letter(`letter:${at}.${name}`, name[0].toUpperCase(), strips[name]);
   });
-  return made;
+  return strips;
 }
 
 function decoderFlow(ctx, rect, single, memory, lower) {

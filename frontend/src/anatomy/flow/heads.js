@@ -91,24 +91,24 @@ function drawOpenHead(lane, part, area) {
   return tile;
 }
 
-// The heads of a part in a column. made: the strips it is computed from, by name; `weights` is added to it.
-export function headTiles(lane, part, column, made, x) {
+// The heads of a part in a column. strips: what it is computed from, by name; `weights` is added to them.
+export function headTiles(lane, part, column, strips, x) {
   const { ctx, single, stack, layer, top, high } = lane;
   const { data, unit } = ctx;
   const at = `${stack}.${layer}.${part}`;
   const selfAttention = part !== "cross";
   const alone = single && data.config.heads > 1;
-  const area = { x: column.x, y: top, w: column.w, h: selfAttention && made.keys && !alone ? high * 0.64 : high };
-  const shown = alone ? drawTiles(lane, part, area) : drawOpenHead(lane, part, area);
-  made.weights = shown;
-  lane.flow(`meet:${at}`, made.queries || x, shown, { strength: 0.13 });
-  if (!made.keys || !selfAttention) return;
-  if (single) return void lane.flow(`under:${at}`, made.keys, shown, { strength: 0.08 });
+  const area = { x: column.x, y: top, w: column.w, h: selfAttention && strips.keys && !alone ? high * 0.64 : high };
+  const weights = alone ? drawTiles(lane, part, area) : drawOpenHead(lane, part, area);
+  strips.weights = weights;
+  lane.flow(`meet:${at}`, strips.queries || x, weights, { strength: 0.13 });
+  if (!strips.keys || !selfAttention) return;
+  if (single) return void lane.flow(`under:${at}`, strips.keys, weights, { strength: 0.08 });
   // K comes from below: its tokens are the columns.
-  const { keys } = made;
-  const below = shown.y + shown.h + unit * 0.85;
+  const { keys } = strips;
+  const below = weights.y + weights.h + unit * 0.85;
   const from = keys.y + keys.h * 0.8;
-  const [out, turn, end] = [keys.x + keys.w, (keys.x + keys.w + shown.x) / 2, shown.x + shown.w / 2];
-  const points = [out, from, turn, from, turn, below, end, below, end, shown.y + shown.h + 2];
+  const [out, turn, end] = [keys.x + keys.w, (keys.x + keys.w + weights.x) / 2, weights.x + weights.w / 2];
+  const points = [out, from, turn, from, turn, below, end, below, end, weights.y + weights.h + 2];
   lane.add({ key: `under:${at}`, kind: "arrow", points, x: 0, y: 0, w: 0, h: 0, colour: "dim", weight: 1.5 });
 }

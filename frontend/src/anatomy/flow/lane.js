@@ -320,10 +320,10 @@ export class Lane {
     const gap = unit * 0.4;
     const names = !column("parts") ? [] : part === "cross" ? ["queries"] : ["queries", "keys", "values"];
     const high = (this.high - gap * (names.length - 1)) / names.length;
-    const made = {};
+    const strips = {};
     names.forEach((name, i) => {
       const rows = { y: this.top + i * (high + gap), h: high };
-      made[name] = this.strip(this.key(part, name), `${at}.${name}`, column("parts"), place, {
+      strips[name] = this.strip(this.key(part, name), `${at}.${name}`, column("parts"), place, {
         go: { ...go("project"), matrix: name },
         ramp: name === "queries" && part === "cross" ? "target" : ramp,
         title: t("flow_" + name),
@@ -331,12 +331,12 @@ export class Lane {
         parent: x.key,
         room: rows,
       });
-      this.flow(`fan:${at}.${name}`, x, made[name], { strength: 0.13 });
-      this.letter(`letter:${at}.${name}`, name[0].toUpperCase(), made[name]);
+      this.flow(`fan:${at}.${name}`, x, strips[name], { strength: 0.13 });
+      this.letter(`letter:${at}.${name}`, name[0].toUpperCase(), strips[name]);
     });
-    if (memory) Object.assign(made, memory);
-    headTiles(this, part, column("heads"), made, x);
-    return { x, made, box };
+    if (memory) Object.assign(strips, memory);
+    headTiles(this, part, column("heads"), strips, x);
+    return { x, made: strips, box };
   }
 
   // Whether a switch removed the causal mask from this layer.

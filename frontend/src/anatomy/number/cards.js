@@ -15,7 +15,7 @@ const TALLEST = 7; // units of a strip below the cards
 // cards: [{name, value (text), note, sign, go, label, hue}]; they flow into as many lines as they need.
 export function cardsPart(sheet, cards, w, noted = true) {
   const { unit } = sheet;
-  const shown = cards.map((card) => {
+  const sizedCards = cards.map((card) => {
     const inside = Math.max(
       widthOfText(card.name, SMALL_TEXT * unit),
       widthOfText(card.value, VALUE * unit),
@@ -26,7 +26,7 @@ export function cardsPart(sheet, cards, w, noted = true) {
   });
   const lines = [[]];
   let used = 0;
-  for (const card of shown) {
+  for (const card of sizedCards) {
     const more = card.before + card.wide + GAP * unit;
     if (lines[lines.length - 1].length && used + more - GAP * unit > w) {
       lines.push([]);
@@ -180,14 +180,14 @@ export function tablePart(
   const most = ctx.narrow ? 24 : TABLE_MOST;
   const count = Math.min(lines.length, most);
   const around = (title ? LINE_HEIGHT * unit : 0) + 0.2 * unit;
-  const high = (shown) => around + row * (shown + extra + (shown < lines.length && !always ? 1 : 0));
+  const high = (lineCount) => around + row * (lineCount + extra + (lineCount < lines.length && !always ? 1 : 0));
   const draw = (x, y, wide, h) => {
     const maxLines = Math.floor((h - around + 0.01) / row) - extra;
     const fits =
       maxLines >= lines.length && lines.length <= most
         ? lines.length
         : Math.max(1, Math.min(most, maxLines - (always ? 0 : 1)));
-    const shown = new Set(order.slice(0, fits));
+    const writtenLines = new Set(order.slice(0, fits));
     const number = (columns.length - 1) * (small ? 4 : 6) * unit;
     const used = Math.min(wide, 62 * unit);
     const named = Math.max(
@@ -215,7 +215,7 @@ export function tablePart(
     };
     write("head", columns, { colour: "dim" });
     lines.forEach((line, i) => {
-      if (!shown.has(i)) return;
+      if (!writtenLines.has(i)) return;
       const leads = go && go(i);
       const frame = line.chosen ? { fill: "panel", stroke: ramp, weight: 2, radius: 4 } : { fill: null, stroke: null };
       if (line.chosen || leads)
@@ -243,7 +243,7 @@ export function tablePart(
         );
       write(i, line.cells, { weight: line.chosen ? 600 : 400, colour: line.dim ? "dim" : "ink" });
     });
-    if (always || shown.size < lines.length) write("rest", rest(shown), { colour: "dim" });
+    if (always || writtenLines.size < lines.length) write("rest", rest(writtenLines), { colour: "dim" });
     if (foot) {
       sheet.line("table.rule", [x, y, x + named + column * (columns.length - 1), y], { colour: "line", weight: 1 });
       write("foot", [t("number_sum"), ...foot], { colour: "ink" });

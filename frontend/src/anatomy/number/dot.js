@@ -203,20 +203,20 @@ function runningPart(sheet) {
 function listPart(sheet, names, most) {
   const { unit, computation, t } = sheet;
   const { products, bias } = computation;
-  const shown = largestTerms(products, Math.min(most, products.length));
-  const rest = products.length - shown.length;
-  const othersSum = rest ? computation.sum - shown.reduce((sum, m) => sum + products[m], 0) : 0;
+  const largest = largestTerms(products, Math.min(most, products.length));
+  const rest = products.length - largest.length;
+  const othersSum = rest ? computation.sum - largest.reduce((sum, m) => sum + products[m], 0) : 0;
   const row = LINE_HEIGHT * unit;
-  const high = row * (1 + shown.length + (rest ? 1 : 0) + (bias === null ? 0 : 1)) + 0.3 * unit;
+  const high = row * (1 + largest.length + (rest ? 1 : 0) + (bias === null ? 0 : 1)) + 0.3 * unit;
   const draw = (x, y, w) => {
     const title = t(rest ? "number_largest" : "number_all_terms");
     y = sheet.text("list", title, x, y, w, { weight: 600 }) + 0.3 * unit;
     const bars = Math.min(4 * unit, w * 0.14);
     const free = w - bars - 0.6 * unit;
-    const scale = Math.max(Math.abs(othersSum), Math.abs(bias || 0), ...shown.map((m) => Math.abs(products[m]))) || 1;
+    const scale = Math.max(Math.abs(othersSum), Math.abs(bias || 0), ...largest.map((m) => Math.abs(products[m]))) || 1;
     const size = Math.max(
       SMALL_TEXT,
-      Math.min(1, ...shown.map((m) => free / widthOfText(termText(sheet, names, m), unit))),
+      Math.min(1, ...largest.map((m) => free / widthOfText(termText(sheet, names, m), unit))),
     );
     const line = (name, value, text, more) => {
       const long = Math.max(2, (bars * Math.abs(value)) / scale);
@@ -231,7 +231,7 @@ function listPart(sheet, names, most) {
       sheet.text(`term.${name}`, text, x + bars + 0.6 * unit, y + ((1 - size) * row) / 2, free, { size, ...more });
       y += row;
     };
-    shown.forEach((m, i) => {
+    largest.forEach((m, i) => {
       const go = computation.from(m);
       const label = names.terms
         ? t("number_term_token_go", { token: names.terms[m] })

@@ -33,8 +33,8 @@ const EQUATIONS = {
     const { a, b, products, bias, skipped, free, of } = computation;
     const term = (m) => `${writtenNumber(a[m])} × ${bracketed(b[m])}`;
     const count = products.length;
-    const shown = count <= SHOWN ? products.map((_, m) => m) : [0, 1, count - 1];
-    const terms = Array.from(shown, (m, i) => {
+    const writtenTerms = count <= SHOWN ? products.map((_, m) => m) : [0, 1, count - 1];
+    const terms = Array.from(writtenTerms, (m, i) => {
       const sign = i ? "+ " : "= ";
       const gap = i === 2 && count > SHOWN ? "+ … " : "";
       return `${gap}${sign}${i && a[m] < 0 ? `${bracketed(a[m])} × ${bracketed(b[m])}` : term(m)}`;

@@ -15,20 +15,21 @@ const boundedCell = (value, count) => Math.max(0, Math.min(count - 1, Number.isI
 // The cell shown, {row, col}: the cell of the state, limited to the matrix; if none is chosen (col -1), the largest
 // cell of a row, in the decoder of the row at its decoding step.
 export function cellOf(state, data) {
-  const made = matrixOfStep(state, data.config);
-  const [rows, cols] = [sizeOfAxis(state, data, made.rows), sizeOfAxis(state, data, made.cols)];
-  if (made.rows === "word") {
+  const description = matrixOfStep(state, data.config);
+  const [rows, cols] = [sizeOfAxis(state, data, description.rows), sizeOfAxis(state, data, description.cols)];
+  if (description.rows === "word") {
     const rank = data.outputs.chosen_rank[state.t];
-    // One word is chosen, whatever the row was before.
+    // Only one word is chosen, so the row of another step does not count.
     const decided = state.step === "choose" || state.step === "back";
     return { row: decided || !(state.col >= 0) ? (rank < rows ? rank : 0) : boundedCell(state.row, rows), col: 0 };
   }
   if (Number.isInteger(state.col) && state.col >= 0)
     return { row: boundedCell(state.row, rows), col: boundedCell(state.col, cols) };
-  const decoder = state.place === "output" || sideOfAxis(state, made.rows) === "target_in";
+  const decoder = state.place === "output" || sideOfAxis(state, description.rows) === "target_in";
   const row = boundedCell(decoder ? state.t : state.row, rows);
   // From the products to the weights one cell is followed: the largest unmasked one.
-  const followed = made.file === "scores" || made.name === "weights" ? { ...made, name: "scores" } : made;
+  const followed =
+    description.file === "scores" || description.name === "weights" ? { ...description, name: "scores" } : description;
   const matrix = drawnMatrix(state, data, followed);
   let col = 0;
   if (matrix) for (let j = 1; j < cols; j++) if (matrix.at(row, j) > matrix.at(row, col)) col = j;
@@ -37,11 +38,11 @@ export function cellOf(state, data) {
 
 // The cell dr rows down and dc columns on.
 export function moveCell(state, data, dr, dc) {
-  const made = matrixOfStep(state, data.config);
+  const description = matrixOfStep(state, data.config);
   const { row, col } = cellOf(state, data);
   const next = {
-    row: boundedCell(row + dr, sizeOfAxis(state, data, made.rows)),
-    col: boundedCell(col + dc, sizeOfAxis(state, data, made.cols)),
+    row: boundedCell(row + dr, sizeOfAxis(state, data, description.rows)),
+    col: boundedCell(col + dc, sizeOfAxis(state, data, description.cols)),
   };
   return cellOf({ ...state, ...next }, data);
 }
@@ -163,8 +164,8 @@ function drawResult(sheet, x, y, w, high) {
   const { unit, computation, ramp } = sheet;
   const { matrix, row, col, key, of, stored: value } = computation;
   const side = high * 0.84;
-  const shown = { origin: `${matrix.id}|cell|${row},${col}`, label: of.name, top: matrix.top, outline: "strong" };
-  sheet.matrix("cell", Float64Array.of(value), 1, 1, x + 2, y + (high - side) / 2, side, side, shown);
+  const look = { origin: `${matrix.id}|cell|${row},${col}`, label: of.name, top: matrix.top, outline: "strong" };
+  sheet.matrix("cell", Float64Array.of(value), 1, 1, x + 2, y + (high - side) / 2, side, side, look);
   const item = sheet.items[sheet.items.length - 1];
   Object.assign(item, { key: `${key}:cell`, parent: key, parentCell: { key, row, col }, ramp });
   const text = formatNumber(value, of.name);
@@ -178,21 +179,21 @@ function drawResult(sheet, x, y, w, high) {
 // Row and column: [label, name, side of the name's colour, what it counts].
 function axisLines({ ctx, computation, t }) {
   const { state, data } = ctx;
-  const { of: made, row, col } = computation;
+  const { of: description, row, col } = computation;
   const count = (axis) => formatCount(sizeOfAxis(state, data, axis));
   const line = (name, axis, index) => {
     const side = sideOfAxis(state, axis);
-    const where = { n: formatCount(index + 1), count: count(axis) };
+    const values = { n: formatCount(index + 1), count: count(axis) };
     const texts = { query: "number_query", key: "number_key" };
-    const plain = made.own && made.cols === "key" ? texts[axis] : "number_token_row";
+    const plain = description.own && description.cols === "key" ? texts[axis] : "number_token_row";
     return {
       name,
       text: data.labels(side)[index],
       colour: side === "source" ? "source" : "target",
-      note: t(plain, where),
+      note: t(plain, values),
     };
   };
-  if (made.rows === "word") {
+  if (description.rows === "word") {
     const { labels, ids, chosen_rank } = data.outputs;
     const step = { n: formatCount(state.t + 1), count: formatCount(data.steps) };
     const fed = {
@@ -206,16 +207,17 @@ function axisLines({ ctx, computation, t }) {
     const rank = t("number_word", { n: (beyond ? chosen_rank[state.t] : row) + 1, count: count("word") });
     return [fed, { name: t("number_word_name"), text: word, colour: "target", note: rank }];
   }
-  const first = line(t("number_row"), made.rows, row);
-  const lines = made.own
+  const first = line(t("number_row"), description.rows, row);
+  const lines = description.own
     ? [{ name: t("number_head"), text: String(state.head + 1), colour: "ink", note: "" }, first]
     : [first];
-  if (made.cols === "key") return [...lines, line(t("number_column"), "key", col)];
-  const [n, all] = [formatCount(col + 1), count(made.cols)];
-  const width = { heads_d_k: "d_k", heads_d_head: "d_head" }[made.cols] || (made.name === "concat" ? "d_head" : null);
+  if (description.cols === "key") return [...lines, line(t("number_column"), "key", col)];
+  const [n, all] = [formatCount(col + 1), count(description.cols)];
+  const width =
+    { heads_d_k: "d_k", heads_d_head: "d_head" }[description.cols] || (description.name === "concat" ? "d_head" : null);
   const wide = width && data.config[width];
   const values = { n, count: all, head: wide ? Math.floor(col / wide) + 1 : 0, at: wide ? (col % wide) + 1 : 0 };
-  const key = made.cols === "d_ff" ? "number_neuron" : wide ? "number_feature_head" : "number_feature";
+  const key = description.cols === "d_ff" ? "number_neuron" : wide ? "number_feature_head" : "number_feature";
   return [...lines, { name: t("number_column"), text: "", colour: "ink", note: t(key, values) }];
 }
 
@@ -252,8 +254,8 @@ function equationPart(sheet, w) {
 function mapPart(sheet, w) {
   const { unit, computation, ctx, t, ramp } = sheet;
   const { state, data } = ctx;
-  const { matrix, of: made, row, col, key } = computation;
-  const words = made.rows === "word" ? data.outputs.labels[state.t] : null;
+  const { matrix, of: description, row, col, key } = computation;
+  const words = description.rows === "word" ? data.outputs.labels[state.t] : null;
   // Words are written beside their cells.
   const most = (words ? Math.max(MAP_HIGH, WORD * words.length) : MAP_HIGH) * unit;
   const cell = Math.min(1.5 * unit, w / matrix.cols, most / matrix.rows);
@@ -261,14 +263,14 @@ function mapPart(sheet, w) {
   const wide = long ? w : Math.max(cell * matrix.cols, (words ? 2.2 : 1.2) * unit);
   const high = long ? Math.min(most, 1.2 * unit * matrix.rows) : Math.max(cell * matrix.rows, 1.2 * unit);
   const caption = SMALL_TEXT * LINE_HEIGHT * unit;
-  const name = t(`number_name_${made.name}`);
+  const name = t(`number_name_${description.name}`);
   const sizes = { name, head: state.head + 1, rows: formatCount(matrix.rows), cols: formatCount(matrix.cols) };
-  const text = t(made.own ? "number_map_head" : "number_map", sizes);
+  const text = t(description.own ? "number_map_head" : "number_map", sizes);
   const textWidth = Math.min(w, Math.max(wide, widthOfText(text, SMALL_TEXT * unit)));
   const draw = (x, y) => {
     const labels = (axis) =>
       axis === "query" || axis === "key" ? data.labels(sideOfAxis(state, axis)) : axis === "word" ? words : null;
-    const decoder = made.rows !== "word" && sideOfAxis(state, made.rows) === "target_in";
+    const decoder = description.rows !== "word" && sideOfAxis(state, description.rows) === "target_in";
     sheet.items.push({
       key,
       kind: "matrix",
@@ -278,12 +280,12 @@ function mapPart(sheet, w) {
       y: y + 2,
       w: wide - 4,
       h: high,
-      pick: made.rows === "word" && state.step !== "logits" && state.step !== "probabilities" ? false : true,
+      pick: description.rows === "word" && state.step !== "logits" && state.step !== "probabilities" ? false : true,
       chosen: [row, col],
-      rowAxis: made.rows === "word" ? "word" : made.rows,
-      colAxis: made.cols === "one" ? null : made.cols,
-      rowLabels: labels(made.rows),
-      colLabels: labels(made.cols),
+      rowAxis: description.rows === "word" ? "word" : description.rows,
+      colAxis: description.cols === "one" ? null : description.cols,
+      rowLabels: labels(description.rows),
+      colLabels: labels(description.cols),
       ...(decoder ? { dimAfter: state.t } : {}),
     });
     if (words)

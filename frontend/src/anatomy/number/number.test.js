@@ -147,7 +147,7 @@ function faultsOfAll(n, m, config, areas, places = /^/) {
 }
 
 for (const [name, changes] of Object.entries(VARIANTS))
-  test(`everything has its place at every size: ${name}`, () => {
+  test(`everything fits without overlap at every size: ${name}`, () => {
     assert.deepEqual(faultsOfAll(5, 4, { ...PAPER, ...changes }, AREAS), []);
   });
 
@@ -157,7 +157,7 @@ for (const [n, m] of [
   [64, 64],
   [2048, 1500],
 ])
-  test(`everything has its place in sequences of ${n} and ${m} tokens`, () => {
+  test(`everything fits without overlap for sequences of ${n} and ${m} tokens`, () => {
     const sizes = { d_model: 1024, d_ff: 4096, d_k: 64, d_head: 64, heads: 16, activation: "gelu" };
     const areas = [
       [340, 460, 20, true],
@@ -168,7 +168,7 @@ for (const [n, m] of [
     assert.deepEqual(faultsOfAll(n, m, { ...PAPER, ...sizes }, areas, /cross|decoder.ff|target|output/), []);
   });
 
-test("a cell is bounded and moves by arrows", () => {
+test("a cell stays inside its matrix and moves with the arrow keys", () => {
   const made = madeUp(6, 4, PAPER);
   const cell = (state) => cellOf({ ...START, ...state }, made({ ...START, ...state }));
   const moved = (down, on, state) => moveCell({ ...START, ...state }, made({ ...START, ...state }), down, on);
@@ -187,7 +187,7 @@ test("a cell is bounded and moves by arrows", () => {
   assert.deepEqual(moved(1, 0, { place: "output", step: "probabilities", row: 9, col: 0 }), { row: 9, col: 0 });
 });
 
-test("a click leads to the number of the cell", () => {
+test("a click on a cell opens its number", () => {
   assert.deepEqual(pickCell({ pick: true }, 1, 3), { zoom: "number", row: 1, col: 3 });
   const part = { pick: { matrix: "keys" }, colFrom: 44 };
   assert.deepEqual(pickCell(part, 1, 3), { zoom: "number", matrix: "keys", row: 1, col: 47 });

@@ -4,7 +4,7 @@ import { dotProduct, layerNorm, softmaxOf } from "../arithmetic.js";
 import { sumOf, multiply } from "../arithmetic.js";
 import { activationOf, probabilityOf, positionWave, agrees } from "../arithmetic.js";
 
-// Which number is meant by a cell of a step, what it is computed from, and where each of those numbers comes from.
+// The number in a cell of a step, the numbers it is computed from, and where each of them comes from.
 
 const PROJECTED = { queries: ["W_q", "b_q", "Q"], keys: ["W_k", "b_k", "K"], values: ["W_v", "b_v", "V"] };
 
@@ -66,23 +66,24 @@ export function sizeOfAxis(state, data, axis) {
 }
 
 // The key of the matrix in the drawing.
-export function matrixKey(state, made) {
-  return `m:${traceName(state)}.${made.file}${made.own ? `.h${state.head}` : ""}`;
+export function matrixKey(state, description) {
+  return `m:${traceName(state)}.${description.file}${description.own ? `.h${state.head}` : ""}`;
 }
 
-// The matrix itself, or null while it has not arrived.
-export function drawnMatrix(state, data, made) {
-  if (made.rows !== "word") return data.matrix(`place.${made.name}`, made.own ? { head: state.head } : {});
+// The matrix itself, or null until it is loaded.
+export function drawnMatrix(state, data, description) {
+  if (description.rows !== "word")
+    return data.matrix(`place.${description.name}`, description.own ? { head: state.head } : {});
   const { ids, logit, probability } = data.outputs;
   const wide = ids[state.t].length;
-  const numbers = (made.name === "logits" ? logit : probability).subarray(state.t * wide, (state.t + 1) * wide);
-  return tableOf(`${data.id}|output.${made.name}|${state.t}`, made.name, numbers, wide, 1, {
-    top: made.name === "logits" ? undefined : 1,
+  const numbers = (description.name === "logits" ? logit : probability).subarray(state.t * wide, (state.t + 1) * wide);
+  return tableOf(`${data.id}|output.${description.name}|${state.t}`, description.name, numbers, wide, 1, {
+    top: description.name === "logits" ? undefined : 1,
     axes: ["word", "1"],
   });
 }
 
-// Numbers of ours as a matrix of the stage.
+// Numbers computed here as a matrix of the stage.
 export function tableOf(
   id,
   name,
@@ -116,18 +117,18 @@ export function tableOf(
 export const rowOf = (matrix, row) => Float64Array.from({ length: matrix.cols }, (_, col) => matrix.at(row, col));
 const columnOf = (matrix, col) => Float64Array.from({ length: matrix.rows }, (_, row) => matrix.at(row, col));
 
-// What the number in a cell is and how it comes about: the matrix (of: its description, key), the arithmetic of its
+// The number in a cell and how it is computed: the matrix (of: its description, key), the arithmetic of its
 // step (made: its sort; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting:
 // true} while numbers are on their way. from(m): the state that shows where the m-th number used comes from; null:
 // nowhere else.
 export function operandsOf(state, data, { row, col }) {
-  const made = matrixOfStep(state, data.config);
-  const matrix = drawnMatrix(state, data, made);
-  const about = { of: made, matrix, key: matrixKey(state, made), row, col };
+  const description = matrixOfStep(state, data.config);
+  const matrix = drawnMatrix(state, data, description);
+  const about = { of: description, matrix, key: matrixKey(state, description), row, col };
   if (!matrix) return { ...about, waiting: true };
   const stored = matrix.at(row, col);
   const read = (name, options) => data.matrix(name.startsWith("W_") ? name : `place.${name}`, options);
-  const tell = { state, data, made, row, col, stored, read, about: data.about || {} };
+  const tell = { state, data, description, row, col, stored, read, about: data.about || {} };
   const sort = [isAttention, isFeedForward, isEmbedding].findIndex((holds) => holds(state.place));
   const result = [attentionNumber, feedForwardNumber, embeddingNumber, outputNumber].at(sort)(tell);
   if (!result) return { ...about, stored, waiting: true };
@@ -139,13 +140,13 @@ export function operandsOf(state, data, { row, col }) {
 const allOf = (...matrices) => matrices.every(Boolean);
 const headOf = (state, width, col) => ({ head: Math.floor(col / width), col: col % width });
 
-// What enters a sub-layer comes from the step before it; nothing is computed.
-function givenNumber({ state, data, row, col, made }) {
+// The input of a sub-layer comes from the step before it; nothing is computed.
+function givenNumber({ state, data, row, col, description }) {
   const { norm, encoder_layers, decoder_layers } = data.config;
   const left = (source, layer) => ({ place: source, step: lastStep(source, data.config), ...layer });
   const { place, encoder, decoder } = state;
   let before = { place: "source", step: "plus" };
-  if (made.name === "memory") before = left("encoder.ff", { encoder: encoder_layers - 1 });
+  if (description.name === "memory") before = left("encoder.ff", { encoder: encoder_layers - 1 });
   else if (place === "output") before = left("decoder.ff", { decoder: decoder_layers - 1 });
   else if (place === "encoder.ff") before = left("encoder.self", { encoder });
   else if (place === "encoder.self" && encoder > 0) before = left("encoder.ff", { encoder: encoder - 1 });
@@ -154,7 +155,7 @@ function givenNumber({ state, data, row, col, made }) {
   else if (place === "decoder.self" && decoder > 0) before = left("decoder.ff", { decoder: decoder - 1 });
   else if (place === "decoder.self") before = { place: "target", step: "plus" };
   // With pre-norm each stack ends in one more LayerNorm.
-  const normed = norm === "pre" && (made.name === "memory" || place === "output");
+  const normed = norm === "pre" && (description.name === "memory" || place === "output");
   return { made: "given", before, normed, from: () => ({ ...before, row, col }) };
 }
 
@@ -182,7 +183,7 @@ function productOf(a, row, b, col, bias, from, more) {
 }
 
 function attentionNumber(tell) {
-  const { state, data, read, row, col, made, stored, about } = tell;
+  const { state, data, read, row, col, description, stored, about } = tell;
   const { config } = data;
   const { head, step } = state;
   const headChoice = { head };
@@ -192,8 +193,8 @@ function attentionNumber(tell) {
     norm: () => normedNumber(tell),
     add: () => addedNumber(tell),
     project: () => {
-      const [weights, biases, letter] = PROJECTED[made.name];
-      const remembered = state.place === "decoder.cross" && made.name !== "queries";
+      const [weights, biases, letter] = PROJECTED[description.name];
+      const remembered = state.place === "decoder.cross" && description.name !== "queries";
       const input = remembered ? "memory" : config.norm === "pre" ? "normed" : "x";
       const [a, b, bias] = [read(input), read(weights), read(biases)];
       if (!allOf(a, b, bias)) return null;
@@ -202,8 +203,8 @@ function attentionNumber(tell) {
       return productOf(a, row, b, col, bias.at(0, col), from, { input, letter });
     },
     split: () => {
-      const width = made.cols === "d_head" ? config.d_head : config.d_k;
-      const matrix = read(made.name);
+      const width = description.cols === "d_head" ? config.d_head : config.d_k;
+      const matrix = read(description.name);
       const at = head * width + col;
       if (!matrix) return null;
       const value = matrix.at(row, at);
@@ -214,7 +215,7 @@ function attentionNumber(tell) {
         at,
         width,
         head,
-        from: () => ({ step: "project", row, col: at, matrix: made.name }),
+        from: () => ({ step: "project", row, col: at, matrix: description.name }),
       };
     },
     dot: () => {
@@ -287,11 +288,11 @@ function attentionNumber(tell) {
   return steps[step]();
 }
 
-// Why a cell is masked, or what a switch took off a mask that would have hidden it.
+// Why a cell is masked, or why a switch shows a cell that would be masked.
 function hiddenNumber({ state, data, row, col }, hidden) {
   const future = state.place === "decoder.self" && col > row;
   const masked = future && data.config.causal !== false;
-  // <pad> stands behind the source where a switch has put it there.
+  // A switch adds <pad> after the source.
   const { pad = 0 } = data.header.holding || {};
   const side = sideOfAxis(state, "key");
   const padding = side === "source" && col >= data.labels(side).length - Number(pad);
@@ -363,7 +364,7 @@ function repositionedNumber({ place }, { header }) {
 }
 
 function outputNumber(tell) {
-  const { state, data, read, row, col, made } = tell;
+  const { state, data, read, row, col, description } = tell;
   const { t, step } = state;
   if (step === "hidden") return givenNumber(tell);
   const { ids, labels, chosen, chosen_rank, chosen_probability } = data.outputs;
@@ -381,7 +382,7 @@ function outputNumber(tell) {
   if (!logits) return null;
   const id = step === "probabilities" ? ids[t][row] : chosen[t];
   const result = probabilityOf(logits.data, id);
-  const probabilities = columnOf(drawnMatrix(state, data, made), col);
+  const probabilities = columnOf(drawnMatrix(state, data, description), col);
   const decided = step === "probabilities" ? {} : { made: step, stored: chosen_probability[t] };
   const beyond = step !== "probabilities" && words.rank >= words.ids.length; // its logit is none of those drawn
   const from = () => (beyond ? null : { step: "logits", row, col: 0 });

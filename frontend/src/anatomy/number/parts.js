@@ -118,8 +118,8 @@ function softmaxParts(tools) {
     };
   });
   const order = keys.map((_, k) => k).sort((a, b) => (a === at ? -1 : b === at ? 1 : weights[b] - weights[a] || a - b));
-  const rest = (shown) => {
-    const hidden = keys.map((_, k) => k).filter((k) => !shown.has(k));
+  const rest = (writtenLines) => {
+    const hidden = keys.map((_, k) => k).filter((k) => !writtenLines.has(k));
     const sum = (values) =>
       formatNumber(
         hidden.reduce((total, k) => total + values[k], 0),
@@ -166,10 +166,10 @@ function probabilityTable(tools) {
     chosen: k === chosen,
   }));
   const order = words.labels.map((_, k) => k).sort((a, b) => (a === chosen ? -1 : b === chosen ? 1 : a - b));
-  const rest = (shown) => {
-    const sum = words.labels.reduce((total, _, k) => total + (shown.has(k) ? probabilities[k] : 0), 0);
+  const rest = (writtenLines) => {
+    const sum = words.labels.reduce((total, _, k) => total + (writtenLines.has(k) ? probabilities[k] : 0), 0);
     return [
-      t("number_rest_words", { count: formatCount(count - shown.size) }),
+      t("number_rest_words", { count: formatCount(count - writtenLines.size) }),
       "",
       "",
       formatNumber(Math.max(0, 1 - sum), "weights"),

@@ -205,18 +205,16 @@ export function equationOf(state, config, t, about = {}) {
   ];
   const [, rows, sort] = sorts.find(([holds]) => holds(state.place));
   const spoken = spokenEquation(sort, state, config, near, t, about);
-  const made = near ? rows(state, config, part, about) : placeRows(state, config);
-  return mathEl("math", { class: "hs-an-math", "aria-label": spoken, alttext: spoken }, tableOf(made));
+  const lines = near ? rows(state, config, part, about) : placeRows(state, config);
+  return mathEl("math", { class: "hs-an-math", "aria-label": spoken, alttext: spoken }, tableOf(lines));
 }
 
 // The equation as it is read aloud, one sentence per row.
 export function spokenEquation(sort, { place }, config, near, t, about) {
   if (sort === "embedding")
-    return t(config.embedding_scale ? "eq_row" : "eq_row_off", config) + t("eq_plus_" + config.positions);
-  if (sort === "output") {
-    const table = t(config.tied_output ? "eq_table" : "eq_table_own");
-    return t("eq_output", { table, bias: config.output_bias ? t("eq_bias") : "" });
-  }
+    return t((config.embedding_scale ? "eq_row_" : "eq_row_unscaled_") + config.positions, config);
+  if (sort === "output")
+    return t((config.tied_output ? "eq_output_tied" : "eq_output_own") + (config.output_bias ? "_bias" : ""));
   if (!near) return t("eq_place_" + config.norm + (config.residual === false ? "_alone" : ""));
   const input = config.norm === "pre" ? "z" : "x";
   const values = { ...config, input, factor: about.factor, heads_named: headsOf(config) };
@@ -314,8 +312,8 @@ export function cellEquationOf(state, config, value, t, about = {}) {
   if (!make || state.col < 0 || (REPLACED[state.step] && REPLACED[state.step](about, state))) return null;
   const parts = make(state.row + 1, state.col + 1, config, state, about);
   const spoken = t("eq_cell", { row: state.row + 1, column: state.col + 1, value });
-  const made = [...parts, equals(), mathEl("mrow", { class: "hs-an-lit" }, ...valueOf(value))];
-  return mathEl("math", { class: "hs-an-math", display: "block", "aria-label": spoken, alttext: spoken }, ...made);
+  const row = [...parts, equals(), mathEl("mrow", { class: "hs-an-lit" }, ...valueOf(value))];
+  return mathEl("math", { class: "hs-an-math", display: "block", "aria-label": spoken, alttext: spoken }, ...row);
 }
 
 // Text for the page with d_k, W^Q, W_i^Q and the like set as in the paper. values: for the {names} of the text; they
@@ -327,15 +325,15 @@ export function richText(text, values = {}) {
 }
 
 function richSymbols(text) {
-  const made = [];
+  const pieces = [];
   let end = 0;
   for (const match of text.matchAll(SYMBOL)) {
     const [whole, first, index, power, second, only] = match;
-    made.push(text.slice(end, match.index));
+    pieces.push(text.slice(end, match.index));
     end = match.index + whole.length;
     const below = index ? el("sub", null, index) : null;
     const above = power || only ? el("sup", null, power || only) : null;
-    made.push(el("span", { class: "hs-an-symbol" }, el("i", null, first || second), below, above));
+    pieces.push(el("span", { class: "hs-an-symbol" }, el("i", null, first || second), below, above));
   }
-  return [...made, text.slice(end)].filter((part) => part !== "");
+  return [...pieces, text.slice(end)].filter((part) => part !== "");
 }

@@ -61,7 +61,7 @@ export function maskSuffix(state, data) {
   return isUnmasked(data) ? "_bare" : isCausalOff(state, data) ? "_off" : "";
 }
 
-// The ending of a key about what goes around a sub-layer: another ending without residual connections.
+// The ending of a key about residual connections: another ending if the model has none.
 const aloneSuffix = ({ config }) => (config.residual === false ? "_alone" : "");
 
 // All heads of a tensor if one head is chosen but all are drawn.
@@ -319,10 +319,10 @@ export function boxesOf(state, data) {
   const near = isNear(state);
   const boxesFor = (name, tensors, key) => {
     const box = boxes[name] || { tensors: [] };
-    const shown = tensors || box.tensors;
-    const count = tensors || !box.count ? countOf(shown) : box.count;
+    const listed = tensors || box.tensors;
+    const count = tensors || !box.count ? countOf(listed) : box.count;
     const shared = box.shared_with || [];
-    const biasCount = shown.reduce((sum, tensor) => sum + (tensor.name === "output_bias" ? tensor.count : 0), 0);
+    const biasCount = listed.reduce((sum, tensor) => sum + (tensor.name === "output_bias" ? tensor.count : 0), 0);
     const sort = shared.length
       ? biasCount
         ? "tell_parameters_shared_but"
@@ -337,7 +337,7 @@ export function boxesOf(state, data) {
       share,
       shared,
       own: biasCount,
-      tensors: shown.map(paperValue),
+      tensors: listed.map(paperValue),
     };
   };
   if (isEmbedding(place)) {

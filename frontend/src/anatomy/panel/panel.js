@@ -85,10 +85,10 @@ export class ExplanationPanel {
     const key = JSON.stringify([zoom, place, step, state.head, cell && [matrix.name, row, col, value], about, config]);
     if (key === this.equationKey) return;
     this.equationKey = key;
-    const made = [equationOf(state, config, this.t, about)];
+    const equations = [equationOf(state, config, this.t, about)];
     const equation = cell && cellEquationOf(state, config, value, this.t, about);
-    if (equation) made.push(el("div", { class: "hs-an-cell-equation" }, equation));
-    this.equation.replaceChildren(...made);
+    if (equation) equations.push(el("div", { class: "hs-an-cell-equation" }, equation));
+    this.equation.replaceChildren(...equations);
   }
 
   // "scores [1, 8, 12, 12] = [batch, head, query, key]"
@@ -144,13 +144,13 @@ export class ExplanationPanel {
     if (low < 0 && high > 0) ramp.append(el("i", { style: `left:${((100 * -low) / (high - low)).toFixed(2)}%` }, "0"));
     const [first, last] = [low, high].map((value) => rampEnd(value, weights));
     const end = (text) => el("span", { class: "hs-an-end" }, text);
-    const shown = el("span", { class: "hs-an-scale" }, end(first), ramp, end(last));
+    const scale = el("span", { class: "hs-an-scale" }, end(first), ramp, end(last));
     const says = [t("tell_legend", { low: first, high: last })];
     if (top !== head.top) says.push(t("tell_legend_top_shared", { top: rampEnd(top) }));
     else if (Math.max(-low, high) > top) says.push(t("tell_legend_top", { top: rampEnd(top) }));
-    hint(shown, this.tooltip, () => says);
+    hint(scale, this.tooltip, () => says);
     const hatch = [el("span", { class: "hs-an-hatch" }), el("span", null, t("tell_legend_hidden"))];
-    this.legend.replaceChildren(shown, el("span", { class: "hs-an-hidden" }, ...(matrix.masked ? hatch : [])));
+    this.legend.replaceChildren(scale, el("span", { class: "hs-an-hidden" }, ...(matrix.masked ? hatch : [])));
     this.legend.setAttribute("aria-label", says[0]);
     this.legend.setAttribute("role", "img");
     Object.assign(this.legend.dataset, { low, high, top });
@@ -165,7 +165,7 @@ export class ExplanationPanel {
     const count = formatCount(parameters.count);
     const share = percentText(parameters.share);
     const boxes = parameters.shared.map((name) => t("box_" + name.replace(".", "_")));
-    const joined = boxes.reduce((one, two) => (one ? t("box_two", { one, two }) : two), "");
+    const joined = boxes.length > 1 ? t("box_two", { first: boxes[0], second: boxes[1] }) : boxes[0];
     const ownCount = formatCount(parameters.own);
     const line = el("span", null, ...richText(t(parameters.key, { count, share, boxes: joined, own: ownCount })));
     this.parameters.replaceChildren(line);

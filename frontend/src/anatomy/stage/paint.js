@@ -142,38 +142,38 @@ function pooled(matrix, cols, width, sparse) {
   return grouped;
 }
 
-// Paints one item at its current position `now` ({x, y, w, h, alpha, more}); lit: what the pointer highlights.
-export function paintItem(context, item, now, kit, theme, lit) {
-  context.globalAlpha = Math.max(0, Math.min(1, now.alpha));
+// Paints one item at its position `current` ({x, y, w, h, alpha, more}); lit: what the pointer highlights.
+export function paintItem(context, item, current, kit, theme, lit) {
+  context.globalAlpha = Math.max(0, Math.min(1, current.alpha));
   const unit = theme.size;
-  if (item.kind === "matrix") paintMatrix(context, item, now, kit, theme, lit, unit);
-  else if (item.kind === "box") paintBox(context, item, now, kit, theme);
-  else if (item.kind === "bands") paintBands(context, item, now, kit, theme, lit);
-  else if (item.kind === "arrow") paintArrow(context, item, now, kit, theme);
-  else if (item.kind === "tokens") paintTokens(context, item, now, kit, theme, lit, unit);
-  else if (item.kind === "math") paintMath(context, item, now, kit, theme, unit);
-  else paintText(context, item, now, kit, theme, unit);
+  if (item.kind === "matrix") paintMatrix(context, item, current, kit, theme, lit, unit);
+  else if (item.kind === "box") paintBox(context, item, current, kit, theme);
+  else if (item.kind === "bands") paintBands(context, item, current, kit, theme, lit);
+  else if (item.kind === "arrow") paintArrow(context, item, current, kit, theme);
+  else if (item.kind === "tokens") paintTokens(context, item, current, kit, theme, lit, unit);
+  else if (item.kind === "math") paintMath(context, item, current, kit, theme, unit);
+  else paintText(context, item, current, kit, theme, unit);
   context.globalAlpha = 1;
 }
 
 // At rest a matrix lies on whole pixels: its cells have sharp edges, wherever it came from.
-function onPixels(item, now) {
-  if (NUMBERS_AT.some((name) => Math.abs(now[name] - item[name]) > 0.01)) return now;
+function onPixels(item, current) {
+  if (NUMBERS_AT.some((name) => Math.abs(current[name] - item[name]) > 0.01)) return current;
   const ratio = Math.min(4, window.devicePixelRatio || 1);
   const rounded = (value) => Math.round(value * ratio) / ratio;
-  const [x, y] = [rounded(now.x), rounded(now.y)];
-  return { ...now, x, y, w: rounded(now.x + now.w) - x, h: rounded(now.y + now.h) - y };
+  const [x, y] = [rounded(current.x), rounded(current.y)];
+  return { ...current, x, y, w: rounded(current.x + current.w) - x, h: rounded(current.y + current.h) - y };
 }
 
-function paintMatrix(context, item, now, kit, theme, lit, unit) {
+function paintMatrix(context, item, current, kit, theme, lit, unit) {
   const { matrix } = item;
-  now = onPixels(item, now);
-  const { x, y, w, h } = now;
+  current = onPixels(item, current);
+  const { x, y, w, h } = current;
   if (w < 0.5 || h < 0.5) return;
   const alpha = context.globalAlpha;
   context.fillStyle = cssColour(theme.background);
   context.fillRect(x, y, w, h);
-  if (matrix.masked) hatchMasked(context, matrix, now, kit.hatch(theme, context));
+  if (matrix.masked) hatchMasked(context, matrix, current, kit.hatch(theme, context));
   const ratio = Math.min(4, window.devicePixelRatio || 1);
   const picture = kit.picture(theme, item, w * ratio);
   context.imageSmoothingEnabled = false;
@@ -186,9 +186,9 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
     context.drawImage(picture, 0, bright, picture.width, matrix.rows - bright, x, y + cut, w, h - cut);
     context.globalAlpha = alpha;
   } else context.drawImage(picture, x, y, w, h);
-  if (item.numbers) paintNumbers(context, item, now, kit, theme, unit);
+  if (item.numbers) paintNumbers(context, item, current, kit, theme, unit);
   const cell = { w: w / matrix.cols, h: h / matrix.rows };
-  if (item.plain) paintChanges(context, item, now, cell, kit, theme);
+  if (item.plain) paintChanges(context, item, current, cell, kit, theme);
   context.lineWidth = 1;
   if (item.outline !== null) {
     context.strokeStyle = cssColour(item.outline === "strong" ? theme.ink : theme.line);
@@ -206,8 +206,8 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
       for (const at of [x - 5, x + w + 1]) context.fillRect(at, top - 1, 4, Math.max(3, end - top + 2));
     }
   }
-  if (item.chosen) outlineCell(context, now, cell, item.chosen[0], item.chosen[1], theme, 2.5);
-  if (lit) paintHighlight(context, item, now, cell, theme, lit);
+  if (item.chosen) outlineCell(context, current, cell, item.chosen[0], item.chosen[1], theme, 2.5);
+  if (lit) paintHighlight(context, item, current, cell, theme, lit);
 }
 
 // A corner in every cell that a switch changed by more than a hundredth of the scale, if cells are large enough.
@@ -250,9 +250,9 @@ function outlineCell(context, { x, y }, cell, row, col, theme, width) {
 }
 
 // The lines of a matrix that belong to the cell under the pointer.
-function paintHighlight(context, item, now, cell, theme, lit) {
+function paintHighlight(context, item, current, cell, theme, lit) {
   if (lit.group !== undefined && item.group !== undefined && item.group !== lit.group) return;
-  const { x, y, w, h } = now;
+  const { x, y, w, h } = current;
   const inside = item.key === lit.key;
   const row = inside ? lit.row : (lit.axes[item.rowAxis] ?? -1);
   const col = inside ? lit.col : (lit.axes[item.colAxis] ?? -1);
@@ -263,8 +263,8 @@ function paintHighlight(context, item, now, cell, theme, lit) {
     context.strokeRect(x - 1, y + row * cell.h - 1, w + 2, Math.max(2, cell.h) + 2);
   if (col >= 0 && col < item.matrix.cols)
     context.strokeRect(x + col * cell.w - 1, y - 1, Math.max(2, cell.w) + 2, h + 2);
-  context.globalAlpha = now.alpha;
-  if (inside) outlineCell(context, now, cell, lit.row, lit.col, theme, 2.5);
+  context.globalAlpha = current.alpha;
+  if (inside) outlineCell(context, current, cell, lit.row, lit.col, theme, 2.5);
 }
 
 function paintNumbers(context, item, { x, y, w, h }, kit, theme, unit) {
@@ -308,8 +308,8 @@ function paintBox(context, item, { x, y, w, h }, kit, theme) {
 }
 
 // One band per row, from the rows of one edge to the rows of another; bands of equal strength share a path.
-function paintBands(context, item, now, kit, theme, lit) {
-  const [ax, ay, ah, bx, by, bh] = now.more;
+function paintBands(context, item, current, kit, theme, lit) {
+  const [ax, ay, ah, bx, by, bh] = current.more;
   const { rows } = item;
   const colour = kit.colour(theme, item.colour);
   const [from, to] = [ah / rows, bh / rows];
@@ -350,8 +350,8 @@ function paintBands(context, item, now, kit, theme, lit) {
   if (row !== undefined && row < rows) fill([row], 0.6);
 }
 
-function paintArrow(context, item, now, kit, theme) {
-  const points = now.more;
+function paintArrow(context, item, current, kit, theme) {
+  const points = current.more;
   const weight = item.weight || 1.5;
   const colour = cssColour(kit.colour(theme, item.colour || "dim"));
   context.strokeStyle = colour;

@@ -3,15 +3,15 @@ import { cssColour } from "../../core/colour.js";
 
 // Texts, formulas and columns of tokens on the canvas of the anatomy.
 
-export function paintText(context, item, now, kit, theme, unit) {
+export function paintText(context, item, current, kit, theme, unit) {
   context.font = `${item.weight || 400} ${unit * (item.size || 1)}px ${theme.font}`;
   context.fillStyle = cssColour(kit.colour(theme, item.colour || "ink"));
   context.textAlign = item.align || "left";
   context.textBaseline = "middle";
   const text = item.w ? shorten(context, item.text, item.w) : item.text;
-  if (!item.rotate) return context.fillText(text, textX(item, now), now.y + (item.h || 0) / 2);
+  if (!item.rotate) return context.fillText(text, textX(item, current), current.y + (item.h || 0) / 2);
   context.save();
-  context.translate(now.x, now.y);
+  context.translate(current.x, current.y);
   context.rotate((item.rotate * Math.PI) / 180);
   context.fillText(text, 0, 0);
   return context.restore();
@@ -36,7 +36,7 @@ export function mathParts(text) {
   return parts;
 }
 
-export function paintMath(context, item, now, kit, theme, unit) {
+export function paintMath(context, item, current, kit, theme, unit) {
   const size = unit * (item.size || 1.05);
   const font = (level, text) => {
     const slanted = /^[a-zA-Z_]{1,2}$/.test(text) || (level === 0 && /^[A-Za-z]$/.test(text)) ? "italic " : "";
@@ -60,7 +60,7 @@ export function paintMath(context, item, now, kit, theme, unit) {
     last = part.level;
   }
   const left =
-    textX({ w: item.w, align: "left" }, now) +
+    textX({ w: item.w, align: "left" }, current) +
     (item.w
       ? item.align === "center"
         ? (item.w - width) / 2
@@ -72,16 +72,16 @@ export function paintMath(context, item, now, kit, theme, unit) {
         : item.align === "right"
           ? -width
           : 0);
-  const y = now.y + (item.h || 0) / 2;
+  const y = current.y + (item.h || 0) / 2;
   for (const part of placed) {
     context.font = font(part.level, part.text);
     context.fillText(part.text, left + part.x, y - part.level * size * 0.34);
   }
 }
 
-export function paintTokens(context, item, now, kit, theme, lit, unit) {
+export function paintTokens(context, item, current, kit, theme, lit, unit) {
   const { labels } = item;
-  const { x, y, w, h } = now;
+  const { x, y, w, h } = current;
   const rows = item.orient !== "columns";
   const space = (rows ? h : w) / Math.max(1, labels.length);
   const size = Math.min(unit * (item.size || 1), rows ? Math.max(unit * 0.82, space * 0.92) : unit * (item.size || 1));

@@ -71,7 +71,7 @@ export class Stage {
 
   // For every item: its start and its end.
   plan(before, items) {
-    const old = new Map(before.map((drawn) => [drawn.item.key, drawn]));
+    const old = new Map(before.map((moving) => [moving.item.key, moving]));
     const fresh = new Map(items.map((item) => [item.key, item]));
     const camera = cameraOf(before, fresh);
     const moves = [];
@@ -84,10 +84,10 @@ export class Stage {
     }
     for (const item of items) {
       const end = shapeOf(item, { ...rectBetween(item), alpha: item.alpha ?? 1 });
-      const was = old.get(item.key);
-      if (was && was.item.kind === item.kind) {
-        const changed = item.kind === "matrix" && this.kit.pictureKey(was.item) !== this.kit.pictureKey(item);
-        moves.push({ item, from: was.now, to: end, old: changed ? was.item : null });
+      const previous = old.get(item.key);
+      if (previous && previous.item.kind === item.kind) {
+        const changed = item.kind === "matrix" && this.kit.pictureKey(previous.item) !== this.kit.pictureKey(item);
+        moves.push({ item, from: previous.now, to: end, old: changed ? previous.item : null });
         continue;
       }
       const home = parentRect(
@@ -315,22 +315,22 @@ function parentRect(item, find) {
 // The numbers of an item that move; `rect` replaces its rectangle. now: the current lines; carry: how the camera moves
 // them.
 function shapeOf(item, rect, now, carry) {
-  const made = { ...rect };
-  for (const name of NUMBERS) made[name] ??= 0;
-  if (item.kind !== "bands" && item.kind !== "arrow") return made;
+  const shape = { ...rect };
+  for (const name of NUMBERS) shape[name] ??= 0;
+  if (item.kind !== "bands" && item.kind !== "arrow") return shape;
   const { from, to } = item;
   const lines =
     now && now.more ? now.more : item.kind === "arrow" ? item.points : [from.x, from.y, from.h, to.x, to.y, to.h];
-  made.more = [...lines];
-  if (!carry) return made;
+  shape.more = [...lines];
+  if (!carry) return shape;
   const moved = (x, y, h) => carry({ x, y, w: 0, h });
   if (item.kind === "bands")
     for (const i of [0, 3]) {
       const end = moved(lines[i], lines[i + 1], lines[i + 2]);
-      made.more.splice(i, 3, end.x, end.y, end.h);
+      shape.more.splice(i, 3, end.x, end.y, end.h);
     }
   else
     for (let i = 0; i < lines.length; i += 2)
-      made.more.splice(i, 2, ...Object.values(moved(lines[i], lines[i + 1], 0)).slice(0, 2));
-  return made;
+      shape.more.splice(i, 2, ...Object.values(moved(lines[i], lines[i + 1], 0)).slice(0, 2));
+  return shape;
 }

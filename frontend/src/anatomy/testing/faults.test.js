@@ -6,7 +6,7 @@ const ctx = { area: { x: 0, y: 0, w: 200, h: 100 }, unit: 15 };
 const text = { key: "a", kind: "text", text: "Gesellschaft", size: 1, x: 10, y: 10, w: 100, h: 20 };
 const matrix = { key: "m:x", kind: "matrix", x: 10, y: 40, w: 50, h: 50 };
 
-test("a board without faults has none, and every fault is named", () => {
+test("a correct board has no faults, and every fault is named", () => {
   assert.deepEqual(faultsOf([text, matrix], ctx, { cut: false }), []);
   const broken = {
     "twice: m:x": [matrix, { ...matrix, x: 100 }],

@@ -45,8 +45,8 @@ export function hoverLines(view, item, row, col) {
     labels ? labels[index] : axis ? t("say_column", { name: axis.split(":")[0], n: index + 1, total }) : null;
   const [first, second] = [name(rows, item.rowAxis, row, matrix.rows), name(columns, item.colAxis, col, matrix.cols)];
   const cell = ATTENTION_CELLS.includes(matrix.name) ? "say_link" : "say_cell";
-  const where = first && second ? t(cell, { row: first, column: second }) : first || second || matrix.name;
-  const lines = item.title ? [item.title, where] : [where];
+  const cellName = first && second ? t(cell, { row: first, column: second }) : first || second || matrix.name;
+  const lines = item.title ? [item.title, cellName] : [cellName];
   const value = matrix.at(row, col);
   const text = formatNumber(value, matrix.name);
   // A strip of 8 bits shows a vector, not its numbers: its length is given instead.

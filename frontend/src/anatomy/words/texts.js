@@ -138,7 +138,7 @@ export const ANATOMY_TEXTS = {
   box_output: "the output projection",
   box_target_positions: "the decoder's positions",
   box_source_positions: "the encoder's positions",
-  box_two: "{one} and {two}",
+  box_two: "{first} and {second}",
 
   // axes: names in the shape, and what hovering says
   axis_batch: "batch: number of sentences; here 1",
@@ -257,17 +257,26 @@ export const ANATOMY_TEXTS = {
   eq_ff_relu: "FFN of {input} is the larger of 0 and {input} times W 1 plus b 1, times W 2, plus b 2.",
   eq_ff_gelu: "FFN of {input} is GELU of {input} times W 1 plus b 1, times W 2, plus b 2.",
   eq_ff_swish: "FFN of {input} is swish of {input} times W 1 plus b 1, times W 2, plus b 2.",
-  eq_row: "x is the row of the embedding table times the square root of {d_model}",
-  eq_row_off: "x is the row of the embedding table",
-  eq_plus_sinusoidal: ", plus the position's sines and cosines.",
-  eq_plus_learned: ", plus the position's row.",
-  eq_plus_none: "; no position is added.",
-  eq_output:
-    "The probability of y t, given the tokens before it and the source x, is the softmax of h t times {table} " +
-    "transposed{bias}.",
-  eq_table: "the embedding table",
-  eq_table_own: "the output matrix",
-  eq_bias: ", plus a bias",
+  eq_row_sinusoidal:
+    "x is the row of the embedding table times the square root of {d_model}, plus the position's sines and cosines.",
+  eq_row_learned:
+    "x is the row of the embedding table times the square root of {d_model}, plus the row of the position table.",
+  eq_row_none: "x is the row of the embedding table times the square root of {d_model}; no position is added.",
+  eq_row_unscaled_sinusoidal: "x is the row of the embedding table, plus the position's sines and cosines.",
+  eq_row_unscaled_learned: "x is the row of the embedding table, plus the row of the position table.",
+  eq_row_unscaled_none: "x is the row of the embedding table; no position is added.",
+  eq_output_tied:
+    "The probability of y t, given the tokens before it and the source x, is the softmax of h t times the embedding " +
+    "table transposed.",
+  eq_output_tied_bias:
+    "The probability of y t, given the tokens before it and the source x, is the softmax of h t times the embedding " +
+    "table transposed, plus a bias.",
+  eq_output_own:
+    "The probability of y t, given the tokens before it and the source x, is the softmax of h t times the output " +
+    "matrix transposed.",
+  eq_output_own_bias:
+    "The probability of y t, given the tokens before it and the source x, is the softmax of h t times the output " +
+    "matrix transposed, plus a bias.",
   eq_place_post: "LayerNorm of x plus the sub-layer's result for x.",
   eq_place_pre: "x plus the sub-layer's result for LayerNorm of x.",
   eq_place_none: "x plus the sub-layer's result for x.",

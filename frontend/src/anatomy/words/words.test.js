@@ -129,7 +129,7 @@ for (const [factor, rule] of [
   abouts.push({ scale: eight(factor), rule: eight(rule), zero: eight(rule > 0) });
 }
 
-test("every state of every model has its texts and none is idle", () => {
+test("every state of every model has its texts, and every text is used", () => {
   const [keys, left] = [new Set(), []];
   const collect = (key, values) => {
     keys.add(key);
@@ -159,7 +159,7 @@ test("every state of every model has its texts and none is idle", () => {
   assert.deepEqual([...keys].sort(), [...Object.keys(EXPLANATIONS), ...places].sort());
 });
 
-test("explanations name the paper and are short", () => {
+test("explanations cite the paper and are short", () => {
   const sections = ["3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5", "5.4", "6.1", "6.2"];
   const numbers = ["0.9", "0.1", "0.6", "2.72"];
   for (const [key, text] of Object.entries(EXPLANATIONS)) {
@@ -171,13 +171,13 @@ test("explanations name the paper and are short", () => {
   }
 });
 
-test("the words on the steps are short", () => {
+test("the names of the steps are short", () => {
   const chips = Object.entries(ANATOMY_TEXTS).filter(([key]) => /^(step_|place_chip_)/.test(key));
   assert.ok(chips.length > 30);
   for (const [key, text] of chips) assert.ok(text.length > 0 && text.length <= 12, key);
 });
 
-test("numbers in the texts are the model's", () => {
+test("the numbers in the texts are those of the model", () => {
   const values = textValues(at({ place: "decoder.cross", t: 2 }), made());
   const { root, root_model, ratio, n, m, layers, steps, products, rank, token, share, fed } = values;
   assert.deepEqual([root, root_model, ratio, n, m, layers, steps], [Math.sqrt(32).toFixed(3), "16", "4", 4, 3, 3, 4]);
@@ -186,16 +186,16 @@ test("numbers in the texts are the model's", () => {
   assert.equal(textValues(at({}), made({}, two)).factor, "0.5");
   assert.equal(textKeys(at({ step: "scale", head: 1 }), made({}, two)).text, "tell_scale_removed");
   assert.equal(textKeys(at({ step: "scale", head: 1 }), made({ scaling: false }, two)).text, "tell_scale_off");
-  for (const [d_k, d_model, one, other] of [
+  for (const [d_k, d_model, rootSign, modelRootSign] of [
     [32, 256, "≈", "="],
     [16, 250, "=", "≈"],
   ]) {
     const { root_is, root_model_is } = textValues(at({}), made({ d_k, d_model }));
-    assert.deepEqual([root_is, root_model_is], [one, other]);
+    assert.deepEqual([root_is, root_model_is], [rootSign, modelRootSign]);
   }
 });
 
-test("a word is chosen in the model's own sentence and given in another", () => {
+test("the model chooses the words of its own translation; those of another translation are given", () => {
   for (const [own, step, key] of [
     [true, 0, "own"],
     [true, 2, "own_rank"],
@@ -209,7 +209,7 @@ test("a word is chosen in the model's own sentence and given in another", () => 
   assert.doesNotMatch(ANATOMY_TEXTS["tell_choose_own_rank"] + ANATOMY_TEXTS["tell_choose_own"], /teacher forcing/);
 });
 
-test("what follows is predicted only where the model prefers it", () => {
+test('the text says "predicts" only where the next word is the model\'s most likely one', () => {
   /** @type {[boolean, number, boolean][]} */
   const rows = [
     [true, 0, true],
@@ -224,7 +224,7 @@ test("what follows is predicted only where the model prefers it", () => {
   }
 });
 
-test("masked attention is called so only where it is masked", () => {
+test("attention is called masked only in the layers whose mask is on", () => {
   /** @type {any[][]} */
   const cases = [
     ["off", true, true],
@@ -251,7 +251,7 @@ test("masked attention is called so only where it is masked", () => {
   }
 });
 
-test("changes of numbers and of masks are told apart", () => {
+test("changed numbers and changed masks are counted separately", () => {
   const change = changeOf({ data: [1, -Infinity, -Infinity, 4] }, { data: [1.5, -Infinity, 2, 4] });
   assert.deepEqual(change, { most: 0.5, cells: 1 });
   assert.equal(changeOf({ data: [1] }, { data: [1.0000005] }).most, 0); // rounding
@@ -268,7 +268,7 @@ test("probabilities are the softmax of the logits", () => {
   );
 });
 
-test("a switch takes the place of the model's arithmetic", () => {
+test("the texts describe the arithmetic that a switch puts in place of the model's", () => {
   const about = { scale: [1, 1, 0.5], rule: [0, 1, 2], zero: [false, true, false], skipped: true };
   const of = (head) => switchedText(at({ head }), made({}, { about }));
   assert.deepEqual(of(1), { factor: 1, rule: 1, zero: true, skipped: true, silenced: [] });
@@ -279,7 +279,7 @@ test("a switch takes the place of the model's arithmetic", () => {
   assert.ok(!("factor" in switchedText(at({}), made())));
 });
 
-test("the equation that is read out is the model's", () => {
+test("the equation that is read aloud is that of the model", () => {
   /** @type {any[][]} */
   const cases = [
     [{}, {}, {}, ["Q, K and V are x times", "divided by the square root of 32", "8 heads"]],
@@ -297,6 +297,8 @@ test("the equation that is read out is the model's", () => {
     [{ activation: "swish" }, { place: "encoder.ff" }, {}, ["FFN of x is swish of x times W 1 plus b 1, times"]],
     [{}, { place: "source" }, {}, ["row of the embedding table times the square root of 256, plus the"]],
     [{ embedding_scale: false }, { place: "source" }, {}, ["row of the embedding table, plus the position's"]],
+    [{ positions: "none" }, { place: "source" }, {}, ["times the square root of 256; no position is added."]],
+    [{ positions: "learned", embedding_scale: false }, { place: "source" }, {}, ["embedding table, plus the row of"]],
     [{ norm: "none", residual: false }, {}, {}, ["Q, K and V are x times", "8 heads"]],
     [{ norm: "pre", residual: false }, { place: "encoder.ff" }, {}, ["z is LayerNorm of x. FFN of z is"]],
   ];
@@ -310,7 +312,7 @@ test("the equation that is read out is the model's", () => {
   }
 });
 
-test("what goes around a sub-layer is what the model has", () => {
+test("the steps and texts around a sub-layer match the model's norm and residual connections", () => {
   /** @type {any[][]} */
   const cases = [
     [{}, ["x", "add", "norm"], "LayerNorm of x plus the sub-layer's result for x."],
@@ -344,7 +346,7 @@ test("what goes around a sub-layer is what the model has", () => {
   }
 });
 
-test("a model without the mask is never said to have one, nor that a switch took it away", () => {
+test("texts about a model without the causal mask mention no mask and no switch that removed it", () => {
   for (const holding of [{}, { causal: "off" }]) {
     const data = made({ causal: false }, { header: { own: true, holding, switches: {}, boxes: {} } });
     const keys = (state) => textKeys(at(state), data);
@@ -370,7 +372,7 @@ test("a model without the mask is never said to have one, nor that a switch took
   }
 });
 
-test("a matrix has one side on the board and in the panel", () => {
+test("a matrix has the same side on the board and in the panel", () => {
   const sides = {
     "encoder.self": { x: "source", keys: "source", weights: "source", sum: "source" },
     "decoder.self": { x: "target", keys: "target", weights: "target", update: "target" },
@@ -386,7 +388,7 @@ test("a matrix has one side on the board and in the panel", () => {
     for (const [name, side] of Object.entries(names)) assert.equal(sideOf(place, name), side, `${place} ${name}`);
 });
 
-test("parameters of a step are those it multiplies with", () => {
+test("the parameters shown for a step are those it uses", () => {
   const parametersLine = (state) => {
     const { count, key, tensors } = boxesOf(at(state), made());
     return [count, key, tensors.map((tensor) => tensor.symbol).join(" ")];
@@ -404,7 +406,7 @@ test("parameters of a step are those it multiplies with", () => {
   assert.equal(parametersLine({ place: "source", step: "plus" })[1], "tell_parameters_fixed");
 });
 
-test("a picture is said in one sentence", () => {
+test("each picture is described in one sentence", () => {
   const state = at({ step: "mask", place: "decoder.self", head: 2 });
   assert.equal(
     spokenState(t, state, made(), scores(true), "decoder_self", false),

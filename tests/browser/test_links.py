@@ -1,0 +1,71 @@
+"""Links: what a browser goes back to, short links, and big text, which stays with its viewer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from tests.browser.explorer_page import SENTENCE, opened, params_of, wait_for_params
+from tests.browser.stillness import still
+
+
+def test_back_and_forward_go_through_what_was_looked_at(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, kind="cross", layer="1", head="1")
+    source, explorer = page.get_by_label(re.compile("Source · English")), page.get_by_test_id("explorer")
+    moment = "Promise.all([1, 2].map(() => new Promise((done) => setTimeout(done, 1600))))"  # as streamlit.js: MOMENT
+    page.evaluate(moment)
+    page.get_by_test_id("kind-encoder_self").click()
+    wait_for_params(page, kind="encoder_self")
+    page.evaluate(moment)
+    source.fill("The cat sleeps.")
+    page.keyboard.press("Enter")
+    wait_for_params(page, source="The cat sleeps.")
+    still(page)
+    page.go_back()
+    expect(source).to_have_value(SENTENCE)
+    expect(explorer).to_have_attribute("data-kind", "encoder_self")
+    page.go_back()
+    expect(explorer).to_have_attribute("data-kind", "cross")
+    page.go_forward()
+    page.go_forward()
+    expect(source).to_have_value("The cat sleeps.")
+    wait_for_params(page, source="The cat sleeps.", kind="encoder_self")
+    assert not page.problems  # type: ignore[attr-defined]
+
+
+def test_a_short_link_opens_the_same_view_elsewhere(context: BrowserContext, browser: Browser, server: str) -> None:
+    page = opened(context, server, kind="decoder_self", layer="2", head="3", view="lines")
+    page.get_by_role("button", name="Link", exact=True).click()
+    page.get_by_role("button", name="Short link").click()
+    short = page.get_by_text(re.compile(r"\?s=[a-z2-7]{6}$"))
+    code = short.inner_text().partition("?")[2]
+    page.get_by_role("button", name="QR code").click()
+    expect(page.get_by_role("img", name="QR code of the link")).to_be_visible()
+    other = browser.new_context().new_page()
+    other.goto(f"{server}/?{code}")
+    other.wait_for_selector("[data-drawn]")
+    wait_for_params(other, kind="decoder_self")
+    assert params_of(other) == params_of(page)
+    other.goto(f"{server}/?s=aaaaaa")
+    expect(other.locator(".hs-message")).to_contain_text("This server does not know the short link 'aaaaaa'")
+    other.context.close()
+
+
+def test_big_text_stays_with_its_viewer(context: BrowserContext, browser: Browser, server: str) -> None:
+    page = opened(context, server)
+    page.get_by_role("button", name="Aa").click()
+    explorer = page.get_by_test_id("explorer")
+    expect(explorer).to_have_attribute("data-big", "")
+    still(page)
+    assert "big" not in params_of(page)
+    page.reload()
+    expect(explorer).to_have_attribute("data-big", "")
+    other = browser.new_context().new_page()
+    other.goto(page.url)
+    other.wait_for_selector("[data-drawn]")
+    expect(other.get_by_test_id("explorer")).not_to_have_attribute("data-big", "")
+    other.context.close()
