@@ -20,12 +20,6 @@ export function saveLab(lab, format) {
   return svgToPng(svg).then((blob) => saveFile(stem + ".png", blob));
 }
 
-function sentenceOf({ special, words, word_labels: labels }, side) {
-  const shown = [...new Set(words[side])].filter((word) => !special[side][words[side].indexOf(word)]);
-  const text = shown.map((word) => printable(labels[side][word])).join(" ");
-  return text.replace(/ (?=[.,;:!?])/g, "");
-}
-
 // One line per cell: both tokens, the weight before, after, and the difference; a hidden cell's weights are 0.
 export function csvOf(lab) {
   const { t } = lab;
@@ -66,7 +60,8 @@ function pictureOf(lab) {
     context.restore();
     return { right: x + Math.max(wide, picture.width), bottom: y + base * 0.6 + picture.height };
   };
-  const sentences = `${sentenceOf(header, "source")}  →  ${sentenceOf(header, "target_out")}`;
+  const { source, target } = header.sentences;
+  const sentences = t("caption", { source: printable(source), target: printable(target) });
   const title = panes.after.reader.title(...lab.chosenHead());
   const caption = t("lab_caption", { sentences, kind: t("kind_" + state.kind), title, switches: header.in_words });
   let right = MARGIN + write(caption, MARGIN, MARGIN + base, base * 1.1);
