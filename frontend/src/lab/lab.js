@@ -537,7 +537,8 @@ export class Lab {
     });
     this.measures = measures;
     const training = pressed === "scaling" ? [" ", t("lab_says_training", trainedShares(header.trained))] : [];
-    this.sentence.replaceChildren(...[sentence, ...training].flatMap(boldText));
+    const same = this.isOut() ? "" : this.sameText(); // then there is nothing to measure
+    this.sentence.replaceChildren(...(same ? [same] : [sentence, ...training].flatMap(boldText)));
   }
 
   isOut() {
@@ -608,10 +609,7 @@ export class Lab {
       el("span", { title }, t(label) + " ", el("b", null, view.exact ? value : t("approximate", { value })));
     if (name === "difference") {
       const top = view.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-      const parts = [numberSpan("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
-      const why = this.sameText();
-      if (why) parts.push(el("span", { class: "hs-note", "data-testid": "lab-same" }, why));
-      return parts;
+      return [numberSpan("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
     }
     const kindData = this.models[name].kinds[view.kind];
     const { largest, saturated } = this.measures[name];
