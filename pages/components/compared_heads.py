@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
+from typing import Any
 
 import streamlit as st
 
 from pages.components import translation
 from pages.components.comparison import Compared
-from pages.components.descriptions import heads_in_words
+from pages.components.descriptions import heads_in_words, in_words, trained_exact
 from pages.components.payloads import bounded, payload, renewed
 from pages.frame.messages import message
 from pages.frame.state import State, store_state
@@ -31,35 +33,48 @@ from transformer.text.tokenizer import PIECE_MARK
 from transformer.texts import _, semicolon_list
 from transformer.tracing.trace import KINDS
 from transformer.view.bundle import script, style
-from transformer.view.pack import feed_pack, full_pack
+from transformer.view.pack import Writer, feed_pack, full_pack
 from transformer.view.state import View, view_from_browser
 
 KEY = "lab"
+PANES = ("after", "before", "difference")
 
 _picture = st.components.v2.component("headscope.lab", js=script("lab"), css=style("lab"))
 _before = st.components.v2.component("headscope.lab_before", js=script("feed"))
 _after = st.components.v2.component("headscope.lab_after", js=script("feed"))
+_says = st.components.v2.component("headscope.lab_says", js=script("feed"))
 _feed_before = st.components.v2.component("headscope.lab_feed_before", js=script("feed"))
 _feed_after = st.components.v2.component("headscope.lab_feed_after", js=script("feed"))
 
 
-def merge_browser(state: State, model: Pretrained, switch_classes: tuple[type, ...] = ATTENTION) -> State:
-    """The state after a person's actions in the lab since the last run; invalid values change nothing.
-
-    switch_classes: the switches that the cards of the picture change.
-    """
+def report(state: State) -> Mapping[str, Any]:
+    """What the browser reported last; empty if that is older than Python's last change."""
     reported = st.session_state.get(KEY)
     values = reported.get("lab") if reported is not None else None
-    if not isinstance(values, Mapping) or values.get("revision") != state.revision:
-        return state  # older than Python's last change
+    return values if isinstance(values, Mapping) and values.get("revision") == state.revision else {}
+
+
+def merge_browser(
+    state: State, model: Pretrained, switch_classes: tuple[type, ...] = ATTENTION, shown: Interventions = NONE
+) -> State:
+    """The state after a person's actions in the lab since the last run; invalid values change nothing.
+
+    switch_classes: the switches that the cards of the picture change. shown: the switches that the page shows while
+    none is set; they are not set by being reported.
+    """
+    values = report(state)
+    if not values:
+        return state
     config = model.config
     layers = {kind: layers_of(config, kind) for kind in KINDS}
     chosen = {name: values[name] for name in ("kind", "layer", "head") if name in values}
     view = view_from_browser(chosen, layers, config.heads, state.view)
     switches = state.switches
     asked = values.get("switches")
+    unchanged = asked == shown.to_params() and not state.switches.only(*switch_classes)
     if (
         switch_classes
+        and not unchanged
         and isinstance(asked, Mapping)
         and all(isinstance(text, str) for pair in asked.items() for text in pair)
     ):
@@ -73,9 +88,26 @@ def merge_browser(state: State, model: Pretrained, switch_classes: tuple[type, .
     )  # stored now, because a click elsewhere may end this run
 
 
-def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = True) -> State:
-    """Cards with the switches of attention, and pictures of every head; without cards where a page has its own
-    switches.
+@dataclass(frozen=True)
+class Layout:
+    """What the picture shows besides heads.
+
+    tries: buttons that switch one part of attention off each, and the sentence computed from the numbers. cards: every
+    switch; without them a page has its own switches. opened: whether the cards are unfolded. pictures: of the heads.
+    row: number of the row whose scores and weights are shown, from 1; 0: the one that changes most. pane: which of
+    PANES a narrow screen shows; a wide one shows "before" and one of the others.
+    """
+
+    tries: bool = True
+    cards: bool = True
+    opened: bool = False
+    pictures: bool = True
+    row: int = 0
+    pane: str = PANES[0]
+
+
+def draw(state: State, compared: Compared, layout: Layout, asked: Interventions = NONE) -> State:
+    """Switches of attention, and pictures of every head and of one row. asked: the switches that the cards show.
 
     After a switch only the changed side and the exact numbers of two heads are sent again.
     """
@@ -85,22 +117,25 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
                     pieces=state.view.pieces, summary=state.view.summary, big=state.view.big)  # fmt: skip
     revision = state.revision
     d_k = before.cross.queries.shape[-1]
+    with_scaling, without = trained_exact("base"), trained_exact("no-scaling")
     about = {
         "base": before.id,
         "trained_scale": compared.model.config.scale,
         "d_k": d_k,
-        "pictures": pictures,
-        "cards": cards,
+        **asdict(layout),
+        "pads": compared.interventions.pads,
         "forms": forms(),
+        "trained": {"scaled": fmean(with_scaling), "unscaled": fmean(without), "seeds": len(without)},
+        "in_words": in_words(compared.interventions, compared.model.config),
     }
-    asked = {**about, "switches": state.switches.only(*ATTENTION).to_params()}
+    wanted = {**about, "switches": asked.to_params()}
     done = {**about, "switches": compared.interventions.to_params()}
     first = payload(
-        KEY, "before", (before.id, pictures, cards, revision),
-        lambda: full_pack(before, shown, revision=revision, more=asked, entry="lab"),
+        KEY, "before", (before.id, layout.tries, layout.cards, layout.pictures, revision),
+        lambda: full_pack(before, shown, revision=revision, more=wanted, entry="lab"),
     )  # fmt: skip
     second = payload(
-        KEY, "after", (before.id, after.id, pictures, cards, revision),
+        KEY, "after", (before.id, after.id, layout.tries, layout.cards, layout.pictures, revision),
         lambda: full_pack(after, shown, revision=revision, more=done, entry="lab"),
     )  # fmt: skip
     _picture(key=KEY, on_lab_change=lambda: None)
@@ -113,8 +148,9 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
     return state
 
 
-def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
-    """The model's translation without and with the switches, in one line each: drawn last, shown at the top."""
+def _translations(compared: Compared) -> dict[str, list[tuple[str, bool]]]:
+    """The model's translation "before" and "after": pieces of text, and whether they differ. Empty if the model cannot
+    decode with the switches, which another part of the page says."""
     source = compared.before.source_text
     try:
         translations = [
@@ -122,21 +158,35 @@ def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Co
             for switches in (NONE, compared.interventions)
         ]
     except (InterventionError, InputError):
-        return  # a pass that can be traced may not be decodable; the section below says why
+        return {}
     words = [translation.words_of(translated) for translated in translations]
+    return {
+        side: [
+            (" " * word.pieces[0].startswith(PIECE_MARK) + word.text, marked)
+            for word, marked in zip(side_words, marks, strict=True)
+            if not is_special(word.pieces)[0]
+        ]
+        for side, side_words, marks in zip(("before", "after"), words, translation.apart(*words), strict=True)
+    }
+
+
+def send_translations(compared: Compared) -> None:
+    """Both translations for the picture, drawn last because they take longest."""
+    says = {"format": 1, "id": compared.after.id, "exact": [], "says": _translations(compared)}
+    with st.container(key="hs-feeds-says"):
+        _says(key="lab_says", data=Writer().finish(says), height=1)
+
+
+def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
+    """The model's translation without and with the switches: drawn last, shown at the top."""
+    names = {"before": _("As trained"), "after": _("Switched")}
     sides = []
-    for name, side_words, marks in zip(
-        (_("As trained"), _("Switched")), words, translation.apart(*words), strict=False
-    ):
-        text = ""
-        for word, marked in zip(side_words, marks, strict=True):
-            if not is_special(word.pieces)[0]:
-                shown = html.escape(word.text)
-                text += " " * word.pieces[0].startswith(PIECE_MARK) + (f"<b>{shown}</b>" if marked else shown)
-        name = html.escape(name)
-        whole = html.escape(" ".join(word.text for word in side_words))
+    for side, pieces in _translations(compared).items():
+        shown = "".join(
+            f"<b>{html.escape(text)}</b>" if marked else html.escape(text) for text, marked in pieces
+        ).strip()
         sides.append(
-            f'<p class="hs-says" title="{whole}"><small>{name}</small> <span dir="auto">{text.strip()}</span></p>'
+            f'<p class="hs-says"><small>{html.escape(names[side])}</small> <span dir="auto">{shown}</span></p>'
         )
     container.html("".join(sides))
 

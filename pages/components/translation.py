@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
+from statistics import fmean
 
 import streamlit as st
 
 from pages.components.comparison import Compared
-from pages.components.descriptions import in_words, scaling_note
+from pages.components.descriptions import in_words, scaling_note, trained_exact
 from pages.components.sentences import paragraph
 from pages.frame.messages import capital, message
 from pages.runtime import cache
@@ -26,6 +27,11 @@ END = "</s>"
 def words_of(translation: Translation) -> tuple[Word, ...]:
     """The words of a translation; the last is </s> unless it was cut off."""
     return words(translation.tokens, readable(translation.tokens), translation.probabilities)
+
+
+def is_word(word: Word) -> bool:
+    """Whether it is a word to count: punctuation and special tokens are none."""
+    return not is_special(word.pieces)[0] and any(character.isalnum() for character in word.text)
 
 
 def cut_off(translation: Translation) -> bool:
@@ -133,15 +139,23 @@ def refusal(error: InterventionError | InputError, interventions: Interventions,
     return f"{reason} {more.format(hidden=in_words(hidden, config))}"
 
 
-def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
+def _scaling(compared: Compared, word_list: Sequence[Word], marks: Sequence[bool]) -> None:
     """What a translation with other scaling shows, and what it does not."""
     note = scaling_note(compared.interventions, compared.model.config, brief=True)
     if not note:
         return
     moved = relative(perplexity(compared.before), perplexity(compared.after))
     sentence = _("{changed} of {count} words of this translation differ, and perplexity changed by {perplexity}.")
-    text = sentence.format(changed=sum(marks), count=len(marks), perplexity=moved)
+    counted = [mark for word, mark in zip(word_list, marks, strict=True) if is_word(word)]
+    text = sentence.format(changed=sum(counted), count=len(counted), perplexity=moved)
     paragraph(text, note)
+    recipes = {"base": _("trained with the division by √dₖ"), "no-scaling": _("trained without it")}
+    rows = []
+    for recipe, label in recipes.items():
+        exact = trained_exact(recipe)
+        rows.append((label, f"{fmean(exact):.1f} %", *(f"{share:.1f} %" for share in exact)))
+    seeds = [_("seed {seed}").format(seed=seed + 1) for seed in range(len(rows[0]) - 2)]
+    st.html(table([_("Exactly right outputs of small models (task reverse)"), _("mean"), *seeds], rows))
 
 
 def draw(compared: Compared, given: bool) -> None:
@@ -190,4 +204,4 @@ def draw(compared: Compared, given: bool) -> None:
         )
         + "</p>"
     )
-    _scaling(compared, marks[1])
+    _scaling(compared, words_of(after), marks[1])

@@ -108,6 +108,12 @@ class Options:
         self.shown[name] = value
         return value
 
+    def typed(self, name: str, default: str, longest: int = 200) -> str:
+        """A short text, without a widget; its reader checks it."""
+        text = str(self._chosen().get(name, default))[:longest]
+        self.shown[name] = text
+        return text
+
     # -- widgets ------------------------------------------------------------------------------------------------
 
     def _widget(self, name: str, value: Value, labels: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -13,18 +13,21 @@ from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.sentences import badge, paragraph
 from pages.components.translation import cut_off, number, refusal, table
-from pages.frame.frame import message
+from pages.frame.frame import Links, message
+from pages.frame.options import Options
 from pages.runtime import cache
 from pages.runtime.shared import shared
 from transformer.analysis.leak import moved, peeking, step_by_step
 from transformer.analysis.translation import perplexity
 from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.interventions.sets import InterventionError, Interventions, Unmask
-from transformer.text.tokenizer import PIECE_MARK
+from transformer.text.tokenizer import PIECE_MARK, AnyTokenizer
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
-LAST_EXCHANGE = "headscope_leak"  # (trace id, position, typed text) of the last trace, because widgets forget
+LAST_TRACE = "headscope_leak"  # id of the trace whose position and token are in the options
+CANDIDATES = 20  # likeliest tokens among which a word is looked for
+LEAST_LETTERS = 3  # of a word that is fed by default
 
 
 def sides(interventions: Interventions) -> tuple[Interventions, Interventions]:
@@ -54,36 +57,72 @@ class Exchange:
     after: str
 
 
-def _first_position(trace: Trace, specials: Sequence[int]) -> int:
-    """The first position to show: in the later half, so that many positions come before it, where the model was closest
-    to another token."""
+def other_word(trace: Trace, position: int, tokenizer: AnyTokenizer, specials: Sequence[int]) -> tuple[int, float]:
+    """The likeliest other token for a position of target_in that reads as a whole word of the target's language, and
+    its probability; (-1, 0) if there is none.
+
+    A word starts with the piece mark, has letters only, and is no beginning of the token there ("is" of
+    "ist"): a model trained on sampled subwords gives such beginnings some probability. No word of the source: a copied
+    English word reads as English.
+    """
+    there = trace.target_in[position]
+    sources = {piece.removeprefix(PIECE_MARK).casefold() for piece in trace.source_tokens}
+    if not there.startswith(PIECE_MARK) or not there.removeprefix(PIECE_MARK).isalpha():
+        return -1, 0.0
+    probabilities = trace.logits[position - 1].softmax(-1)
+    candidates = probabilities.topk(min(CANDIDATES, len(probabilities))).indices.tolist()
+    for token, piece in zip(candidates, tokenizer.pieces(candidates), strict=True):
+        word = piece.removeprefix(PIECE_MARK)
+        whole = piece.startswith(PIECE_MARK) and word.isalpha() and len(word) >= LEAST_LETTERS
+        if whole and token not in specials and not there.startswith(piece) and word.casefold() not in sources:
+            return token, float(probabilities[token])
+    return -1, 0.0
+
+
+def first_exchange(trace: Trace, tokenizer: AnyTokenizer, specials: Sequence[int]) -> tuple[int, int]:
+    """Position and token to show first: in the later half, so that many positions come before it, the whole word to
+    which the model was closest; else its closest token."""
     positions = range(max(1, len(trace.target_in) // 2), len(trace.target_in))
-    return max(positions, key=lambda position: runner_up(trace, position, specials)[1])
+    words = {position: other_word(trace, position, tokenizer, specials) for position in positions}
+    best = max(positions, key=lambda position: words[position][1])
+    if words[best][0] >= 0:
+        return best, words[best][0]
+    best = max(positions, key=lambda position: runner_up(trace, position, specials)[1])
+    return best, runner_up(trace, best, specials)[0]
 
 
-def _exchange(model: Pretrained, trace: Trace) -> Exchange:
+def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchange, str]:
     """The two fields, and a sentence that says which token is fed: the first typed piece that is not only a piece
     mark."""
     labels, config = trace.target_in_labels, model.config
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    left, right = st.columns(2, gap="small")
-    position_key, text = f"hs-leak-position-{trace.id}", f"hs-leak-fed-{trace.id}"
-    stored = st.session_state.get(LAST_EXCHANGE)
-    if stored is None or stored[0] != trace.id:
-        stored = (trace.id, _first_position(trace, specials), "")
-    for key, value in zip((position_key, text), stored[1:], strict=True):
-        if key not in st.session_state:
-            st.session_state[key] = value
-    position = left.selectbox(
-        _("Target position to change"),
-        range(1, len(labels)),
-        format_func=lambda index: f"{index + 1} · {labels[index]}",
-        key=position_key,
-    )
-    alternative, probability = runner_up(trace, position, specials)
+    if st.session_state.get(LAST_TRACE, trace.id) != trace.id:  # another sentence begins anew
+        for name in ("position", "token"):
+            options.report(name, "", "")
+    st.session_state[LAST_TRACE] = trace.id
+    first, alternative = first_exchange(trace, model.tokenizer, specials)
+    fields = st.container(horizontal=True, gap="small", key="hs-leak-fields")
+    with fields:
+        position = (
+            int(
+                options.choose(
+                    "position",
+                    _("Target position to change"),
+                    range(2, len(labels) + 1),
+                    first + 1,
+                    lambda number: f"{number} · {labels[number - 1]}",
+                )
+            )
+            - 1
+        )
+    if position != first:
+        alternative = other_word(trace, position, model.tokenizer, specials)[0]
+    if alternative < 0:
+        alternative = runner_up(trace, position, specials)[0]
+    probability = float(trace.logits[position - 1].softmax(-1)[alternative])
     other_label = readable(model.tokenizer.pieces([alternative]))[0]
-    typed = right.text_input(_("Token to feed there"), key=text, placeholder=other_label, max_chars=100)
-    st.session_state[LAST_EXCHANGE] = (trace.id, position, typed)
+    with fields:
+        typed = options.text("token", _("Token to feed there"), 100, placeholder=other_label)
     ids = model.tokenizer.encode(typed)
     ids = [token_id for token_id in ids if model.tokenizer.pieces([token_id]) != [PIECE_MARK]] or ids
     token = ids[0] if ids else alternative
@@ -102,14 +141,12 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
         )
     else:
         sentence = _(
-            "At position {position}, “{after}” is fed instead of “{before}”. It is the model's likeliest other token "
-            "there, p = {probability}."
+            "At position {position}, “{after}” is fed instead of “{before}”. The model gave it p = {probability} there."
         )
     sentence = sentence.format(
         position=position + 1, after=after, before=labels[position], count=len(ids), probability=f"{probability:.2g}"
     )
-    paragraph(sentence)
-    return Exchange(position, token, labels[position], after)
+    return Exchange(position, token, labels[position], after), sentence
 
 
 def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: Sequence[str]) -> str:
@@ -155,6 +192,18 @@ def checked(most: float, count: int) -> str:
     return badge(text.format(most=f"{most:.3g}", count=count), good)
 
 
+def peeked(with_mask: float, without: float) -> str:
+    """One sentence: what seeing later tokens does to the target, by its two perplexities."""
+    times = without / with_mask
+    return {
+        "helps": _("Seeing later tokens helps the model with this target."),
+        "confuses": _(
+            "Seeing later tokens confuses the model: it is {times} times as unsure of every token of this target."
+        ),
+        "little": _("Seeing later tokens hardly matters for this target."),
+    }[peeking(with_mask, without)].format(times=f"{times:.1f}" if times < 100 else f"{times:,.0f}")
+
+
 def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequence[str]) -> str:
     """One sentence: the effect of seeing later tokens on the target, by two perplexities, and on the free-running
     translation."""
@@ -196,7 +245,29 @@ def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequ
     )
 
 
-def _peeking(compared: Compared, switches: Sequence[Interventions], traces: Sequence[Trace]) -> None:
+def punch_line(with_mask: float, without: float) -> str:
+    """HTML: the perplexity of the target with the mask and without, large."""
+    values = {"with_mask": number(with_mask), "without": number(without)}
+    return (
+        f'<p class="hs-leak-punch"><small>{html.escape(_("Perplexity of this target"))}</small>'
+        f"<span>{html.escape(_('{with_mask} with the mask').format(**values))}</span>"
+        f'<b aria-hidden="true">→</b><span>{html.escape(_("{without} without").format(**values))}</span></p>'
+    )
+
+
+def _other_half(links: Links) -> None:
+    """The other half of the point: a model trained without the mask; and where to see it learn."""
+    text = _(
+        "This model learned with the mask, so it never learned to use later tokens. A model trained without the mask "
+        "learns to cheat: it copies the token that it should predict, and cannot write without it."
+    )
+    st.html(f'<p class="hs-said">{html.escape(text)}</p>')
+    link = next((link for page, link in links.items() if page.name == "training"), None)
+    if link is not None:
+        st.page_link(link, label=_("Watch a model learn to cheat →"), query_params={"preset": "no-mask"})
+
+
+def _free_running(compared: Compared, switches: Sequence[Interventions], surprised: Sequence[float]) -> None:
     """Both perplexities and both translations, and what they mean for this input."""
     source = compared.before.source_text
     translations = [cache.translate(compared.model, source, switch_set, compared.limit) for switch_set in switches]
@@ -206,7 +277,6 @@ def _peeking(compared: Compared, switches: Sequence[Interventions], traces: Sequ
         else translated.text
         for translated in translations
     ]
-    surprised = [perplexity(trace) for trace in traces]
     rows = [
         (_("Perplexity of the target (teacher-forced)"), *map(number, surprised)),
         (_("Free-running translation"), *texts),
@@ -244,28 +314,37 @@ def bare_verdict(whole: float, stepwise: float) -> str:
     )
 
 
-def _draw_without_mask(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ...]) -> None:
+def _draw_without_mask(
+    compared: Compared,
+    exchange: Exchange,
+    fed: tuple[tuple[int, int], ...],
+    picture: st.delta_generator.DeltaGenerator,
+    point: st.delta_generator.DeltaGenerator,
+) -> None:
     """The same for a model that was trained without the mask: there is no masked side to compare with."""
     model, trace = compared.model, compared.before
     switches = compared.interventions
     try:
         plain = compared.after
-        distances = moved(plain, cache.retrace(model, trace, switches, compared.limit, fed))
-        if exchange.token != trace.target_in_ids[exchange.position]:
-            most = float(distances[: exchange.position].max())
-            sentence = (
-                _("This model has no causal mask: predictions before the changed token move by up to {most}.")
-                if most > 0
-                else _("This model has no causal mask, but no prediction before the changed token moves.")
-            )
-            paragraph(sentence.format(most=number(most)))
-        rows = _rows(trace, exchange, [distances], (_("change"),))
-        st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
-        legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")
-        text = html.escape(legend.format(switches=in_words(switches, model.config)))
-        st.html(f'<p class="hs-tr-legend">{text}</p>')
-        written = cache.translate(model, trace.source_text, switches, compared.limit)
         whole, stepwise = perplexity(plain), _step_by_step(model, plain)
+        with point:
+            st.html(f'<p class="hs-leak-verdict">{html.escape(bare_verdict(whole, stepwise))}</p>')
+        distances = moved(plain, cache.retrace(model, trace, switches, compared.limit, fed))
+        with picture:
+            if exchange.token != trace.target_in_ids[exchange.position]:
+                most = float(distances[: exchange.position].max())
+                sentence = (
+                    _("This model has no causal mask: predictions before the changed token move by up to {most}.")
+                    if most > 0
+                    else _("This model has no causal mask, but no prediction before the changed token moves.")
+                )
+                paragraph(sentence.format(most=number(most)))
+            rows = _rows(trace, exchange, [distances], (_("change"),))
+            st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
+            legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")
+            text = html.escape(legend.format(switches=in_words(switches, model.config)))
+            st.html(f'<p class="hs-tr-legend">{text}</p>')
+        written = cache.translate(model, trace.source_text, switches, compared.limit)
         shown = (
             _("{text} … (cut off after {limit} tokens)").format(text=written.text, limit=len(written.tokens))
             if cut_off(written)
@@ -277,46 +356,61 @@ def _draw_without_mask(compared: Compared, exchange: Exchange, fed: tuple[tuple[
         ]
         titles = ["", _("sees the whole target"), _("sees nothing after the step")]
         st.html(table(titles, cells, "hs-leak-peek"))
-        st.html(f'<p class="hs-leak-verdict">{html.escape(bare_verdict(whole, stepwise))}</p>')
     except (InterventionError, InputError) as error:
         message(refusal(error, compared.interventions, model.config), "error")
 
 
-def draw(compared: Compared) -> None:
+def draw(compared: Compared, options: Options, links: Links) -> None:
     """Change a token, see what moved, and see the effect of later tokens on the target and the translation."""
     trace, model = compared.before, compared.model
     if len(trace.target_in) < 2:
         message(_("Only the start token is fed to the decoder here, so there is no later token to change."), "note")
         return
-    exchange = _exchange(model, trace)
-    fed = ((exchange.position, exchange.token),)
+    with st.container(key="hs-leak"):  # the style sheet puts the picture beside the words, or between them
+        point, picture, more = (st.container(key=f"hs-leak-{name}") for name in ("point", "picture", "more"))
     if not model.config.causal:
-        _draw_without_mask(compared, exchange, fed)
+        with picture:
+            exchange, said = _exchange(model, trace, options)
+        with more:
+            paragraph(said)
+        _draw_without_mask(compared, exchange, ((exchange.position, exchange.token),), picture, point)
         return
     switches = sides(compared.interventions)
     try:
         plain = [cache.retrace(model, trace, switch_set, compared.limit) for switch_set in switches]
+        surprised = [perplexity(side) for side in plain]
+        with point:
+            st.html(punch_line(*surprised))
+            st.html(f'<p class="hs-leak-verdict">{html.escape(peeked(*surprised))}</p>')
+        with picture:
+            exchange, said = _exchange(model, trace, options)
+        fed = ((exchange.position, exchange.token),)
         distances = [
             moved(one, cache.retrace(model, trace, on, compared.limit, fed))
             for one, on in zip(plain, switches, strict=True)
         ]
         past = [float(moves[: exchange.position].max()) for moves in distances]
-        table_of_moves = _rows(trace, exchange, distances, (_("with the mask"), _("without")))
-        if exchange.token != trace.target_in_ids[exchange.position]:
-            sentence = (
-                _("Without the mask, predictions before it move by up to {most}.")
-                if past[1] > 0
-                else _("Without the mask, no prediction before it moves either.")
+        with picture:
+            rows = _rows(trace, exchange, distances, (_("with the mask"), _("without")))
+            st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
+            legend = _(
+                "Numbers: max |difference of logits| over the vocabulary. With the mask: {with_mask}. Without: "
+                "{without}."
             )
-            text = html.escape(sentence.format(most=number(past[1])))
-            st.html(f'<p class="hs-checks">{checked(past[0], exchange.position)} <span>{text}</span></p>')
-        st.html(f'<div class="hs-leak-scroll" tabindex="0">{table_of_moves}</div>')
-        legend = _(
-            "Numbers: max |difference of logits| over the vocabulary. With the mask: {with_mask}. Without: {without}."
-        )
-        on, off = (in_words(switch_set, model.config) for switch_set in switches)
-        text = html.escape(legend.format(with_mask=on, without=off))
-        st.html(f'<p class="hs-tr-legend">{text}</p>')
-        _peeking(compared, switches, plain)
+            on, off = (in_words(switch_set, model.config) for switch_set in switches)
+            text = html.escape(legend.format(with_mask=on, without=off))
+            st.html(f'<p class="hs-tr-legend">{text}</p>')
+        with more:
+            paragraph(said)
+            if exchange.token != trace.target_in_ids[exchange.position]:
+                sentence = (
+                    _("Without the mask, predictions before it move by up to {most}.")
+                    if past[1] > 0
+                    else _("Without the mask, no prediction before it moves either.")
+                )
+                text = html.escape(sentence.format(most=number(past[1])))
+                st.html(f'<p class="hs-checks">{checked(past[0], exchange.position)} <span>{text}</span></p>')
+            _other_half(links)
+        _free_running(compared, switches, surprised)
     except (InterventionError, InputError) as error:
         message(refusal(error, compared.interventions, model.config), "error")

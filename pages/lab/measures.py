@@ -9,6 +9,8 @@ import streamlit as st
 from torch import Tensor
 
 from pages.components.comparison import Compared
+from pages.components.descriptions import in_words
+from pages.frame.options import Options
 from transformer.analysis.saturation import MEASURES, Saturation, saturation
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.bundle import script, style
@@ -17,6 +19,7 @@ from transformer.view.pack import wording
 from transformer.view.state import View
 
 KEY = "lab_measures"
+SHOWN = ("saturated", *(name for name in MEASURES if name != "saturated"))  # the first is shown first
 
 _measures = st.components.v2.component(
     "headscope.measures",
@@ -62,9 +65,10 @@ def payload(compared: Compared, view: View) -> dict[str, Any]:
         "after": first if after is before else _side(after),
         "zero": {kind: after.attention(kind).zero.tolist() for kind in KINDS},
         "switched": after is not before,
+        "in_words": in_words(compared.interventions, compared.model.config),
         "chosen": chosen,
         "big": view.big,
-        "wording": wording(before),
+        "wording": wording(after),
         "texts": browser_texts("measures"),
     }
 
@@ -81,8 +85,13 @@ def _checked(pick: Any, trace: Trace) -> list | None:
     return [kind, int(layer), int(head)]
 
 
-def draw(compared: Compared, view: View) -> list | None:
+def draw(compared: Compared, view: View, options: Options) -> list | None:
     """The tables and the plot. Returns the head a person chose since the last run, [kind, layer, head] with indices
     from 0, or None."""
-    reported = _measures(key=KEY, data=payload(compared, view), on_pick_change=lambda: None)
+    found = st.session_state.get(KEY)
+    if found is not None and found.get("measure") in SHOWN:
+        options.report("measure", found.get("measure"), SHOWN[0])
+    measure = options.choice("measure", SHOWN, SHOWN[0])
+    data = {**payload(compared, view), "measure": measure}
+    reported = _measures(key=KEY, data=data, on_pick_change=lambda: None, on_measure_change=lambda: None)
     return _checked(reported.pick, compared.after)

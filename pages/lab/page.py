@@ -11,9 +11,14 @@ from pages.components.comparison import compare, note_waiting_switches, switches
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import store_state
 from pages.lab import leak, measures, scaling
-from transformer.interventions.sets import ATTENTION
+from transformer.interventions.sets import ATTENTION, Interventions, Scale
 from transformer.texts import _
 from transformer.tracing.trace import Trace
+
+TRIED = ("scaling", "nothing")  # what the page shows while no switch is set
+CARDS = ("folded", "open")
+WITH_RESULT = "headscope_lab_with_result"
+OPTIONS = ("try", "cards", "pane", "row", "measure", "position", "token", *scaling.OPTIONS)
 
 
 def parts() -> dict[str, str]:
@@ -34,30 +39,77 @@ def draw(frame: PageFrame) -> None:
         if frame.part in ("scaling", "softmax"):
             note_waiting_switches(frame.state.switches.only(*ATTENTION))
         if frame.part == "scaling":
-            scaling.draw_scaling(frame.trace, frame.state.view)
+            scaling.draw_scaling(frame.trace, frame.state, frame.options)
         elif frame.part == "softmax":
-            scaling.draw_softmax(frame.state.view.big)
+            scaling.draw_softmax(frame.options, frame.state.view.big)
+        elif frame.part == "leak":
+            _draw_leak(frame, frame.trace)
         else:
             _draw_switched(frame, frame.trace)
     with st.expander(_("What am I looking at?")):
         about()
 
 
+def _shown(frame: PageFrame) -> Interventions:
+    """The switches of the page: the chosen ones. While none is chosen, scaling is off, so that the page opens on a
+    result; a person who puts it back sees the model as trained."""
+    chosen = frame.state.switches.only(*ATTENTION)
+    if chosen or not frame.model.config.scaling or frame.options.choice("try", TRIED, TRIED[0]) != TRIED[0]:
+        return chosen
+    return Interventions((Scale(1.0),))
+
+
 def _draw_switched(frame: PageFrame, trace: Trace) -> None:
     """The parts that the switches affect."""
-    state = compared_heads.merge_browser(frame.state, frame.model)
-    compared = compare(frame.model, trace, switches_of_page(state.switches, ATTENTION, frame.model))
-    says = st.container(key="hs-says")
-    state = compared_heads.draw(state, compared, pictures=frame.part == "compare")
-    compared_heads.draw_translations(says, compared)
+    options = frame.options
+    _renew(frame, with_result=True)
+    values = compared_heads.report(frame.state)
+    state = compared_heads.merge_browser(frame.state, frame.model, shown=_shown(frame))
+    if "switches" in values:
+        put_back = values["switches"] == {} and frame.model.config.scaling
+        options.report("try", TRIED[1] if put_back else TRIED[0], TRIED[0])
+    for name, allowed in (("cards", CARDS), ("pane", compared_heads.PANES)):
+        if values.get(name) in allowed:
+            options.report(name, values[name], allowed[0])
+    shown = _shown(frame)
+    others = state.switches.without(*ATTENTION)
+    compared = compare(frame.model, trace, switches_of_page(shown + others, ATTENTION, frame.model))
+    if type(values.get("row")) in (int, float):
+        options.report("row", int(values["row"]), 0)
+    rows = compared.before.attention("cross" if state.view.kind == "all" else state.view.kind).mask.shape[-2]
+    compare_part = frame.part == "compare"
+    layout = compared_heads.Layout(
+        opened=options.choice("cards", CARDS, CARDS[0]) == CARDS[1],
+        pictures=compare_part,
+        row=options.value("row", 0, rows, 0),
+        pane=str(options.choice("pane", compared_heads.PANES, compared_heads.PANES[0])),
+    )
+    state = compared_heads.draw(frame.state, compared, layout, shown)
     compared_heads.explain(compared)
-    if frame.part == "compare":
+    if compare_part:
+        compared_heads.send_translations(compared)
         translation.draw(compared, given=not trace.own)
         probing.draw(compared)
-    elif frame.part == "measures":
-        pick(frame, measures.draw(compared, state.view))
     else:
-        leak.draw(compared)
+        pick(frame, measures.draw(compared, state.view, options))
+
+
+def _draw_leak(frame: PageFrame, trace: Trace) -> None:
+    """The leak, and below it the switches that act on both of its sides."""
+    _renew(frame, with_result=False)
+    state = compared_heads.merge_browser(frame.state, frame.model)
+    compared = compare(frame.model, trace, switches_of_page(state.switches, ATTENTION, frame.model))
+    leak.draw(compared, frame.options, frame.links)
+    layout = compared_heads.Layout(tries=False, opened=True, pictures=False)
+    compared_heads.draw(frame.state, compared, layout, state.switches.only(*ATTENTION))
+    compared_heads.explain(compared)
+
+
+def _renew(frame: PageFrame, with_result: bool) -> None:
+    """The cards of a part may show other switches than those of the part before: then the browser takes over anew."""
+    if st.session_state.get(WITH_RESULT, with_result) != with_result:
+        store_state(replace(frame.state, revision=frame.state.revision + 1))
+    st.session_state[WITH_RESULT] = with_result
 
 
 def pick(frame: PageFrame, chosen: list | None) -> None:
@@ -76,7 +128,7 @@ def about() -> None:
         _(
             "**Before** is the model as it was trained. **After** is the same model with your switches. Both read the "
             "same tokens, so you can compare them cell by cell; the **difference** is after minus before. What the "
-            "switched model writes by itself stands above and below the pictures."
+            "switched model writes by itself stands below the pictures."
         )
     )
     st.latex(
@@ -93,4 +145,4 @@ def about() -> None:
     )
 
 
-CONTENT = Content(draw, parts)
+CONTENT = Content(draw, parts, options=OPTIONS)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from torch import Tensor
 
+from pages.frame.messages import message
+from pages.frame.options import Options
+from pages.frame.state import State, store_state
 from pages.runtime.shared import shared
 from transformer.analysis.scaling import LIMIT, RandomExperiment, own_variances, random_experiment
 from transformer.texts import _
@@ -15,10 +21,14 @@ from transformer.tracing.trace import KINDS, Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 from transformer.view.pack import wording
-from transformer.view.state import View
+from transformer.view.state import View, view_from_browser
 
-SEED = "why_seed"
 SEEDS = 1000  # different draws; bounds the seed
+AXES = ("own", "largest")  # of the histogram: that of each d_k, or that of the largest
+QUANTITIES = ("product", "query", "key")
+START = (2.0, 1.0, 0.0, -1.0, 0.5)  # scores of the softmax by hand
+LARGEST = 10.0  # of its scores
+OPTIONS = ("d_k", "draw", "axis", "quantity", "scores", "temperature")
 
 
 def _component(name: str) -> Any:
@@ -72,8 +82,9 @@ def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
     }
 
 
-def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
-    """The data of why.js. The chosen head is outlined if there is one."""
+def scaling_data(trace: Trace, view: View, seed: int, shown: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The data of why.js. The chosen head is outlined if there is one. shown: what a link asks for: depth, axis,
+    quantity."""
     kind = "cross" if view.kind == "all" else view.kind
     layers, heads = trace.attention(kind).layers, trace.attention(kind).heads
     chosen = None
@@ -84,22 +95,76 @@ def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
         "d_k": trace.attention(kind).queries.shape[-1],
         "own": [_own_data(trace, name) for name in KINDS],
         "chosen": chosen,
+        "shown": dict(shown or {}),
         "big": view.big,
         "wording": wording(trace),
         "texts": browser_texts("why"),
     }
 
 
-def _draw_again() -> None:
-    st.session_state[SEED] = (st.session_state.get(SEED, 0) + 1) % SEEDS
+def _reported(key: str) -> Mapping[str, Any]:
+    """What the browser reported of a picture's controls; empty before a person has moved one."""
+    found = st.session_state.get(key)
+    values = found.get("shown") if found is not None else None
+    return values if isinstance(values, Mapping) else {}
 
 
-def draw_scaling(trace: Trace, view: View) -> None:
-    """The random experiment over d_k, and the variances of the model's own q and k in this sentence."""
-    st.button(_("Draw again"), key="why_again", help=_("Draws new random numbers for q and k."), on_click=_draw_again)
-    _why(key="why", data=scaling_data(trace, view, st.session_state.get(SEED, 0)))
+def draw_scaling(trace: Trace, state: State, options: Options) -> State:
+    """The random experiment over d_k, and the variances of the model's own q and k in this sentence. Returns the state,
+    with the head that was chosen."""
+    seed = options.value("draw", 0, SEEDS - 1, 0)
+    values = _reported("why")
+    depths, own = _random(seed).depths, trace.cross.queries.shape[-1]
+    start = min(depths, key=lambda depth: abs(math.log(depth / own)))
+    if values.get("depth") in depths:
+        options.report("d_k", values["depth"], start)
+    for name, allowed in (("quantity", QUANTITIES), ("axis", AXES)):
+        if values.get(name) in allowed:
+            options.report(name, values[name], allowed[0])
+    view = state.view
+    if isinstance(values.get("chosen"), Mapping):
+        layers = {kind: trace.attention(kind).layers for kind in KINDS}
+        view = view_from_browser(values["chosen"], layers, trace.cross.heads, view)
+        if (view.kind, view.layer, view.head) != (state.view.kind, state.view.layer, state.view.head):
+            state = store_state(replace(state, view=replace(view, cell=None), revision=state.revision + 1))
+    shown = {
+        "depth": options.choice("d_k", depths, start),
+        "quantity": options.choice("quantity", QUANTITIES, QUANTITIES[0]),
+        "axis": options.choice("axis", AXES, AXES[0]),
+    }
+    _why(key="why", data=scaling_data(trace, view, seed, shown), on_shown_change=lambda: None)
+
+    def again() -> None:
+        options.report("draw", (seed + 1) % SEEDS, 0)
+
+    st.button(_("Draw again"), key="why_again", help=_("Draws new random numbers for q and k."), on_click=again)
+    return state
 
 
-def draw_softmax(big: bool = False) -> None:
+def _numbers_of(text: str) -> list[float] | None:
+    """Five scores of a link, "2,1,0,-1,0.5"; None if it is something else."""
+    parts = text.split(",")
+    if len(parts) != len(START) or not all(re.fullmatch(r"-?\d{1,2}(\.\d{1,4})?", part, re.ASCII) for part in parts):
+        return None
+    return [max(-LARGEST, min(LARGEST, float(part))) for part in parts]
+
+
+def draw_softmax(options: Options, big: bool = False) -> None:
     """Five scores, a temperature, their weights and the Jacobian; everything runs in the browser."""
-    _softmax(key="softmax", data={"big": big, "texts": browser_texts("softmax")})
+    values = _reported("softmax")
+    scores, temperature = values.get("scores"), values.get("temperature")
+    if isinstance(scores, list) and all(isinstance(score, int | float) for score in scores):
+        text = ",".join(f"{score:g}" for score in scores)
+        if _numbers_of(text) is not None:
+            options.report("scores", text, ",".join(f"{score:g}" for score in START))
+    if isinstance(temperature, int | float) and 0.1 <= temperature <= 10:
+        options.report("temperature", round(float(temperature), 4), 1.0)
+    asked = options.typed("scores", ",".join(f"{score:g}" for score in START))
+    found = _numbers_of(asked)
+    if found is None:
+        sentence = _("The link asks for scores {asked!r}. Allowed: five numbers from -10 to 10, such as 2,1,0,-1,0.5.")
+        message(sentence.format(asked=asked[:40]))
+        found = list(START)
+    shown = {"scores": found, "temperature": options.decimal("temperature", 0.1, 10, 1)}
+    data = {"big": big, "shown": shown, "texts": browser_texts("softmax")}
+    _softmax(key="softmax", data=data, on_shown_change=lambda: None)

@@ -220,7 +220,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             _control(frame, side, switches, len(trace.source_ids if side == "source" else trace.target_in_ids))
     compared = compare(frame.model, trace, switches)
     says = st.container(key="hs-says")
-    compared_heads.draw(frame.state, compared, cards=False)
+    compared_heads.draw(frame.state, compared, compared_heads.Layout(tries=False, cards=False))
     compared_heads.draw_translations(says, compared)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)

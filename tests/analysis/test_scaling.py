@@ -49,7 +49,8 @@ def test_shapes_and_sums(experiment: RandomExperiment) -> None:
     assert experiment.scores.shape == experiment.weights.shape == (ways, depths, 10)
     assert experiment.entropy.shape == experiment.largest.shape == experiment.room.shape == (ways, depths)
     assert torch.allclose(experiment.weights.sum(-1), torch.ones(ways, depths, dtype=torch.float64))
-    assert torch.allclose(experiment.scores.softmax(-1), experiment.weights)
+    assert torch.allclose(experiment.weights[..., 0], experiment.largest)
+    assert (experiment.weights.diff() <= 0).all() and (experiment.scores.diff() <= 0).all()
     assert all(bool(value.isfinite().all()) for value in tensors(experiment).values())
     share = experiment.histogram.sum(-1) * 2 * LIMIT / BINS  # the normal curve has 0.99994 within 4 deviations
     assert (share <= 1 + 1e-12).all() and share.min() > 0.97 and share[-1] > 0.999
@@ -82,6 +83,8 @@ def test_without_scaling_the_softmax_saturates_as_the_paper_suspects(experiment:
     scaled, unscaled, additive = range(3)
     assert experiment.room[unscaled, -1] < 0.1 < 0.5 < experiment.room[unscaled, 0]
     assert experiment.largest[unscaled, -1] > 0.9 and experiment.entropy[unscaled, -1] < 0.1
+    drawn = [experiment.weights[unscaled, DEPTHS.index(d), 0] for d in (1, 4, 16, 32, 64, 256, 1024)]
+    assert all(a < b for a, b in itertools.pairwise(drawn))  # the bars never saturate less at a larger d_k
     assert (experiment.entropy[unscaled].diff() < 0.05).all()
     for way in (scaled, additive):
         for measure in (experiment.entropy, experiment.largest, experiment.room):
@@ -109,7 +112,10 @@ def test_means_over_rows_from_the_definition() -> None:
     for way, rows in enumerate(([[x / math.sqrt(3) for x in row] for row in dots], dots, added)):
         first = [1 / (1 + math.exp(b - a)) for a, b in rows]  # the weight of the first of two keys
         entropy = [-sum(p * math.log(p) for p in (x, 1 - x)) / math.log(2) for x in first]
-        assert found.scores[way, 0].tolist() == pytest.approx(rows[0], rel=1e-5)
+        ordered = [sorted(row, reverse=True) for row in rows]
+        means = [statistics.mean(values) for values in zip(*ordered, strict=True)]
+        assert found.scores[way, 0].tolist() == pytest.approx(means, rel=1e-5)
+        assert found.weights[way, 0, 0].item() == found.largest[way, 0].item()
         assert found.entropy[way, 0].item() == pytest.approx(statistics.mean(entropy), rel=1e-5)
         assert found.largest[way, 0].item() == pytest.approx(statistics.mean(max(x, 1 - x) for x in first), rel=1e-5)
         assert found.room[way, 0].item() == pytest.approx(statistics.mean(2 * x * (1 - x) for x in first), rel=1e-5)

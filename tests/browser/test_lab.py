@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from typing import Any
+from pathlib import Path
+from statistics import fmean
 from urllib.parse import urlencode
 
 import pytest
 import torch
 
+from pages.components.descriptions import trained_exact
+from pages.frame.state import START
 from tests.browser.explorer_page import params_of, plot, wait_for_params, weight_in
+from transformer.analysis.saturation import saturation
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
@@ -25,7 +30,8 @@ def opened(context: BrowserContext, server: str, **params: str) -> Page:
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(f"{server}/lab?{urlencode({'source': SENTENCE, 'target': TARGET, **params})}")
+    shown = {"try": "nothing", "cards": "open"}  # every switch, and none set
+    page.goto(f"{server}/lab?{urlencode({'source': SENTENCE, 'target': TARGET, **shown, **params})}")
     page.wait_for_selector("[data-drawn]" if params.get("part") not in ("scaling", "softmax") else ".hs-brand")
     page.problems = problems  # type: ignore[attr-defined]
     return page
@@ -84,9 +90,14 @@ def test_switching_scaling_off_and_on_again(context: BrowserContext, server: str
         before, after = (float(trace.cross.weights[2, 4, row, column]) for trace in (plain, switched))
         assert weight_in(read_cell(page, "before", row, column)) == pytest.approx(before, abs=0.5001e-4)
         assert weight_in(read_cell(page, "after", row, column)) == pytest.approx(after, abs=0.5001e-4)
+    assert [pixels(page, f"lab-{what}-after") for what in ("grid", "head")] != first
+    page.get_by_test_id("lab-show-difference").click()
+    wait_for_params(page, pane="difference")
+    for row, column in ((0, 0), (2, 1), (4, 3)):
+        before, after = (float(trace.cross.weights[2, 4, row, column]) for trace in (plain, switched))
         change = read_cell(page, "difference", row, column).replace("−", "-")
         assert float(re.findall(r"difference ([+-]?[\d.]+)", change)[0]) == pytest.approx(after - before, abs=0.501e-3)
-    assert [pixels(page, f"lab-{what}-after") for what in ("grid", "head")] != first
+        assert ("gained" if after > before else "lost") in change
     page.get_by_test_id("scaling-on").click()
     until_drawn(page, plain, plain)
     exact(page)
@@ -176,14 +187,20 @@ def test_two_people_never_see_the_switches_of_each_other(browser: Browser, serve
 
 def test_the_sections_below_follow_the_switches(context: BrowserContext, server: str, model: Pretrained) -> None:
     page = opened(context, server, target="", scaling="0.03")
-    page.wait_for_selector(".hs-tr-words")
+    page.wait_for_selector("[data-testid=lab-translation-after]")
     before = model.translate(SENTENCE).text
     after = model.translate(SENTENCE, interventions=Interventions.parse("scaling=0.03")).text
-    translations = page.locator(".hs-says span").all_inner_texts()
+    sides = [page.get_by_test_id(f"lab-translation-{side}") for side in ("before", "after")]
+    translations = [side.locator("span").inner_text() for side in sides]
     assert [re.sub(r"\s", "", text) for text in translations] == [re.sub(r"\s", "", text) for text in (before, after)]
     page.get_by_role("radio", name="The leak").or_(page.get_by_role("button", name="The leak")).click()
     wait_for_params(page, part="leak")
     expect(page.locator(".hs-check")).to_contain_text("Exactly 0 with the mask")
+    page.get_by_label("Token to feed there").fill("Tisch")
+    page.get_by_label("Token to feed there").press("Enter")
+    wait_for_params(page, token="Tisch")
+    page.get_by_role("link", name="Watch a model learn to cheat").click()
+    page.wait_for_url(re.compile(r"/training\?.*preset=no-mask"))
     assert not page.problems  # type: ignore[attr-defined]
 
 
@@ -201,11 +218,6 @@ def test_the_picture_of_d_k_is_redrawn_without_the_server(context: BrowserContex
     page = opened(context, server, part="scaling")
     page.wait_for_selector("[data-testid=why-histogram] svg")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-    frames: list[Any] = []
-    page.on("websocket", lambda socket: frames.append(socket))
-    session = context.new_cdp_session(page)
-    session.on("Network.webSocketFrameSent", lambda event: frames.append(event))
-    session.send("Network.enable")
     before = page.get_by_test_id("why-histogram").inner_html()
     slider = page.get_by_test_id("why-slider")
     slider.focus()
@@ -214,7 +226,13 @@ def test_the_picture_of_d_k_is_redrawn_without_the_server(context: BrowserContex
         after = page.get_by_test_id("why-histogram").inner_html()
         assert after != before
         before = after
-    assert not frames and not page.problems  # type: ignore[attr-defined]
+    wait_for_params(page, d_k="64")  # five depths to an octave; the model has 32
+    page.get_by_test_id("why-hold").check()
+    wait_for_params(page, axis="largest")
+    page.goto(page.url)
+    expect(page.get_by_test_id("why-depth")).to_have_text("dk = 64")
+    expect(page.get_by_test_id("why-hold")).to_be_checked()
+    assert not page.problems  # type: ignore[attr-defined]
 
 
 def test_the_softmax_playground_agrees_with_autograd(context: BrowserContext, server: str) -> None:
@@ -237,6 +255,7 @@ def test_the_softmax_playground_agrees_with_autograd(context: BrowserContext, se
         for j in range(5):
             assert value(f"softmax-jacobian-{i + 1}-{j + 1}") == pytest.approx(float(jacobian[i, j]), abs=1e-12)
     assert value("softmax-trace") == pytest.approx(float(jacobian.trace()), abs=1e-12)
+    wait_for_params(page, scores="3,-1.5,0.5,2,0", temperature="1.9953")
 
 
 def test_a_probe_set_is_measured_and_can_be_stopped(context: BrowserContext, server: str) -> None:
@@ -250,7 +269,7 @@ def test_a_probe_set_is_measured_and_can_be_stopped(context: BrowserContext, ser
     assert "BLEU" in text and "perplexity" in text.lower(), json.dumps(text)
 
 
-def test_the_largest_gain_is_coloured_and_the_largest_loss_is_grey(
+def test_the_largest_gain_and_the_largest_loss_have_two_hues(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     before, after = traced(model), traced(model, "causal=off")
@@ -272,8 +291,8 @@ def test_the_largest_gain_is_coloured_and_the_largest_loss_is_grey(
                }""",
             at,
         )
-    assert max(colours["gained"]) - min(colours["gained"]) > 40, colours
-    assert max(colours["lost"]) - min(colours["lost"]) < 20 and max(colours["lost"]) < 60, colours
+    (red, _, blue), (red_lost, _, blue_lost) = colours["gained"], colours["lost"]
+    assert red > blue + 40 and blue_lost > red_lost + 100, colours  # orange for what is gained, blue for what is lost
 
 
 def test_the_sentence_stays_across_pages_and_the_back_button_works(context: BrowserContext, server: str) -> None:
@@ -305,9 +324,97 @@ def test_the_sentence_stays_across_pages_and_the_back_button_works(context: Brow
 def test_a_switch_that_changes_no_weight_says_why(context: BrowserContext, server: str) -> None:
     page = opened(context, server, kind="cross", layer="4", head="2")
     page.get_by_test_id("padding-off").click()
-    expect(page.get_by_test_id("lab-same")).to_contain_text("the source has no <pad>")
+    says = page.get_by_test_id("lab-says")
+    expect(says).to_contain_text("the source has no <pad>")
     page.get_by_test_id("reset").click()
-    expect(page.get_by_test_id("lab-same")).to_have_count(0)
+    expect(says).to_contain_text("Press a button")
     page.get_by_test_id("lab-grid-after").press("x")
-    expect(page.get_by_test_id("lab-same")).to_contain_text("a knocked-out head keeps its weights")
+    expect(says).to_contain_text("Layer 4, head 2 is knocked out")
     assert "knocked out" in read_cell(page, "after", 0, 0)
+
+
+@pytest.mark.parametrize("big", ["0", "1"])
+def test_the_first_screen_shows_saturation(browser: Browser, server: str, model: Pretrained, big: str) -> None:
+    """Without a link, on a projector: sentence, both heads, their numbers and one row's bars, all in the window."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True)
+    page = context.new_page()
+    page.goto(f"{server}/lab?big={big}")
+    plain = model.trace(START)
+    switched = model.retrace(plain, Interventions.parse("scaling=off"))
+    until_drawn(page, plain, switched)
+    exact(page)
+    measured = [saturation(trace.cross) for trace in (plain, switched)]
+    numbers = [(float(one.saturated[2, 6]), float(one.largest[2, 6]), float(one.gradient[2, 6])) for one in measured]
+    says = page.get_by_test_id("lab-says").inner_text()
+    for saturated, _, gradient in numbers:
+        assert f"{100 * saturated:.0f}%" in says and f"{gradient:.2f}" in says
+    assert "saturated" in says and numbers[1][0] > 0.7
+    for recipe in ("base", "no-scaling"):
+        assert f"{fmean(trained_exact(recipe)):.1f}%" in says
+    for side, (saturated, largest, _) in zip(("before", "after"), numbers, strict=True):
+        text = page.get_by_test_id(f"lab-numbers-{side}").inner_text()
+        assert f"mean largest weight {largest:.2f}" in text and f"rows above 0.99 {100 * saturated:.0f}%" in text
+    shown = ("lab-head-before", "lab-head-after", "lab-row-bars", "lab-numbers-before", "lab-numbers-after", "lab-says")
+    for name in shown:
+        box = page.get_by_test_id(name).bounding_box()
+        assert box and box["y"] >= 0 and box["y"] + box["height"] <= 720, (name, box)
+    context.close()
+
+
+def test_the_buttons_stay_after_each_press(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/lab")
+    says = page.get_by_test_id("lab-says")
+    expect(says).to_contain_text("saturated")
+    page.get_by_test_id("try-causal").click()
+    wait_for_params(page, causal="off", kind="decoder_self")
+    expect(page.get_by_test_id("lab-kind-decoder_self")).to_have_text("Decoder self (mask off)")
+    expect(says).to_contain_text("later tokens")
+    page.get_by_test_id("try-padding").click()
+    wait_for_params(page, padding="off", pad="4", kind="cross")
+    expect(says).to_contain_text("4 tokens <pad>")
+    page.get_by_test_id("try-uniform").click()
+    wait_for_params(page, weights="uniform")
+    expect(says).to_contain_text("selects nothing")
+    page.get_by_test_id("try-head").click()
+    wait_for_params(page, zero="cross.3.7")
+    page.get_by_test_id("reset").click()
+    wait_for_params(page, **{"try": "nothing"})
+    expect(page.get_by_test_id("lab-kind-decoder_self")).to_have_text("Decoder self (masked)")
+
+
+def test_picture_and_numbers_are_saved_with_their_switches(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    page = opened(context, server, scaling="off", kind="cross", layer="3", head="7")
+    plain, switched = traced(model), traced(model, "scaling=off")
+    until_drawn(page, plain, switched)
+    exact(page)
+    saved = {}
+    for name in ("svg", "png", "csv"):
+        page.get_by_test_id("lab-save").locator("summary").click()
+        with page.expect_download() as download:
+            page.get_by_test_id(f"lab-save-{name}").click()
+        assert download.value.suggested_filename == f"headscope-en-de-cross-layer3-head7-scaling-off.{name}"
+        saved[name] = Path(download.value.path()).read_bytes()
+    assert saved["png"].startswith(b"\x89PNG") and b"scaling off" in saved["svg"] and b"<image" not in saved["svg"]
+    rows = list(csv.reader(saved["csv"].decode("utf-8-sig").splitlines()))
+    assert rows[0] == ["row", "column", "before", "after: scaling off", "difference"]
+    for place, trace in ((2, plain), (3, switched)):
+        weights = trace.cross.weights[2, 6].flatten().tolist()
+        assert [float(row[place]) for row in rows[1:]] == pytest.approx(weights, abs=1e-8)
+
+
+def test_on_a_phone_one_picture_shows_each_side_in_turn(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{server}/lab")
+    page.wait_for_selector("[data-testid=lab][data-drawn]")
+    heads = {side: page.get_by_test_id(f"lab-head-{side}") for side in ("before", "after", "difference")}
+    for side in ("after", "before", "difference"):
+        page.get_by_test_id(f"lab-show-{side}").click()
+        for name, head in heads.items():
+            expect(head).to_be_visible(visible=name == side)
+    wait_for_params(page, pane="difference")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()

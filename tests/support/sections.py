@@ -21,6 +21,8 @@ def script(section: str, model: str, source: str, target: str, switches: str, li
 
     from pages.components import probing, translation
     from pages.components.comparison import Compared
+    from pages.frame.options import Options
+    from pages.frame.state import State, current_state, store_state
     from pages.lab import leak
     from pages.runtime import cache
     from tests.support.sections import MODELS
@@ -37,7 +39,9 @@ def script(section: str, model: str, source: str, target: str, switches: str, li
     if section == "translation":
         translation.draw(compared, bool(target))
     elif section == "leak":
-        leak.draw(compared)
+        if current_state() is None:
+            store_state(State(model))
+        leak.draw(compared, Options("lab", False), {})
     else:
         probing.draw(compared)
 

@@ -33,7 +33,8 @@ class RandomExperiment:
     scaled_variance  [depth]            variance of q.k / sqrt(d_k); in theory 1
     histogram        [depth, bin]       density of q.k / sqrt(d_k) over -LIMIT to LIMIT; values outside are not
                                         counted. Over +-LIMIT sqrt(d_k) the same bins are those of q.k
-    scores, weights  [way, depth, key]  of the first row, before and after softmax
+    scores, weights  [way, depth, key]  of each row from its largest to its smallest, before and after softmax; mean
+                                        over rows. One row alone may saturate less at a larger d_k
     entropy          [way, depth]       mean over rows of H / ln(keys): 1: flat, 0: one key
     largest          [way, depth]       mean over rows of the largest weight
     room             [way, depth]       mean over rows of 1 - sum p^2, the trace of the softmax's Jacobian
@@ -115,6 +116,11 @@ def random_experiment(
     weights = [way.softmax(-1) for way in scores]
     pairs = scaled.flatten(1)
     counts = _histogram(pairs / LIMIT, torch.ones_like(pairs, dtype=torch.bool), BINS)
+
+    def in_order(values: Tensor) -> Tensor:
+        """[depth, row, key] -> [depth, key]: mean over rows, each sorted from its largest value."""
+        return values.sort(-1, descending=True).values.mean(1)
+
     return RandomExperiment(
         seed,
         rows,
@@ -123,8 +129,8 @@ def random_experiment(
         variance=products.flatten(1).var(-1),
         scaled_variance=pairs.var(-1),
         histogram=counts / (rows * keys * 2 * LIMIT / BINS),
-        scores=torch.stack([way[:, 0] for way in scores]),
-        weights=torch.stack([way[:, 0] for way in weights]),
+        scores=torch.stack([in_order(way) for way in scores]),
+        weights=torch.stack([in_order(way) for way in weights]),
         entropy=torch.stack([entropy(p).mean(-1) for p in weights]) / math.log(keys),
         largest=torch.stack([p.amax(-1).mean(-1) for p in weights]),
         room=torch.stack([gradient_room(p).mean(-1) for p in weights]),

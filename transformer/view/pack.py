@@ -21,6 +21,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import check, summarise
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
+from transformer.interventions.sets import Unmask
 from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.languages import browser_texts
@@ -83,7 +84,16 @@ def wording(trace: Trace) -> dict[str, str]:
     """Texts of the views that differ for this trace, by key. Without a causal mask the attention is not called masked,
     and the probability of a token is not the one with which it was generated."""
     if trace.causal:
-        return {}
+        opened = [
+            switch for switch in trace.interventions.switches if isinstance(switch, Unmask) and switch.mask == "causal"
+        ]
+        if not opened:
+            return {}
+        mask = trace.decoder_self.mask
+        everywhere = bool((mask == mask[..., -1:, :]).all())  # each row sees what the last one sees
+        return {
+            "kind_decoder_self": _("Decoder self (mask off)") if everywhere else _("Decoder self (mask partly off)")
+        }
     return {
         "kind_decoder_self": _("Decoder self (no mask)"),
         "chip": _("{token}: probability {p}, with the whole target in sight"),

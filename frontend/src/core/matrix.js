@@ -92,6 +92,45 @@ export function meanEntropy(weights, queries, keys) {
   return queries ? Math.abs(total / queries) : 0;
 }
 
+const SATURATED = 0.99; // as transformer/analysis/saturation.py
+
+// Means over the rows that see at least two keys: the largest weight, the gradient that passes (1 - sum p^2), and the
+// share of rows whose largest weight is above 0.99. hidden: 1 for cells that the mask hides, or null; rows: how many
+// rows count, from the first (the rows of <pad> stand last). NaN without such rows. The same as saturation() in Python.
+export function rowMeasures(weights, hidden, queries, keys, rows = queries) {
+  const sums = { rows: 0, largest: 0, gradient: 0, saturated: 0 };
+  for (let q = 0; q < Math.min(rows, queries); q++) {
+    let seen = 0;
+    let top = 0;
+    let squares = 0;
+    for (let k = 0; k < keys; k++) {
+      const at = q * keys + k;
+      if (!hidden || !hidden[at]) seen++;
+      top = Math.max(top, weights[at]);
+      squares += weights[at] * weights[at];
+    }
+    if (seen < 2) continue;
+    sums.rows++;
+    sums.largest += top;
+    sums.gradient += 1 - squares;
+    sums.saturated += Number(top > SATURATED);
+  }
+  const mean = (sum) => (sums.rows ? sum / sums.rows : NaN);
+  return {
+    rows: sums.rows,
+    largest: mean(sums.largest),
+    gradient: mean(sums.gradient),
+    saturated: mean(sums.saturated),
+  };
+}
+
+// Mean over the first `rows` rows of the weight on the keys that `counts(q, k)` names.
+export function meanShare(weights, keys, rows, counts) {
+  let total = 0;
+  for (let q = 0; q < rows; q++) for (let k = 0; k < keys; k++) if (counts(q, k)) total += weights[q * keys + k];
+  return rows ? total / rows : 0;
+}
+
 // softmax(q . k * scale) of one row, in double precision, without masked keys; or a switch's replacement: 1, equal
 // weights on all visible keys; 2, all weight on the best key.
 export function recomputeRow(exact, q, hidden) {

@@ -5,7 +5,9 @@ import {
   groupMask,
   isIdentity,
   meanEntropy,
+  meanShare,
   recomputeRow,
+  rowMeasures,
   strongestInRow,
   strongestPair,
   summarise,
@@ -98,4 +100,17 @@ test("the check finds wrong weights of a head, and a weight of NaN fails it", ()
 test("the strongest link is found in a row and between the subword tokens of two words", () => {
   assert.equal(strongestInRow(WEIGHTS, 4, 1), 1);
   assert.deepEqual(strongestPair(WEIGHTS, 4, [0, 2], [1, 3]), [2, 3]);
+});
+
+test("the measures of rows count rows with a choice, and no row of <pad>", () => {
+  const weights = Float32Array.from([1, 0, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.25, 0.5, 0, 0, 0, 0, 1]);
+  const hidden = [0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0];
+  // Rows 2 to 4 have a choice: largest 0.5, 0.5, 1; 1 - sum p^2: 0.5, 0.625, 0; only the last is above 0.99.
+  assert.deepEqual(rowMeasures(weights, hidden, 4, 4), { rows: 3, largest: 2 / 3, gradient: 0.375, saturated: 1 / 3 });
+  assert.deepEqual(rowMeasures(weights, hidden, 4, 4, 3), { rows: 2, largest: 0.5, gradient: 0.5625, saturated: 0 });
+  assert.ok(Number.isNaN(rowMeasures(weights, hidden, 4, 4, 1).largest));
+  assert.equal(
+    meanShare(weights, 4, 2, (q, k) => k > q - 1),
+    0.75,
+  );
 });

@@ -2,7 +2,7 @@ import { Lab } from "./lab.js";
 import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 
 // The lab as a Streamlit component; like the explorer's (explorer/component.js) it gets no data.
-const FEEDS = ["before", "after", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);
+const FEEDS = ["before", "after", "says", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);
 
 export default function (component) {
   const { leave } = keepMounted(component, (parent) => {

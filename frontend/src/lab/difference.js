@@ -1,8 +1,9 @@
 import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
-import { makeRamp, makeGreyRamp, cssColour, packPixel } from "../core/colour.js";
+import { makeRamp, makeLossRamp, cssColour, packPixel } from "../core/colour.js";
 
-const MARKED = 0.04; // cells that lose at least this much get a minus sign, for readers without colour vision
+const MARKED = 0.04; // cells that lose at least this much get a minus sign
+const SPACE = 6; // pixels that a cell needs for it
 
 // After minus before, of two traces of the same tokens; it has the methods of a TraceModel.
 export class DifferenceModel {
@@ -46,10 +47,17 @@ function halfDifference(difference) {
   return 128 + Math.sign(difference) * Math.min(127, Math.round(Math.abs(difference) / 2));
 }
 
-// 511 colours from -1 to 1: losses run into the text colour, gains into the hue of the kind.
+// 511 colours from -1 to 1: gains run into the hue of the kind, losses into its contrary.
 export function differencePalette(theme, kind) {
-  const lost = makeGreyRamp(theme);
+  const lost = makeLossRamp(theme, kind);
   return [...lost.slice(1).reverse(), ...makeRamp(theme, kind)];
+}
+
+// A minus in a cell that loses weight: the sign of a difference does not hang on its colour alone.
+function drawMinus(context, theme, x, y, w, h) {
+  const long = Math.min(w * 0.6, 10);
+  context.fillStyle = cssColour(theme.ink);
+  context.fillRect(x + (w - long) / 2, y + h / 2 - 0.75, long, 1.5);
 }
 
 export class DifferenceGrid extends Grid {
@@ -64,6 +72,20 @@ export class DifferenceGrid extends Grid {
   strength(byte) {
     return Math.abs(byte - 128);
   }
+
+  drawBase(context) {
+    super.drawBase(context);
+    const { rows, columns } = this.tiles;
+    for (const rect of this.rects) {
+      const w = rect.w / columns;
+      const h = rect.h / rows;
+      if (Math.min(w, h) < SPACE) continue;
+      rect.tile.bytes.forEach((byte, at) => {
+        if ((byte - 128) / 127 > -MARKED) return;
+        drawMinus(context, this.theme, rect.x + (at % columns) * w, rect.y + Math.floor(at / columns) * h, w, h);
+      });
+    }
+  }
 }
 
 export class DifferencePlot extends HeadPlot {
@@ -76,9 +98,6 @@ export class DifferencePlot extends HeadPlot {
   }
 
   mark(context, value, x, y, w, h) {
-    if (value > -MARKED || Math.min(w, h) < 8) return;
-    const long = Math.min(w * 0.5, 10);
-    context.fillStyle = cssColour(value < -0.45 ? this.theme.background : this.theme.ink);
-    context.fillRect(x + (w - long) / 2, y + h / 2 - 0.75, long, 1.5);
+    if (value <= -MARKED && Math.min(w, h) >= SPACE) drawMinus(context, this.theme, x, y, w, h);
   }
 }

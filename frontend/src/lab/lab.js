@@ -6,8 +6,9 @@ import { makeTexts } from "../core/texts.js";
 import { EXPLORER_TEXTS } from "../explorer/texts.js";
 import { LAB_TEXTS } from "./texts.js";
 import { readTheme, KINDS } from "../core/colour.js";
-import { meanEntropy, largestOf } from "../core/matrix.js";
+import { meanEntropy, recomputeRow } from "../core/matrix.js";
 import { formatWeight, formatSmall } from "../core/format.js";
+import { makeSaveMenu } from "../core/menu.js";
 import { TraceModel } from "../state/trace_model.js";
 import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
@@ -18,13 +19,19 @@ import { mergeState } from "../state/state.js";
 import { readSwitches, writeSwitches } from "./params.js";
 import { SwitchCards } from "./switches.js";
 import { labLegend, measureLabRoom } from "./room.js";
+import { RowPlot, rowOfInterest } from "./row.js";
+import { saveLab } from "./saving.js";
+import { labSentence } from "./sentence.js";
+import { TryRow, switchesOf, tryOf } from "./tries.js";
 
 const ALL_TEXTS = { ...EXPLORER_TEXTS, ...LAB_TEXTS };
 const NARROW = 820;
 const PAUSE = 120; // milliseconds a slider must rest before the server is told
 const PANES = ["before", "after", "difference"];
 
-// Before, after and difference of one kind of attention: three grids and one head three times, under the switches.
+// Before, after and difference of one kind of attention: one head, one of its rows as bars, and the grids of all heads,
+// below buttons that switch parts of attention off. A narrow screen shows one of the three, a wide one "before" and one
+// of the others.
 export class Lab {
   constructor(root, report) {
     this.root = root;
@@ -34,6 +41,11 @@ export class Lab {
     this.state = { ...START_VIEW };
     this.forms = {};
     this.lists = {};
+    this.shownPane = "after";
+    this.shownRow = null; // of the bars; null: the row that changes most
+    this.column = null;
+    this.opened = false;
+    this.says = null; // translations: {id, before, after}
     this.models = {};
     this.exact = { before: new Map(), after: new Map() };
     this.knocking = false;
@@ -65,18 +77,47 @@ export class Lab {
         t("kind_" + kind),
       ),
     );
-    this.legend = el("div", { class: "hs-legend" });
-    this.reset = el(
-      "button",
-      { type: "button", class: "hs-reset", "data-testid": "reset", click: () => this.resetAll() },
-      t("lab_reset"),
-    );
+    this.tries = new TryRow({
+      t,
+      press: (name) => this.press(name),
+      back: () => this.resetAll(),
+      cards: () => this.open(!this.opened),
+    });
+    this.sentence = el("p", { class: "hs-lab-says", "data-testid": "lab-says" });
     this.kindBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
-    this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.legend, this.reset);
+    this.paneButtons = PANES.map((pane) =>
+      el(
+        "button",
+        { type: "button", "data-testid": "lab-show-" + pane, "data-pane": pane, click: () => this.showPane(pane) },
+        t("lab_" + pane),
+      ),
+    );
+    this.paneBar = el(
+      "div",
+      { class: "hs-seg", "data-panes": "", role: "group", "aria-label": t("lab_shown") },
+      ...this.paneButtons,
+    );
+    this.save = makeSaveMenu(t, "lab-save", (format) => saveLab(this, format));
+    this.element.addEventListener("click", (event) => this.save.close(event.composedPath()));
+    this.legend = el("span", { class: "hs-legend" });
+    this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.paneBar, this.legend, this.save.element);
     this.panes = {};
     this.work = el("div", { class: "hs-lab-work" });
+    this.translations = el("div", { class: "hs-lab-translations" });
+    this.grids = el("div", { class: "hs-lab-grids" });
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
-    this.element.append(this.look.sentinel, this.cards.element, this.bar, this.work, this.tooltip.box, this.spoken);
+    this.element.append(
+      this.look.sentinel,
+      this.tries.element,
+      this.cards.element,
+      this.sentence,
+      this.bar,
+      this.work,
+      this.translations,
+      this.grids,
+      this.tooltip.box,
+      this.spoken,
+    );
   }
 
   destroy() {
@@ -110,17 +151,25 @@ export class Lab {
 
   take(bytes, side) {
     const pack = readPack(bytes);
+    if (pack.header.says) {
+      this.says = { id: pack.header.id, ...pack.header.says };
+      return this.schedule();
+    }
     if (!pack.header.kinds) return this.takeNumbers(pack, side);
     const { state } = pack.header;
     if (side === "before" && state && state.revision !== this.revision) {
       this.revision = state.revision;
       this.state = mergeState(START_VIEW, { ...state, kind: state.kind === "all" ? "cross" : state.kind });
+      this.shownPane = pack.header.pane;
+      this.opened = pack.header.opened;
+      this.shownRow = pack.header.row ? pack.header.row - 1 : null;
       this.forms = pack.header.forms;
       this.lists = readSwitches(pack.header.switches, this.forms);
     }
     const model = new TraceModel(pack);
     this.models[side] = model;
-    this.translate(pack.header);
+    // The masks of the switched side name its kinds of attention.
+    if (side === "after" || !this.models.after) this.translate(pack.header);
     const waiting = this.exact[side].get(model.id);
     if (waiting) model.merge(waiting);
     return this.together();
@@ -147,6 +196,7 @@ export class Lab {
   // -- actions of the user -----------------------------------------------------------------------------------------
 
   person(partial) {
+    if (partial.kind) this.showKind(partial.kind); // another kind has other rows
     this.state = mergeState(this.state, partial);
     this.draw();
     this.tell();
@@ -165,9 +215,52 @@ export class Lab {
     this.switched(readSwitches({}, this.forms));
   }
 
+  // A button of the row "Try": this switch alone; pressed again, none.
+  press(name) {
+    const chosen = this.chosenHead();
+    const empty = readSwitches({}, this.forms);
+    const back = tryOf(this.lists, empty, chosen) === name;
+    const { kind } = this.state;
+    if (name === "causal" && !back) this.showKind("decoder_self");
+    if (name === "padding" && kind === "decoder_self" && !back) this.showKind("cross");
+    this.setMode(false);
+    this.switched(back ? empty : switchesOf(name, empty, chosen));
+    this.schedule();
+  }
+
+  showKind(kind) {
+    if (kind !== this.state.kind) this.shownRow = null;
+    this.state = mergeState(this.state, { kind });
+  }
+
+  /** @returns {[string, any, any]} */
+  chosenHead() {
+    const { layer, head } = this.chosen();
+    return [this.state.kind, layer, head];
+  }
+
+  open(opened) {
+    this.opened = opened;
+    this.draw();
+    this.tell();
+  }
+
+  showPane(pane) {
+    this.shownPane = pane;
+    this.draw();
+    this.tell();
+  }
+
   tell() {
     const { kind, layer, head } = this.state;
-    this.report({ kind, layer, head, switches: writeSwitches(this.lists, this.forms), revision: this.revision });
+    this.report({
+      ...{ kind, layer, head },
+      row: this.shownRow === null ? 0 : this.shownRow + 1,
+      switches: writeSwitches(this.lists, this.forms),
+      cards: this.opened ? "open" : "folded",
+      pane: this.shownPane,
+      revision: this.revision,
+    });
   }
 
   setMode(on) {
@@ -215,7 +308,7 @@ export class Lab {
       axis: (side, direction) => t(direction === "row" ? "row_axis" : "column_axis", { name: t("axis_" + side) }),
       hover: (...args) => this.hover(name, reader, args),
       unhover: () => this.tooltip.hide(),
-      choose: (...args) => (args.length === 3 ? this.choose(...args) : this.chooseCell(args[1])),
+      choose: (...args) => (args.length === 3 ? this.choose(...args) : this.chooseCell(...args)),
     };
     const grid = different ? new DifferenceGrid(kind, hooks) : new Grid(kind, hooks);
     const head = different ? new DifferencePlot(kind, hooks) : new HeadPlot(kind, hooks);
@@ -225,22 +318,56 @@ export class Lab {
     const note = el("small", null);
     const title = el("h3", null);
     const numbers = el("div", { class: "hs-stats", "data-testid": "lab-numbers-" + name });
+    const legend = el("span", { class: "hs-legend" });
+    const heading = el("h2", null, el("span", null, t("lab_" + name)), " ", note);
     const element = el(
       "section",
       { class: "hs-pane", "data-testid": "pane-" + name },
-      el("h2", null, el("span", null, t("lab_" + name)), " ", note),
-      grid.canvas,
-      title,
+      el("div", { class: "hs-pane-head" }, heading, title),
       head.canvas,
       numbers,
     );
-    return { name, kind, reader, grid, head, about: note, title, numbers, element };
+    const allHeading = el("h2", null, t("lab_all_heads", { side: t("lab_" + name) }));
+    const all = el(
+      "section",
+      { class: "hs-pane", "data-testid": "all-" + name },
+      el("div", { class: "hs-pane-head" }, allHeading, legend),
+      grid.canvas,
+    );
+    return { name, kind, reader, grid, head, about: note, title, numbers, legend, element, all };
   }
 
-  // The chosen cell is shared by all three heads.
-  chooseCell(cell) {
-    this.cell = cell;
-    this.drawHeads();
+  rowPane(kind) {
+    const { t } = this;
+    const hooks = {
+      t,
+      show: (lines, event) => this.tooltip.show(lines, event.clientX, event.clientY),
+      unhover: () => this.tooltip.hide(),
+    };
+    const plot = new RowPlot(kind, hooks);
+    const [title, note] = [el("span", null), el("small", null)];
+    const empty = el("p", { class: "hs-empty" }, t("lab_row_none"));
+    const how = el("div", { class: "hs-stats" }, el("span", null, t("lab_row_hint")));
+    const heading = el("h2", { "data-testid": "lab-row" }, title, " ", note);
+    const head = el("div", { class: "hs-pane-head" }, heading);
+    const element = el("section", { class: "hs-pane", "data-testid": "pane-row" }, head, plot.canvas, how, empty);
+    return { plot, title, note, how, empty, element };
+  }
+
+  // A click on a cell of a head: the bars show its row.
+  chooseCell(view, [row, column]) {
+    this.column = view.columns[column][0];
+    this.shownRow = view.rows[row][0];
+    this.draw();
+    this.tell();
+  }
+
+  // The row of the bars, as the index of a token: the chosen one, or the one that changes most.
+  rowShown() {
+    const { queries, keys } = this.models.after.kinds[this.state.kind];
+    if (this.shownRow !== null && this.shownRow < queries) return this.shownRow;
+    const [before, after] = ["before", "after"].map((side) => this.chosenView(side).raw);
+    return rowOfInterest(before, after, queries, keys);
   }
 
   hover(name, reader, args) {
@@ -252,10 +379,10 @@ export class Lab {
     const value = (number, exact) =>
       exact ? formatWeight(number, true) : this.t("approximate", { value: number.toFixed(2) });
     const change = view.data[at];
-    const signed = (change > 0 ? "+" : "") + formatSmall(change);
+    const key = change > 0 ? "lab_changed_gained" : change < 0 ? "lab_changed_lost" : "lab_changed_none";
     const lines = [
       this.t("link", { row: view.rowLabels[row], column: view.columnLabels[column] }),
-      { text: this.t("lab_changed", { value: signed }), class: "hs-tip-number" },
+      { text: this.t(key, { value: formatSmall(Math.abs(change)) }), class: "hs-tip-number" },
       this.t("lab_was", { value: value(view.before.data[at], view.before.exact) }),
       this.t("lab_is", { value: value(view.after.data[at], view.after.exact) }),
     ];
@@ -270,8 +397,17 @@ export class Lab {
     const { lists, forms, knocking } = this;
     const [std, trained] = [header.d_k ** -0.5, header.trained_scale];
     this.cards.draw({ lists, forms, kinds, kind, ...this.chosen(), header, std, trained, knocking });
-    this.reset.disabled = !Object.keys(writeSwitches(this.lists, this.forms)).length;
-    this.cards.element.hidden = this.reset.hidden = header.cards === false; // the page has its own switches
+    const empty = readSwitches({}, this.forms);
+    this.tries.draw({
+      tries: header.tries,
+      opened: this.opened,
+      pressed: tryOf(lists, empty, this.chosenHead()),
+      switched: Object.keys(writeSwitches(lists, forms)).length > 0,
+      causal: header.causal,
+      scaling: trained !== 1,
+    });
+    this.tries.element.hidden = !header.cards; // the page has its own switches
+    this.cards.element.hidden = !header.cards || !(this.opened || !header.tries);
   }
 
   draw() {
@@ -291,12 +427,13 @@ export class Lab {
     }
     if (!this.panes.before || this.panes.before.kind !== state.kind) {
       this.panes = Object.fromEntries(PANES.map((name) => [name, this.pane(name, state.kind)]));
-      this.work.replaceChildren(...PANES.map((name) => this.panes[name].element));
-      this.cell = null;
+      this.row = this.rowPane(state.kind);
+      this.work.replaceChildren(...PANES.map((name) => this.panes[name].element), this.row.element);
+      this.grids.replaceChildren(...PANES.map((name) => this.panes[name].all));
     }
-    // Without the pictures, the numbers and the leak stand below the switches.
+    // Without the pictures, the numbers stand below the switches.
     const { pictures } = this.models.after.header;
-    this.kindBar.hidden = this.legend.hidden = this.work.hidden = !pictures;
+    for (const part of [this.bar, this.work, this.translations, this.grids, this.sentence]) part.hidden = !pictures;
     if (pictures) this.drawPictures();
     element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
     element.dispatchEvent(
@@ -320,34 +457,112 @@ export class Lab {
     return this.t(switches.padding && !switches.pad ? "lab_same_padding" : "lab_same");
   }
 
+  // Which panes stand on the screen.
+  visible() {
+    const second = this.shownPane === "difference" ? "difference" : "after";
+    return this.element.classList.contains("hs-narrow") ? [this.shownPane] : ["before", second];
+  }
+
+  drawTranslations() {
+    const { says, t } = this;
+    const known = says && says.id === this.models.after.id && says.before;
+    const side = (name) =>
+      el(
+        "p",
+        { "data-testid": "lab-translation-" + name },
+        el("small", null, t("lab_translation_" + name)),
+        " ",
+        el("span", { dir: "auto" }, ...says[name].map(([text, marked]) => (marked ? el("b", null, text) : text))),
+      );
+    this.translations.replaceChildren(...(known ? ["before", "after"].map(side) : []));
+  }
+
   drawPictures() {
     const { state, t } = this;
-    this.legend.replaceChildren(...labLegend(t, this.theme, state.kind));
+    const visible = this.visible();
+    const narrow = this.element.classList.contains("hs-narrow");
+    for (const button of this.paneButtons) {
+      button.setAttribute("aria-pressed", String(visible.includes(button.dataset.pane)));
+      button.hidden = !narrow && button.dataset.pane === "before";
+    }
+    for (const name of PANES) {
+      this.panes[name].element.hidden = !visible.includes(name);
+      this.panes[name].all.hidden = narrow && !visible.includes(name);
+    }
+    this.drawTranslations();
+    this.sentence.hidden = !this.models.after.header.tries;
+    const [weights, change] = labLegend(t, this.theme, state.kind);
+    const difference = this.shownPane === "difference";
+    this.legend.replaceChildren(...(!difference ? [weights] : narrow ? [change] : [weights, change]));
+    this.panes.difference.legend.replaceChildren(...(narrow ? [] : [change.cloneNode(true)]));
     this.panes.before.about.textContent = t("lab_before_about");
-    this.panes.after.about.textContent = t(this.afterText());
+    this.panes.after.about.parentElement.title = this.models.after.header.in_words;
+    this.panes.after.about.textContent = t(this.afterText(), { switches: this.models.after.header.in_words });
     this.panes.difference.about.textContent = t(this.sameText() ? "lab_difference_none" : "lab_difference_about");
-    const sizes = measureLabRoom(this);
     for (const name of PANES) {
       const pane = this.panes[name];
-      const model = name === "difference" ? this.difference : this.models[name];
-      Object.assign(pane.reader.explorer, { model: name === "difference" ? this.models.after : model, state });
-      pane.model = model;
-      pane.grid.draw(model, state, this.theme, sizes.width, sizes.grid);
+      pane.model = name === "difference" ? this.difference : this.models[name];
+      Object.assign(pane.reader.explorer, { model: name === "difference" ? this.models.after : pane.model, state });
     }
-    this.sizes = sizes;
+    this.drawSentence();
+    this.sizes = measureLabRoom(this);
+    const { sizes } = this;
+    for (const name of PANES) {
+      const pane = this.panes[name];
+      pane.grid.draw(pane.model, state, this.theme, sizes.gridWidth, sizes.grid);
+    }
     this.drawHeads();
+  }
+
+  chosenView(name) {
+    const { layer, head } = this.chosen();
+    return this.panes[name].model.view(this.state.kind, layer, head, this.state);
+  }
+
+  drawSentence() {
+    const { t, lists, forms } = this;
+    const [before, after] = ["before", "after"].map((name) => ({
+      model: this.models[name],
+      view: this.chosenView(name),
+    }));
+    const { header } = this.models.after;
+    const done = readSwitches(header.switches, forms);
+    const pressed = tryOf(done, readSwitches({}, forms), this.chosenHead());
+    const { sentence, measures } = labSentence({
+      ...{ t, before, after, pressed, lists },
+      switched: Object.keys(header.switches).length > 0,
+      pads: header.pads,
+      title: this.panes.after.reader.title(...this.chosenHead()),
+      out: this.isOut(),
+    });
+    this.measures = measures;
+    const training = pressed === "scaling" ? [" ", t("lab_says_training", trainedShares(header.trained))] : [];
+    const same = this.isOut() ? "" : this.sameText(); // then there is nothing to measure
+    this.sentence.replaceChildren(...(same ? [same] : [sentence, ...training].flatMap(boldText)));
+  }
+
+  isOut() {
+    const { layer, head } = this.chosen();
+    const { zero } = this.models.after.kinds[this.state.kind];
+    return Boolean(zero && layer !== "all" && head !== "all" && zero[layer][head]);
   }
 
   drawHeads() {
     const { state, t } = this;
     const { layer, head } = this.chosen();
+    const q = this.rowShown();
     for (const name of PANES) {
       const pane = this.panes[name];
-      const view = pane.model.view(state.kind, layer, head, state);
+      const view = this.chosenView(name);
       const title = pane.reader.title(state.kind, layer, head);
       pane.title.textContent = title;
       const label = t("lab_pane", { pane: t("lab_" + name), label: title });
-      const cell = this.cell && this.cell[0] < view.queries && this.cell[1] < view.keys ? this.cell : null;
+      const [row, column] = [
+        [view.rows, q],
+        [view.columns, this.column],
+      ].map(([groups, token]) => groups.findIndex((group) => group.includes(token)));
+      const cell = this.shownRow === q && row >= 0 && column >= 0 ? [row, column] : null;
+      pane.head.lit = row < 0 ? null : row;
       pane.head.draw(view, state, this.theme, {
         top: 1,
         cell,
@@ -355,28 +570,75 @@ export class Lab {
         height: this.sizes.head,
         label,
       });
-      pane.numbers.replaceChildren(...this.numbers(name, view, layer, head));
+      pane.numbers.replaceChildren(...this.numbers(name, view));
     }
+    this.drawRow(q);
   }
 
-  numbers(name, view, layer, head) {
+  // One row of the chosen head as bars.
+  drawRow(q) {
+    const { row, state, t } = this;
+    const { layer, head } = this.chosen();
+    const { keys } = this.models.after.kinds[state.kind];
+    const one = layer !== "all" && head !== "all";
+    row.empty.hidden = one;
+    row.plot.canvas.hidden = row.note.hidden = row.how.hidden = !one;
+    if (!one) return row.title.replaceChildren();
+    const sides = this.models.after.sides(state.kind, state);
+    const token = this.models.after.pieceLabel(sides.rows, q);
+    row.title.textContent = t("lab_row", { token });
+    row.note.textContent = this.shownRow === null ? t("lab_row_most") : "";
+    const rowOf = (side) => {
+      const exact = this.models[side].exactOf(state.kind, layer, head, state.summary);
+      return exact ? recomputeRow(exact, q, this.models[side].hidden(state.kind, layer, head)) : null;
+    };
+    const switched = Object.keys(this.models.after.header.switches).length > 0;
+    const labels = Array.from({ length: keys }, (_, k) => this.models.after.pieceLabel(sides.columns, k));
+    const data = { labels, before: rowOf("before"), after: switched ? rowOf("after") : null };
+    const label = t("lab_row_label", {
+      row: token,
+      title: this.panes.after.reader.title(state.kind, layer, head),
+      n: keys,
+    });
+    return row.plot.draw(data, this.theme, this.sizes.rowWidth, this.sizes.rowHeight, label);
+  }
+
+  numbers(name, view) {
     const { t } = this;
     const numberSpan = (label, value, title) =>
       el("span", { title }, t(label) + " ", el("b", null, view.exact ? value : t("approximate", { value })));
     if (name === "difference") {
       const top = view.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-      const parts = [numberSpan("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
-      const why = this.sameText();
-      if (why) parts.push(el("span", { class: "hs-note", "data-testid": "lab-same" }, why));
-      return parts;
+      return [numberSpan("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
     }
     const kindData = this.models[name].kinds[view.kind];
+    const { largest, saturated } = this.measures[name];
+    const text = (value, format) => (Number.isFinite(value) ? format(value) : "–");
     const parts = [
+      numberSpan(
+        "lab_row_largest",
+        text(largest, (value) => value.toFixed(2)),
+        t("lab_row_largest_title"),
+      ),
+      numberSpan(
+        "lab_saturated",
+        text(saturated, (value) => `${Math.round(100 * value)}%`),
+        t("lab_saturated_title"),
+      ),
       numberSpan("lab_entropy", meanEntropy(view.raw, kindData.queries, kindData.keys).toFixed(3), t("entropy_title")),
-      numberSpan("largest", largestOf(view.raw).toFixed(4), t("largest_title")),
     ];
-    if (name === "after" && layer !== "all" && head !== "all" && kindData.zero && kindData.zero[layer][head])
-      parts.push(el("span", { class: "hs-note" }, t("lab_out")));
+    if (name === "after" && this.isOut()) parts.push(el("span", { class: "hs-note" }, t("lab_out")));
     return parts;
   }
+}
+
+const trainedShares = ({ scaled, unscaled, seeds }) => ({
+  seeds,
+  scaled: scaled.toFixed(1),
+  unscaled: unscaled.toFixed(1),
+});
+
+// "a **b** c": the text between the asterisks is bold.
+function boldText(text) {
+  return text.split("**").map((part, i) => (i % 2 ? el("b", null, part) : part));
 }

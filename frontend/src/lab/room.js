@@ -2,6 +2,9 @@ import { el, documentTop } from "../core/dom.js";
 import { makeRamp, rampGradient, cssColour } from "../core/colour.js";
 import { differencePalette } from "./difference.js";
 
+const GAP = 22; // between two columns, at text of 15 pixels; as in lab.css
+const ROW = 1.2; // width of the bars, in widths of a head
+
 // The two colour scales of the lab: weights from 0 to 1, and the difference from -1 to 1.
 export function labLegend(t, theme, kind) {
   const weights = el("span", { class: "hs-ramp" });
@@ -21,20 +24,26 @@ export function labLegend(t, theme, kind) {
   return [legend(weights, "0", "1", "legend"), legend(change, t("lab_lost"), t("lab_gained"), "lab_legend_difference")];
 }
 
-// Sizes of the canvases: both rows of pictures fit into one window if it is high enough.
+// Sizes of the canvases: the heads and the row fit into the window if it is high enough; the grids stand below.
 export function measureLabRoom(lab) {
   const { element, theme, state, models, root, work } = lab;
   const unit = theme.size / 15;
   const narrow = element.classList.contains("hs-narrow");
-  const gap = 22 * unit;
-  const width = Math.floor(narrow ? lab.width : (lab.width - 2 * gap) / 3);
+  const gap = GAP * unit;
+  const third = (lab.width - 2 * gap) / 3;
+  const part = (lab.width - 2 * gap) / (2 + ROW);
+  const width = Math.floor(narrow ? lab.width : part);
   const { layers, heads, queries } = models.after.kinds[state.kind];
   const above = Math.min(documentTop(root.host || root), window.innerHeight * 0.4) + work.offsetTop;
-  const left = window.innerHeight - above - 140 * unit;
+  const left = window.innerHeight - above - 72 * unit; // titles and numbers
   const least = Math.min(queries, 40) * 12 * unit + 92 * unit;
+  const head = Math.max(225 * unit, Math.min(left, Math.max(least, (queries * 24 + 100) * unit)));
   return {
     width,
-    grid: Math.max(136, Math.min(left * 0.4, (width / heads) * layers * 1.1 + 60)),
-    head: Math.max(260 * unit, left * 0.6, least),
+    head,
+    rowWidth: Math.floor(narrow ? lab.width : part * ROW),
+    rowHeight: head + 20 * unit,
+    gridWidth: Math.floor(narrow ? lab.width : third),
+    grid: Math.max(136, Math.min(window.innerHeight * 0.4, (third / heads) * layers * 1.1 + 60)),
   };
 }

@@ -49,21 +49,88 @@ export const LAB_TEXTS = {
   lab_hide_source: "source {n} · {token}",
   lab_hide_target: "fed in {n} · {token}",
   lab_hide_remove: "{token}: show again",
-  lab_reset: "Reset all switches",
+  lab_try: "Try:",
+  lab_try_scaling: "Scaling off",
+  lab_try_causal: "Causal mask off",
+  lab_try_padding: "Padding mask off",
+  lab_try_uniform: "Uniform weights",
+  lab_try_head: "This head out",
+  lab_cards: "All switches",
+  lab_reset: "Put back",
+  lab_says_saturated:
+    "Without √dₖ, **{saturated}** of this head's rows put over 0.99 of their weight on one token (with it: " +
+    "**{saturated_before}**): the softmax is **saturated**, and its gradient, 1 − Σp², falls from {gradient_before} to " +
+    "**{gradient}**.",
+  lab_says_sharper:
+    "Without √dₖ, the largest weight of a row grows from **{largest_before}** to **{largest}** on average. In this " +
+    "head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
+  lab_says_training:
+    "Small models trained without √dₖ got **{unscaled}%** of outputs right; with it, **{scaled}%** ({seeds} seeds each).",
+  lab_says_causal:
+    "Without the causal mask, **{share}** of this head's weight goes to later tokens. When the model writes a " +
+    "translation, these do not exist yet.",
+  lab_says_causal_other:
+    "The causal mask belongs to the decoder's self-attention: choose it to see its weights. Here, weights change only " +
+    "because the decoder's input to this layer changed.",
+  lab_says_padding:
+    "Without the padding mask, **{share}** of this head's weight goes to the {pads} tokens <pad>, which only fill up " +
+    "a batch and mean nothing.",
+  lab_says_padding_other:
+    "The decoder's self-attention sees no <pad>: choose encoder self-attention or cross-attention to see the weights " +
+    "on <pad>.",
+  lab_says_uniform:
+    "With uniform weights, every visible token gets the same weight: the head selects nothing. The largest weight of " +
+    "a row falls from **{largest_before}** to **{largest}** on average.",
+  lab_says_out:
+    "**{title}** is knocked out: its weights are still computed, but its output is 0. The translation shows whether " +
+    "the model misses it.",
+  lab_says_changed:
+    "In this head, the largest weight of a row goes from **{largest_before}** to **{largest}** on average, and the " +
+    "share of saturated rows (above 0.99) from **{saturated_before}** to **{saturated}**.",
+  lab_says_trained:
+    "As trained: the largest weight of a row is **{largest}** on average, and **{saturated}** of this head's rows are " +
+    "saturated (above 0.99). Press a button to switch one part of attention off.",
+  lab_says_nothing: "No row of this head sees two tokens, so it has nothing to select.",
+  lab_row: "One row: “{token}”",
+  lab_row_hint: "click a row of a head to see it here",
+  lab_row_most: "changes most",
+  lab_row_scores: "scores",
+  lab_row_weights: "softmax → weights",
+  lab_row_before: "before",
+  lab_row_after: "after",
+  lab_row_change: "{before} → {after}",
+  lab_row_left: "and {n} more tokens with smaller weights",
+  lab_row_tip_before: "before: score {score}, weight {weight}",
+  lab_row_tip_after: "after: score {score}, weight {weight}",
+  lab_row_none: "Choose one head, not a mean, to see the scores and weights of one row.",
+  lab_row_label:
+    "Row “{row}” of {title}, before and after: scores of {n} tokens, and the weights that the softmax makes",
+  lab_shown: "Picture shown",
+  lab_all_heads: "All heads: {side}",
+  lab_translation_before: "As trained",
+  lab_translation_after: "Switched",
+  lab_caption: "{sentences} ({kind}, {title}; {switches})",
+  lab_csv_row: "row",
+  lab_csv_column: "column",
+  lab_csv_before: "before",
+  lab_csv_after: "after: {switches}",
+  lab_csv_difference: "difference",
   lab_pane: "{pane}: {label}",
   lab_before: "Before",
-  lab_before_about: "the model as it was trained",
+  lab_before_about: "as trained",
   lab_after: "After",
-  lab_after_about: "with your switches",
+  lab_after_about: "{switches}",
   lab_after_none: "no switch is set: the same picture",
   lab_difference: "Difference",
   lab_difference_about: "after − before",
   lab_difference_none: "no weight of this kind changed",
   lab_was: "before {value}",
   lab_is: "after {value}",
-  lab_changed: "difference {value}",
+  lab_changed_gained: "difference +{value}: gained",
+  lab_changed_lost: "difference −{value}: lost",
+  lab_changed_none: "difference {value}",
   lab_out: "knocked out: its output is 0, whatever its weights are",
-  lab_legend_difference: "Difference: from {low}, grey with a minus, to {high}, in colour",
+  lab_legend_difference: "Difference: from {low}, with a minus in the cell, to {high}",
   lab_lost: "−1 lost",
   lab_gained: "+1 gained",
   lab_same:
@@ -71,7 +138,12 @@ export const LAB_TEXTS = {
     "knocked-out head keeps its weights).",
   lab_same_padding: "No weight changed: the source has no <pad>. Add some after the source.",
   lab_masked_pads: "<pad> after the source is hidden by the mask: nothing changes",
-  lab_entropy: "entropy, nats",
+  lab_entropy: "entropy",
+  lab_row_largest: "mean largest weight",
+  lab_row_largest_title: "The largest weight of a row, mean over the rows that see at least two tokens",
+  lab_saturated: "rows above 0.99",
+  lab_saturated_title:
+    "Share of the rows whose largest weight is above 0.99: they are saturated, and pass less than 0.02 of gradient",
   lab_largest_change: "largest change",
   lab_knock: "{title}: {state}",
   lab_state_out: "knocked out",

@@ -1,9 +1,9 @@
-import { el } from "../core/dom.js";
+import { documentTop, el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { MEASURES_TEXTS } from "./texts.js";
 import { exactText, meanText, tickText } from "./numbers.js";
-import { axisTicks, markLegend, scatterPlot, thumbnail } from "./plot.js";
+import { axisTicks, markLegend, scatterPlot } from "./plot.js";
 import { measureTable } from "./table.js";
 
 // Saturation of every head, before and after the switches: five measures to choose from, tables layer by head, and all
@@ -11,15 +11,15 @@ import { measureTable } from "./table.js";
 // {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched, chosen:
 // {kind, layer, head} or null, big, texts}; null if there is nothing to measure.
 
-const MEASURES = ["entropy", "largest", "gradient", "spread", "saturated"];
+const MEASURES = ["saturated", "entropy", "largest", "gradient", "spread"];
 
 class View extends PlainView {
   constructor(parent) {
     super(parent, "measures", MEASURES_TEXTS);
-    this.measure = this.memory.measure || "entropy";
   }
 
   take(before) {
+    if (!before) this.measure = this.data.measure; // then the person's
     if (!before || JSON.stringify(before.chosen) !== JSON.stringify(this.data.chosen)) this.chosen = this.data.chosen;
   }
 
@@ -30,12 +30,12 @@ class View extends PlainView {
   }
 
   build() {
-    this.title = el("h2");
+    this.sentence = el("p", { class: "measures-says", "data-testid": "measures-says" });
     this.cards = el("div", { class: "measures-cards", role: "group", "aria-label": this.t("measures") });
     this.about = el("div", { class: "measures-about" });
     this.tables = el("div", { class: "measures-tables" });
     this.plot = el("div", { class: "measures-plot" });
-    return [this.title, this.cards, this.about, el("div", { class: "measures-work" }, this.tables, this.plot)];
+    return [this.sentence, this.cards, el("div", { class: "measures-work" }, this.plot, this.tables), this.about];
   }
 
   // Every head of the model: [{kind, layer, head, before, after, zero}].
@@ -64,8 +64,6 @@ class View extends PlainView {
 
   paint() {
     this.ramps = Object.fromEntries(KINDS.map((kind) => [kind, makeRamp(this.theme, kind)]));
-    const hint = this.t(this.data.switched ? "hint" : "hint_same");
-    this.title.replaceChildren(this.t("title"), " ", el("small", {}, hint));
     this.tooltip.hide();
     this.drawCards();
     this.drawChosen();
@@ -84,7 +82,8 @@ class View extends PlainView {
     const values = { name: this.t("full_" + name), n: points.length, before: mean("before"), after: mean("after") };
     const word = el("span", { class: "measures-term" }, this.t(name));
     const choose = () => {
-      this.measure = this.memory.measure = name;
+      this.measure = name;
+      this.component.setStateValue("measure", name);
       for (const card of this.cards.children) card.setAttribute("aria-pressed", String(card === button));
       this.tooltip.hide();
       this.drawChosen();
@@ -100,7 +99,6 @@ class View extends PlainView {
         "data-testid": "measures-" + name,
         click: choose,
       },
-      thumbnail(points, this.axis(name), 60),
       el(
         "span",
         { class: "measures-words" },
@@ -186,17 +184,19 @@ class View extends PlainView {
   drawPlot() {
     const name = this.measure;
     const points = this.known(name);
-    const size = Math.round(Math.max(280, Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15)));
+    const wide = Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15);
+    const top = documentTop(this.element.getRootNode().host || this.element) + this.plot.offsetTop;
+    const left = window.innerHeight - Math.min(top, window.innerHeight * 0.6) - (66 * this.theme.size) / 15;
+    const size = Math.round(Math.max(240, Math.min(wide, left)));
     const signs = points.map((point) => Math.sign(point.after - point.before));
     const moved = (sign) => signs.filter((value) => value === sign).length;
     const says = { name: this.t("full_" + name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
-    const axisName = { name: this.t(name), unit: this.t("unit_" + name) };
     const { svg, near, away } = scatterPlot({
       points,
       axis: this.axis(name),
       size,
-      before: this.t("axis_before", axisName),
-      after: this.t("axis_after", axisName),
+      before: this.t("axis_before"),
+      after: this.t("axis_after"),
       label: this.t("plot_label", says),
       chosen: this.chosen,
       unit: this.theme.size / 15,
@@ -224,12 +224,15 @@ class View extends PlainView {
       points.some((point) => point.zero),
       Boolean(this.chosen),
     );
-    const sentence = this.t(this.data.switched ? "plot_says" : "plot_same", says);
+    const mean = (side) => meanText(points.reduce((sum, point) => sum + point[side], 0) / points.length);
+    const means = points.length ? { before: mean("before"), after: mean("after") } : { before: "–", after: "–" };
+    const key = this.data.switched ? "says_switched" : "says_same";
+    const sentence = this.t(key, { ...says, ...means, switches: this.data.in_words });
+    this.sentence.replaceChildren(...sentence.split("**").map((part, i) => (i % 2 ? el("b", {}, part) : part)));
     this.plot.replaceChildren(
       el("h3", {}, this.t("plot", says), el("small", {}, this.t("plot_hint"))),
       el("div", { class: "measures-keys" }, ...keys.map(([swatch, key]) => el("span", {}, swatch, this.t(key)))),
       el("div", { "data-testid": "measures-scatter" }, svg),
-      el("p", { class: "measures-says", "data-testid": "measures-says" }, sentence),
     );
   }
 }

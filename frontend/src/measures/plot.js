@@ -57,18 +57,7 @@ export function axisTicks(name, values) {
   return { low: 0, high, log: false, ticks: ticks(0, high, 4), share: (v) => v / high };
 }
 
-// points: [{kind, layer, head, before, after, zero}]; the small picture of a card, without axes.
-export function thumbnail(points, axis, size) {
-  const at = (share) => 3 + share * (size - 6);
-  const svg = svgEl("svg", { class: "measures-thumb", viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true" });
-  svg.append(svgEl("rect", { class: "measures-frame", x: 0.5, y: 0.5, width: size - 1, height: size - 1 }));
-  svg.append(svgEl("path", { class: "measures-diagonal", d: `M3 ${size - 3}L${size - 3} 3` }));
-  for (const point of points)
-    svg.append(headMark(point.kind, at(axis.share(point.before)), size - at(axis.share(point.after)), 1.7));
-  return svg;
-}
-
-// The large picture. options: {points, axis, size, before, after (names of the axes), label, chosen, unit: of text}.
+// points: [{kind, layer, head, before, after, zero}]. options: {points, axis, size, before, after (names of the axes), label, chosen, unit: of text}.
 // Returns {svg, near(x, y), away}: near rings and returns the point close to a position in the picture, or null.
 export function scatterPlot(options) {
   const { points, axis, size, chosen, unit } = options;

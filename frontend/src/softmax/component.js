@@ -1,5 +1,5 @@
 import { el } from "../core/dom.js";
-import { mixColours, cssColour, inkOn } from "../core/colour.js";
+import { mixColours, cssColour, inkOn, makeLossRamp } from "../core/colour.js";
 import { formatScore, formatSmall } from "../core/format.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { SOFTMAX_TEXTS } from "./texts.js";
@@ -10,6 +10,7 @@ import { richText } from "../why/plots.js";
 const START = [2, 1, 0, -1, 0.5];
 const LARGEST_SCORE = 10; // of a score, positive or negative
 const POWERS = 1; // temperatures from 10^-1 to 10^1
+const PAUSE = 250; // milliseconds a slider must rest before the link is told
 const DEPTH = 64;
 // Possible q·k of random vectors of 64 numbers: standard deviation 8; divided by 8 they have tenths.
 const PRESETS = {
@@ -42,9 +43,24 @@ function rampEnds(values) {
 class View extends PlainView {
   constructor(parent) {
     super(parent, "softmax", SOFTMAX_TEXTS);
-    const { scores = START, power = 0 } = this.memory;
-    this.scores = [...scores];
-    this.power = power; // temperature = 10 ^ power
+    this.scores = [...START];
+    this.power = 0; // temperature = 10 ^ power
+  }
+
+  // The link's numbers when the picture appears; then the person's.
+  take(before) {
+    if (before) return;
+    this.scores = [...this.data.shown.scores];
+    this.power = Math.log10(this.data.shown.temperature);
+  }
+
+  // A person's change. The link is told once a slider rests.
+  changed() {
+    this.draw();
+    clearTimeout(this.timer);
+    const { scores, power } = this;
+    const report = () => this.component.setStateValue("shown", { scores: [...scores], temperature: 10 ** power });
+    this.timer = setTimeout(report, PAUSE);
   }
 
   term(lines, text) {
@@ -66,7 +82,7 @@ class View extends PlainView {
     const click = () => {
       this.scores = scores();
       this.power = 0;
-      this.draw();
+      this.changed();
     };
     return el("button", { type: "button", "data-testid": testid, click }, ...richText(text));
   }
@@ -78,7 +94,7 @@ class View extends PlainView {
     const powers = { min: -POWERS, max: POWERS, step: 0.01 };
     this.temperature = this.slider("softmax-temperature", this.t("temperature"), powers, () => {
       this.power = Number(this.temperature.value);
-      this.draw();
+      this.changed();
     });
     const temperature = this.term(() => [this.t("temperature_term")], this.t("temperature_short"));
     this.temperatureNumber = el("output", { class: "softmax-number" });
@@ -100,7 +116,7 @@ class View extends PlainView {
     this.sentence = el("p", { class: "softmax-says", "data-testid": "softmax-says" });
     const title = (text, name) => el("span", { class: "softmax-title" + (name ? " " + name : "") }, text);
     return [
-      el("p", { class: "softmax-lead" }, this.t("lead")),
+      this.sentence,
       el("div", { class: "softmax-presets", role: "group", "aria-label": this.t("presets") }, ...presets, divide),
       el(
         "div",
@@ -124,7 +140,7 @@ class View extends PlainView {
           legend,
         ),
       ),
-      this.sentence,
+      el("p", { class: "softmax-lead" }, this.t("lead")),
     ];
   }
 
@@ -133,7 +149,7 @@ class View extends PlainView {
     const bounds = { min: -LARGEST_SCORE, max: LARGEST_SCORE, step: 0.1 };
     const slider = this.slider(`softmax-score-${n}`, this.t("score_of", { n }), bounds, () => {
       this.scores[i] = Number(slider.value);
-      this.draw();
+      this.changed();
     });
     const number = el("output", { class: "softmax-number" });
     const fill = el("i", {});
@@ -152,7 +168,6 @@ class View extends PlainView {
 
   paint() {
     const { theme } = this;
-    Object.assign(this.memory, { scores: [...this.scores], power: this.power });
     const temperature = 10 ** this.power;
     const weights = softmax(this.scores, temperature);
     this.jacobian = jacobian(weights, temperature);
@@ -172,7 +187,11 @@ class View extends PlainView {
     const most = 0.25 / temperature;
     // There are many small rates and they matter: the exponent makes them visible.
     const shade = (share) =>
-      mixColours(theme.background, share < 0 ? theme.dim : theme.hues.cross, Math.min(1, Math.abs(share)) ** 0.72);
+      mixColours(
+        theme.background,
+        share < 0 ? makeLossRamp(theme, "cross")[255] : theme.hues.cross,
+        Math.min(1, Math.abs(share)) ** 0.72,
+      );
     const stops = Array.from({ length: 33 }, (_, i) => cssColour(shade(i / 16 - 1)));
     this.legendRamp.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
     const value = Number(most.toPrecision(3));

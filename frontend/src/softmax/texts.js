@@ -36,12 +36,14 @@ export const SOFTMAX_TEXTS = {
   trace: "Trace {value}",
   trace_term: "The sum of the diagonal, (1 − Σ p²) ÷ T: how much gradient can pass from the weights to the scores.",
   says_open:
-    "The weights are almost equal: 1 − Σ p² is {room}. They pass {share}% of the gradient that {n} equal weights " +
-    "pass.",
-  says_between: "1 − Σ p² is {room}: {share}% of the gradient that {n} equal weights pass.",
+    "The weights are almost equal. The softmax passes {share}% of the gradient that {n} equal weights pass (1 − Σ p² " +
+    "is {room}).",
+  says_between:
+    "Key {key} has {weight} of the weight. The softmax passes {share}% of the gradient that {n} equal weights pass " +
+    "(1 − Σ p² is {room}).",
   says_closed:
-    "Key {key} has {weight} of the weight; 1 − Σ p² is {room}: {share}% of the gradient that {n} equal weights pass. " +
-    "The softmax is saturated: its scores can hardly learn.",
+    "Key {key} has {weight} of the weight: the softmax is saturated. It passes {share}% of the gradient that {n} equal " +
+    "weights pass (1 − Σ p² is {room}), so its scores can hardly learn.",
   says_none:
     "Key {key} has all the weight, and no gradient passes: 1 − Σ p² is 0 in double precision. The scores of this " +
     "softmax cannot learn.",

@@ -13,22 +13,34 @@ const WAYS = ["scaled", "unscaled", "additive"];
 const MEASURES = ["entropy", "largest", "room"];
 const QUANTITIES = ["query", "key", "product"];
 const OCTAVE = 5; // depths to an octave, a page of the slider's keys
+const HEIGHT = 10.5; // of a plot, in em
+const PAUSE = 250; // milliseconds a control must rest before the link is told
+const SATURATED = 0.8; // a mean of the largest weights from which the sentence says so
 const MANY = 10; // heads; more do not fit side by side
 
 class View extends PlainView {
   constructor(parent) {
     super(parent, "why", WHY_TEXTS);
-    this.quantity = this.memory.quantity || "product";
   }
 
+  // The link's choices when the picture appears, or another model's; then the person's.
   take(before) {
-    const { data, memory } = this;
-    const depth = memory.d_k === data.d_k ? memory.depth : data.d_k;
+    const { data } = this;
+    const { depth, quantity, axis } = data.shown;
     if (!before || before.d_k !== data.d_k) this.at = this.nearest(Math.log2(depth));
-    const dataKey = JSON.stringify([data.chosen, data.own]);
-    const first = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
-    this.chosen = memory.given === dataKey ? memory.chosen : first;
-    Object.assign(memory, { d_k: data.d_k, depth: data.depths[this.at], given: dataKey, chosen: this.chosen });
+    if (!before) Object.assign(this, { quantity, held: axis === "largest" });
+    const changed = !before || JSON.stringify([before.chosen, before.own]) !== JSON.stringify([data.chosen, data.own]);
+    if (changed) this.chosen = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
+  }
+
+  // Tells the link, once a slider rests.
+  tell() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const { quantity, chosen } = this;
+      const depth = this.data.depths[this.at];
+      this.component.setStateValue("shown", { depth, quantity, axis: this.held ? "largest" : "own", chosen });
+    }, PAUSE);
   }
 
   term(name, definition) {
@@ -49,7 +61,6 @@ class View extends PlainView {
   build() {
     const { depths, d_k } = this.data;
     const last = depths[depths.length - 1];
-    const { memory } = this;
     this.number = el("output", { class: "why-depth", "data-testid": "why-depth" });
     this.slider = el("input", {
       type: "range",
@@ -70,10 +81,11 @@ class View extends PlainView {
     this.own = mark(d_k, "why-here", "");
     const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
     const hold = () => {
-      memory.hold = this.hold.checked;
+      this.held = this.hold.checked;
       this.drawRandom();
+      this.tell();
     };
-    this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: memory.hold, change: hold });
+    this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: this.held, change: hold });
     const text = this.t("hold", { d: countText(last) });
     const holdLabel = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...richText(text)));
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
@@ -86,18 +98,19 @@ class View extends PlainView {
     this.quantities = el("div", { class: "hs-seg", role: "group", "aria-label": this.t("quantity") });
     for (const name of QUANTITIES) {
       const choose = () => {
-        this.quantity = memory.quantity = name;
+        this.quantity = name;
         this.drawOwn();
+        this.tell();
       };
       const button = el("button", { type: "button", "data-quantity": name, click: choose }, ...richText(this.t(name)));
       this.quantities.append(this.hint(button, () => [this.t(name + "_term")]));
     }
     return [
-      el("p", { class: "why-lead" }, this.t("lead"), " (", this.term("footnote_term", "footnote"), ")"),
-      el("div", { class: "why-slide" }, this.number, track),
       this.sentence,
+      el("div", { class: "why-slide" }, this.number, track),
       el("div", { class: "why-two" }, this.plots.histogram.figure, this.plots.row.figure),
       el("div", { class: "why-three" }, ...MEASURES.map((name) => this.plots[name].figure)),
+      el("p", { class: "why-lead" }, this.t("lead"), " (", this.term("footnote_term", "footnote"), ")"),
       el("p", { class: "why-note" }, ...richText(this.t("additive_note"))),
       el("h2", {}, this.t("own"), el("small", {}, this.t("own_hint"))),
       el("div", { class: "why-choice" }, this.quantities, this.legend),
@@ -119,8 +132,8 @@ class View extends PlainView {
 
   goTo(at) {
     this.at = Math.max(0, Math.min(this.data.depths.length - 1, at));
-    this.memory.depth = this.data.depths[this.at];
     this.drawRandom();
+    this.tell();
   }
 
   // Moves from depth to depth: a step of the slider itself is too small to reach the next depth.
@@ -149,8 +162,16 @@ class View extends PlainView {
     this.slider.value = Math.log2(data.depths[at]).toFixed(3);
     this.slider.setAttribute("aria-valuetext", this.t("depth", { d }));
     const share = Math.round((100 * data.room[1][at]) / data.room[0][at]);
-    const summary = this.t("summary", { d, keys: data.keys, rows: data.rows, share, ...values("largest") });
-    this.sentence.replaceChildren(...richText(summary));
+    const saturated = data.largest[1][at] >= SATURATED;
+    const summary = this.t(saturated ? "summary_saturated" : "summary", {
+      d,
+      keys: data.keys,
+      rows: data.rows,
+      share,
+      ...values("largest"),
+    });
+    const parts = summary.split("**").map((part, i) => (i % 2 ? [el("b", {}, part)] : richText(part)));
+    this.sentence.replaceChildren(...parts.flat());
     this.tooltip.hide(); // its anchor is redrawn
     this.drawHistogram(d);
     this.drawRow(d);
@@ -193,7 +214,7 @@ class View extends PlainView {
     const rows = data.weights.map((depths) => depths[at]);
     const largest = Object.fromEntries(WAYS.map((way, i) => [way, formatWeight(Math.max(...rows[i]))]));
     const width = box.clientWidth;
-    const height = Math.round(13 * em);
+    const height = Math.round(HEIGHT * em);
     const base = height - 1.5 * em;
     const y = (weight) => base - weight * (base - 0.8 * em);
     const svg = plotSvg(width, height, this.t("row_label", { keys: data.keys, d, ...largest }));
@@ -326,7 +347,7 @@ class View extends PlainView {
       const { kind: at, layer, head } = this.chosen.kind === kindNumbers.kind ? this.chosen : { layer: 0, head: 0 };
       const next = { layer: layer + (at ? move[0] : 0), head: head + (at ? move[1] : 0) };
       if (values[next.layer] && next.head >= 0 && next.head < heads)
-        this.choose({ kind: kindNumbers.kind, ...next }, true);
+        this.pick({ kind: kindNumbers.kind, ...next }, true);
     });
     const products = kindNumbers.product.flat().filter((value) => value !== null);
     const [low, high] = [Math.min(...products), Math.max(...products)].map(numberText);
@@ -352,7 +373,7 @@ class View extends PlainView {
         style: `background: ${cssColour(colour)}; color: ${inkOn(colour)}`,
         "aria-label": this.t("head_cell", { ...address, name: this.t(this.quantity), value: numberText(value) }),
         "data-cell": `${kindNumbers.kind}-${layer}-${head}`,
-        click: () => this.choose({ kind: kindNumbers.kind, layer, head }),
+        click: () => this.pick({ kind: kindNumbers.kind, layer, head }),
       },
       numberText(value),
     );
@@ -365,9 +386,14 @@ class View extends PlainView {
     ]);
   }
 
+  pick(chosen, focus) {
+    this.choose(chosen, focus);
+    this.tell();
+  }
+
   // Outlines a head and draws its products with N(0, d_k); each area and the curve have their own peak.
   choose(chosen, focus) {
-    this.chosen = this.memory.chosen = chosen;
+    this.chosen = chosen;
     const { data, em } = this;
     const { kind, layer, head } = chosen;
     const name = `${kind}-${layer}-${head}`;

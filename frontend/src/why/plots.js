@@ -70,7 +70,7 @@ function tickSteps(plot, bins, limit, unit, peak, way) {
 
 // areas: [{bins, limit, unit, way, peak}]; the normal curve of standard deviation `sd` has its peak at `top`.
 export function histogram(width, em, label, axis, sd, curvePeak, areas) {
-  const height = Math.round(13 * em);
+  const height = Math.round(10.5 * em);
   const svg = plotSvg(width, height, label);
   const base = height - 1.5 * em;
   const plot = { base, height: base - 0.6 * em, x: (value) => ((value / axis) * 0.5 + 0.5) * (width - 2) + 1 };

@@ -11,14 +11,18 @@ export const WHY_TEXTS = {
   depth: "d_k = {d}",
   this_model: "this model: {d}",
   summary:
-    "At d_k = {d} the largest of {keys} weights is, on average over {rows} rows, {unscaled} unscaled and {scaled} " +
-    "scaled; the unscaled softmax passes {share}% as much gradient as the scaled softmax.",
+    "At d_k = {d} without scaling, the largest of {keys} weights is **{unscaled}** on average over {rows} random rows; " +
+    "divided by √d_k, it is **{scaled}**. The unscaled softmax passes **{share}%** of the gradient of the scaled one.",
+  summary_saturated:
+    "At d_k = {d} without scaling, the largest of {keys} weights is **{unscaled}** on average over {rows} random rows: " +
+    "the softmax is **saturated**. Divided by √d_k, it is **{scaled}**. The unscaled softmax passes **{share}%** of " +
+    "the gradient of the scaled one.",
   scaled: "scaled",
   unscaled: "unscaled",
   additive: "additive",
   key_value: "{way} {value}",
   key_at: "at d_k = {d}",
-  key_row: "this row's largest weight",
+  key_row: "largest weight, mean",
   histogram: "Histogram of q·k",
   histogram_label: "Histogram of {n} dot products at d_k = {d}: variance {variance}, scaled {scaled}",
   histogram_term:
@@ -27,15 +31,15 @@ export const WHY_TEXTS = {
   key_scaled: "q·k ÷ √d_k: variance {variance}, theory 1",
   key_normal: "normal, variance d_k",
   hold: "keep the axis of d_k = {d}",
-  row: "Softmax of one row",
+  row: "Softmax of a row, mean over rows",
   row_term:
-    "One query and {keys} keys: the first of the {rows} rows. The score of additive attention (Bahdanau et al. 2015) " +
-    "is v·tanh(W q + U k).",
+    "The {keys} weights of a row, from the largest to the smallest; mean over {rows} rows. The score of additive " +
+    "attention (Bahdanau et al. 2015) is v·tanh(W q + U k).",
   row_label:
-    "Weights of {keys} keys at d_k = {d}; this row's largest: {scaled} scaled, {unscaled} unscaled, {additive} " +
-    "additive",
-  key_axis: "key",
-  key_number: "Key {n}",
+    "Weights of a row from the largest to the smallest at d_k = {d}, mean over rows; the largest: {scaled} scaled, " +
+    "{unscaled} unscaled, {additive} additive",
+  key_axis: "rank",
+  key_number: "Weight number {n} of the row, by size",
   key_line: "{way}: score {score}, weight {weight}",
   entropy: "Entropy ÷ ln({keys}), mean over rows",
   entropy_term:

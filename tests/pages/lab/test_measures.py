@@ -113,11 +113,17 @@ def test_a_pick_is_a_head_of_the_model_or_nothing(pick: Any, wanted: Any) -> Non
 
 SCRIPT = """
 import streamlit as st
+from pages.frame.options import Options
+from pages.frame.state import State, current_state, store_state
 from pages.lab import measures
 from tests.pages.lab.test_measures import compared
 from transformer.view.state import View
 
-st.session_state["picked"] = measures.draw(compared(st.session_state.get("switches", "")), View("cross", 0, 1))
+if current_state() is None:
+    store_state(State("tiny"))
+view, options = View("cross", 0, 1), Options("lab", False)
+st.session_state["picked"] = measures.draw(compared(st.session_state.get("switches", "")), view, options)
+st.session_state["chosen"] = options.for_address()
 """
 
 
@@ -138,5 +144,14 @@ def test_the_component_is_drawn_with_its_numbers(open_page: Callable[[str], AppT
         (drawn,) = app.get("bidi_component")
         assert drawn.proto.component_name == "headscope.measures"
         data = json.loads(drawn.proto.json)
+        assert data.pop("measure") == "saturated"
         assert data == json.loads(json.dumps(measures.payload(compared(text), View("cross", 0, 1))))
         assert len(drawn.proto.json) < 12_000 and app.session_state["picked"] is None
+
+
+def test_the_chosen_measure_is_in_the_link(open_page: Callable[[str], AppTest]) -> None:
+    app = open_page("scaling=off")
+    for name, wanted in (("entropy", {"measure": "entropy"}), ("nonsense", {"measure": "entropy"}), ("saturated", {})):
+        app.session_state["lab_measures"] = {"measure": name}
+        app.run()
+        assert not app.exception and app.session_state["chosen"] == wanted

@@ -62,7 +62,7 @@ def test_each_switch_alone(open_lab: Callable[..., AppTest], name: str) -> None:
 
 
 def test_a_switch_in_the_browser_and_back(open_lab: Callable[..., AppTest]) -> None:
-    app = open_lab()
+    app = open_lab(**{"try": "nothing"})
     first = payloads(app, "lab")
     assert trace_ids(app) == (traced(), traced())
     app = switch(app, switches={"scaling": "off", "zero": "cross.1.2"}, kind="decoder_self", layer=1)
@@ -73,6 +73,71 @@ def test_a_switch_in_the_browser_and_back(open_lab: Callable[..., AppTest]) -> N
     app = switch(app, switches={})
     assert trace_ids(app) == (traced(), traced()) and "scaling" not in address(app)
     assert unpack(payloads(app, "lab")["after"])[1] == unpack(first["after"])[1]  # every byte of every picture
+
+
+def test_without_a_link_scaling_is_off_until_it_is_put_back(open_lab: Callable[..., AppTest]) -> None:
+    app = open_lab()
+    assert trace_ids(app) == (traced(), traced(scaling="off")) and not {"scaling", "try"} & set(address(app))
+    assert unpack(payloads(app, "lab")["before"])[0]["switches"] == {"scaling": "off"}
+    app = switch(app, switches={"scaling": "off"}, head=1)  # another head: still no switch of the person's own
+    assert address(app)["head"] == "2" and not {"scaling", "try"} & set(address(app))
+    app = switch(app, switches={})
+    assert trace_ids(app) == (traced(), traced()) and address(app)["try"] == "nothing"
+    app = switch(app, switches={"causal": "off"})
+    assert trace_ids(app) == (traced(), traced(causal="off")) and "try" not in address(app)
+    app = switch(app, switches={})
+    app = switch(app, switches={"scaling": "off"})
+    assert trace_ids(app) == (traced(), traced(scaling="off")) and address(app)["scaling"] == "off"
+    switch_page(app, "heads").run()
+    assert address(app)["scaling"] == "off"
+
+
+def test_the_leak_has_no_switch_but_those_of_the_person(open_lab: Callable[..., AppTest]) -> None:
+    app = open_lab(part="leak")
+    assert trace_ids(app) == (traced(), traced()) and not messages(app)
+    switch_page(app, "heads").run()
+    assert "Your switches" not in messages(app, notes=True)
+
+
+def test_what_is_shown_of_the_picture_is_in_the_link(open_lab: Callable[..., AppTest]) -> None:
+    app = switch(open_lab(), switches={"causal": "off"}, cards="open", pane="difference", row=2)
+    assert {name: address(app)[name] for name in ("cards", "pane", "row")} == {
+        "cards": "open", "pane": "difference", "row": "2",
+    }  # fmt: skip
+    again = open_lab(cards="open", pane="difference", row="2")
+    header = unpack(payloads(again, "lab")["before"])[0]
+    assert (header["opened"], header["pane"], header["row"]) == (True, "difference", 2) and not messages(again)
+    app = switch(app, switches={"causal": "off"}, cards="folded", pane="after", row=0)
+    assert not {"cards", "pane", "row"} & set(address(app))
+    for nonsense in ({"cards": "x"}, {"pane": 7}, {"row": "2"}, {"row": 1e9}):
+        assert not switch(app, switches={}, **nonsense).exception
+
+
+def test_the_position_and_token_of_the_leak_are_in_the_link(open_lab: Callable[..., AppTest]) -> None:
+    app = open_lab(part="leak", position="3", token="lo")
+    assert (app.selectbox(key="lab_position").value, app.text_input(key="lab_token").value) == (3, "lo")
+    app.selectbox(key="lab_position").select(2).run()
+    assert (address(app)["position"], address(app)["token"]) == ("2", "lo") and not messages(app)
+    app.text_input("source").input("ka lo").run()  # another sentence begins anew
+    assert not {"position", "token"} & set(address(app))
+    assert "Allowed: a whole number from 2" in messages(open_lab(part="leak", position="99"))
+
+
+def test_depth_and_scores_are_in_the_link(open_lab: Callable[..., AppTest]) -> None:
+    app = open_lab(part="scaling", d_k="256", draw="3", axis="largest", quantity="key")
+    wanted = {"d_k": "256", "draw": "3", "axis": "largest", "quantity": "key"}
+    assert not messages(app) and {name: address(app)[name] for name in wanted} == wanted
+    app.session_state["why"] = {"shown": {"depth": 64, "quantity": "product", "axis": "own", "chosen": None}}
+    app.run()
+    assert address(app)["d_k"] == "64" and not {"axis", "quantity"} & set(address(app))
+    assert "The link asks for d_k" in messages(open_lab(part="scaling", d_k="33"))
+    app = open_lab(part="softmax", scores="10,0,0,-2.5,0", temperature="0.5")
+    assert not messages(app) and (address(app)["scores"], address(app)["temperature"]) == ("10,0,0,-2.5,0", "0.5")
+    app.session_state["softmax"] = {"shown": {"scores": [1, 2, 3, 4, 5.5], "temperature": 1.0}}
+    app.run()
+    assert address(app)["scores"] == "1,2,3,4,5.5" and "temperature" not in address(app)
+    for text in ("1,2", "a,b,c,d,e", "1,2,3,4,nan", "<script>"):
+        assert "The link asks for scores" in messages(open_lab(part="softmax", scores=text)), text
 
 
 BAD = {
@@ -200,11 +265,11 @@ def test_a_hidden_token_that_a_new_sentence_lacks_leaves_the_other_switches(open
 def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept(open_lab: Callable[..., AppTest]) -> None:
     app = open_lab()
     state = app.session_state["headscope"]
-    app.session_state["lab"] = {"lab": {"switches": {"scaling": "off"}, "revision": state.revision}}
+    app.session_state["lab"] = {"lab": {"switches": {"causal": "off"}, "revision": state.revision}}
     app.button("hs-big").click().run()
-    assert (address(app)["scaling"], address(app)["big"]) == ("off", "1")
+    assert address(app)["causal"] == "off" and app.session_state["headscope"].view.big
     header = unpack(payloads(app, "lab")["before"])[0]
-    assert header["switches"] == {"scaling": "off"} and header["state"]["revision"] == state.revision + 1
+    assert header["switches"] == {"causal": "off"} and header["state"]["revision"] == state.revision + 1
 
 
 def test_a_picture_shown_again_knows_the_switches(open_lab: Callable[..., AppTest]) -> None:

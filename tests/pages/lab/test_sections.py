@@ -6,16 +6,17 @@ import dataclasses
 import html
 import re
 from collections.abc import Callable, Iterator
+from statistics import fmean
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components import probing, translation
 from pages.components.comparison import Compared
-from pages.components.descriptions import in_words
+from pages.components.descriptions import in_words, trained_exact
 from pages.components.translation import number, relative, short, words_row
 from pages.lab import leak
-from pages.lab.leak import checked, runner_up, sides, verdict
+from pages.lab.leak import checked, first_exchange, other_word, peeked, punch_line, runner_up, sides, verdict
 from tests.support.build import tiny_pretrained
 from tests.support.sections import cells, plain, prepared, raw, start
 from transformer.analysis.translation import Word, perplexity
@@ -117,10 +118,25 @@ def test_a_note_about_scaling_stands_below_the_translation(section: Callable[...
     app = section("translation", "scaling=off", "3142", model="sort")
     trace = load("sort").trace("3142")
     moved = relative(perplexity(trace), perplexity(load("sort").retrace(trace, Interventions.parse("scaling=off"))))
-    marked = len(re.findall("hs-tr-differs", re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))[1]))
-    assert f"{marked} of " in plain(app) and f"differ, and perplexity changed by {moved}. This model" in plain(app)
-    assert "so switching it off now only makes its softmax sharper." in plain(app) and "docs/table3.md" in plain(app)
-    assert "docs/table3.md" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
+    row_html = re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))[1]
+    marked = [words for words in re.findall(r'hs-tr-differs( hs-tr-special)?"', row_html) if not words]
+    count = len(load("sort").translate("3142", interventions=Interventions.parse("scaling=off")).tokens) - 1  # </s>
+    assert f"{len(marked)} of {count} words of this translation differ, and perplexity changed by {moved}." in plain(
+        app
+    )
+    assert "so switching it off now only makes its softmax sharper." in plain(app)
+    rows = dict((row[0], row[1:]) for row in cells(raw(app)))
+    for label, recipe in (("trained with the division by √dₖ", "base"), ("trained without it", "no-scaling")):
+        found = trained_exact(recipe)
+        assert rows[label] == [f"{value:.1f} %" for value in (fmean(found), *found)]
+    assert "trained without it" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
+
+
+def test_punctuation_and_special_tokens_are_not_counted_as_words() -> None:
+    texts = ["Der", "Mann", ",", "</s>", "ist", ".", "2", "–", "가"]
+    pieces = [("</s>",) if text == "</s>" else (f"▁{text}",) for text in texts]
+    counted = [text for text, own in zip(texts, pieces, strict=True) if translation.is_word(Word(text, own, (0.5,)))]
+    assert counted == ["Der", "Mann", "ist", "2", "가"]
 
 
 # -- the leak ---------------------------------------------------------------------------------------------------------
@@ -142,10 +158,45 @@ def test_the_runner_up_is_the_best_token_that_is_not_there() -> None:
     assert token == wanted and probability == pytest.approx(float(trace.logits[1].softmax(-1)[wanted]))
 
 
+def test_the_first_token_fed_reads_as_a_word_of_the_target() -> None:
+    """In the sentence of the start: no beginning of the word there ("is" of "ist"), and no word of the source."""
+    model = load("en-de")
+    config = model.config
+    trace = model.trace("The man who called me yesterday is my brother.")
+    specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
+    position, token = first_exchange(trace, model.tokenizer, specials)
+    before, (after,) = trace.target_in[position], model.tokenizer.pieces([token])
+    assert (before, after) == ("▁angerufen", "▁nennt") and position >= len(trace.target_in) // 2
+    assert model.tokenizer.pieces([runner_up(trace, 10, specials)[0]]) == ["▁is"]
+    word, probability = other_word(trace, 10, model.tokenizer, specials)
+    assert model.tokenizer.pieces([word]) == ["▁gehört"] and 0 < probability < 0.05
+    assert other_word(trace, 9, model.tokenizer, specials) == (-1, 0.0)  # a comma: there is no word to replace
+
+
+def test_a_target_without_words_is_fed_the_likeliest_other_token() -> None:
+    model = load("sort")
+    config = model.config
+    trace = model.trace("3142")
+    specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
+    position, token = first_exchange(trace, model.tokenizer, specials)
+    assert token == runner_up(trace, position, specials)[0]
+
+
+def test_the_punch_line_is_both_perplexities(section: Callable[..., AppTest]) -> None:
+    app = section("leak", source="3142", target="1234", model="sort")
+    model = load("sort")
+    trace = model.trace("3142", "1234")
+    numbers = [perplexity(model.retrace(trace, switch_set)) for switch_set in sides(NONE)]
+    said = html.unescape(re.sub("<[^>]*>", " ", punch_line(*numbers)))
+    assert " ".join(said.split()) in plain(app) and number(numbers[0]) in said and number(numbers[1]) in said
+    assert html.unescape(peeked(*numbers)) in plain(app) and "learns to cheat" in plain(app)
+    assert "4.5 times as unsure" in peeked(2, 9) and "helps" in peeked(4, 2) and "hardly matters" in peeked(2, 2.01)
+
+
 @pytest.mark.parametrize("switches", ["", "scaling=off", "causal=off", "causal=off@decoder_self.2 zero=cross.1"])
 def test_the_past_is_exactly_0_with_the_mask_and_moves_without(section: Callable, switches: str) -> None:
     app = section("leak", switches, target="mi nu re sta ti")
-    app.selectbox[0].select(4).run()
+    app.selectbox[0].select(5).run()
     text = plain(app)
     assert "✓ Exactly 0 with the mask, at all 4 positions before it." in text and "hs-check hs-good" in raw(app)
     rows = [row for row in cells(raw(app)) if len(row) == 5 and row[0].isdigit()]
@@ -158,15 +209,15 @@ def test_the_past_is_exactly_0_with_the_mask_and_moves_without(section: Callable
     assert f"With the mask: {rest}. Without: {without}." in text and "=" not in without
     most = max(float(row[4]) for row in rows[:4])
     assert f"predictions before it move by up to {most:.2f}." in text
-    app.selectbox[0].select(1).run()
+    app.selectbox[0].select(2).run()
     assert "✓ Exactly 0 with the mask, at the one position before it." in plain(app)
 
 
 def test_a_sentence_says_which_token_is_fed(section: Callable[..., AppTest]) -> None:
     app = section("leak", target="mi nu re sta")
-    app.selectbox[0].select(3).run()
+    app.selectbox[0].select(4).run()
     assert app.selectbox[0].options[2] == "4 · re"
-    assert "At position 4, “" in plain(app) and "the model's likeliest other token there, p = " in plain(app)
+    assert "At position 4, “" in plain(app) and "The model gave it p = " in plain(app)
     app.text_input[0].input("!").run()
     assert "At position 4, “!” is fed instead of “re”, as you typed." in plain(app)
     app.text_input[0].input("! <b>").run()
@@ -179,16 +230,16 @@ def test_a_sentence_says_which_token_is_fed(section: Callable[..., AppTest]) -> 
 
 def test_both_fields_come_back_with_the_section(section: Callable[..., AppTest]) -> None:
     app = section("leak", target="mi nu re sta")
-    app.selectbox[0].select(3).run()
+    app.selectbox[0].select(4).run()
     app.text_input[0].input("!").run()
     app.session_state["section"] = "translation"
     assert not app.run().selectbox
     app.session_state["section"] = "leak"
     app.run()
-    assert (app.selectbox[0].value, app.text_input[0].value) == (3, "!")
+    assert (app.selectbox[0].value, app.text_input[0].value) == (4, "!")
     assert "At position 4, “!” is fed instead of “re”, as you typed." in plain(app)
     app.session_state["switches"] = "scaling=off"  # other switches, same tokens
-    assert (app.run().selectbox[0].value, app.text_input[0].value) == (3, "!")
+    assert (app.run().selectbox[0].value, app.text_input[0].value) == (4, "!")
     app.session_state["switches"] = "pad=2"  # another trace begins anew, and only the last one is kept
     assert app.run().text_input[0].value == ""
     app.session_state["switches"] = ""
@@ -231,12 +282,13 @@ def test_a_target_of_one_token_has_no_later_token_to_change() -> None:
         import dataclasses
 
         from pages.components.comparison import Compared
+        from pages.frame.options import Options
         from pages.lab import leak
         from tests.support.build import tiny_pretrained
         from transformer.interventions.sets import NONE
 
         trace = dataclasses.replace(tiny_pretrained().trace("ka"), target_in=("<s>",))
-        leak.draw(Compared(tiny_pretrained(), trace, trace, NONE, 40))
+        leak.draw(Compared(tiny_pretrained(), trace, trace, NONE, 40), Options("lab", False), {})
 
     app = AppTest.from_function(only_start).run()
     expected = "Only the start token is fed to the decoder here, so there is no later token to change."

@@ -1,0 +1,58 @@
+import { el } from "../core/dom.js";
+
+export const TRIES = ["scaling", "causal", "padding", "uniform", "head"];
+const PADS = "4"; // enough <pad> to see that attention leaks to them
+
+// The switches that a button sets, in place of all others. chosen: [kind, layer, head], the head that "head" knocks out.
+export function switchesOf(name, empty, [kind, layer, head]) {
+  const off = [{ value: "off", where: "all" }];
+  const places = [kind, layer, head].filter((part, i) => !i || part !== "all");
+  if (layer === "all" && head !== "all") places.splice(1, 0, "*");
+  const where = places.map((part, i) => (i && part !== "*" ? part + 1 : part)).join(".");
+  return {
+    ...empty,
+    ...{
+      scaling: { scaling: off },
+      causal: { causal: off },
+      padding: { padding: off, pad: [{ value: PADS, where: "all" }] },
+      uniform: { weights: [{ value: "uniform", where: "all" }] },
+      head: { zero: [{ value: "", where }] },
+    }[name],
+  };
+}
+
+// Which button has set these switches; null if none has.
+export function tryOf(lists, empty, chosen) {
+  const text = JSON.stringify(lists);
+  const zero =
+    lists.zero?.length === 1 && Object.entries(lists).every(([name, list]) => name === "zero" || !list.length);
+  if (zero && lists.zero[0].where.split(".").length === 3) return "head";
+  return TRIES.find((name) => JSON.stringify(switchesOf(name, empty, chosen)) === text) ?? null;
+}
+
+// The row of buttons. hooks: t, press(name), back(), cards(): folds or unfolds every switch.
+export class TryRow {
+  constructor(hooks) {
+    const { t } = hooks;
+    const button = (name, click, text) => el("button", { type: "button", "data-testid": name, click }, text);
+    this.buttons = TRIES.map((name) => button(`try-${name}`, () => hooks.press(name), t(`lab_try_${name}`)));
+    this.back = button("reset", hooks.back, t("lab_reset"));
+    this.back.className = "hs-reset";
+    this.cards = button("lab-cards", hooks.cards, t("lab_cards"));
+    this.cards.className = "hs-reset";
+    this.title = el("span", { class: "hs-try-title" }, t("lab_try"));
+    const tries = el("div", { class: "hs-try-buttons", role: "group", "aria-label": t("lab_try") }, ...this.buttons);
+    this.tries = [this.title, tries];
+    this.element = el("div", { class: "hs-try" }, ...this.tries, this.back, this.cards);
+  }
+
+  draw({ tries, pressed, switched, opened, causal, scaling }) {
+    for (const part of this.tries) part.hidden = !tries;
+    this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(TRIES[i] === pressed)));
+    const can = { scaling, causal };
+    this.buttons.forEach((button, i) => (button.disabled = can[TRIES[i]] === false));
+    this.back.disabled = !switched;
+    this.cards.hidden = !tries;
+    this.cards.setAttribute("aria-expanded", String(opened));
+  }
+}
