@@ -150,11 +150,13 @@ export class LayerTabs {
     this.element = el("div", { class: "hs-an-layers" }, ...this.tabs.map((tabs) => tabs.element));
   }
 
+  // Only the stack one is in has an open layer.
   draw(state, data) {
-    const currentStack = state.place.includes(".") ? stackOf(state.place) : null;
-    ["encoder", "decoder"].forEach((stack, i) =>
-      this.tabs[i].draw(data.config[stack + "_layers"], state[stack], currentStack === stack),
-    );
+    const inLayer = state.place.includes(".");
+    ["encoder", "decoder"].forEach((stack, i) => {
+      this.tabs[i].element.hidden = stackOf(state.place) !== stack;
+      this.tabs[i].draw(data.config[stack + "_layers"], state[stack], inLayer);
+    });
   }
 }
 

@@ -14,15 +14,18 @@ import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./bars.js";
 import { ExplanationPanel } from "./panel/panel.js";
 import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
 import { cellOf, moveCell, pickCell } from "./number/number.js";
+import { isNear } from "./panel/facts.js";
+import { modelPanel } from "./flow/flow.js";
 import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEmbedding, stackOf } from "./walk.js";
 
 const NARROW = 900;
-const LEAST = 560; // pixels of height, for a projector with 720
+const LEAST = 20; // units of height: with less, rows are too thin to see
 const PAUSE = 650; // milliseconds until the server is told a step: it answers after the movement
 const GATHER = 20; // milliseconds in which packs are collected
 const PATIENCE = 260; // milliseconds that a zoom waits for its numbers before it shows their outlines
 const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
 
+const TAKES_KEYS = "input, select, textarea, [contenteditable], .hs-cards, [role=slider], [role=menu], [role=listbox]";
 const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that compute the same cell, one after the other
 
 const START_STATE = { ...START_ANATOMY, big: false };
@@ -54,7 +57,9 @@ export class AnatomyView {
     );
     this.broken = el("p", { class: "hs-an-broken", role: "alert", hidden: true });
     this.build();
-    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    // Keys work at once on a page just opened: they are heard everywhere, except where they belong to something else.
+    this.keys = (event) => this.onKey(event);
+    window.addEventListener("keydown", this.keys);
     root.append(this.element);
     // Texts measured in another font are in the wrong position once the page's font has loaded.
     this.lettered = () => this.draw("cut");
@@ -68,6 +73,7 @@ export class AnatomyView {
       go: (partial) => this.go(partial),
       move: (delta) => this.move(delta),
       play: () => this.play(),
+      begin: () => this.begin(),
       speed: (name) => (this.tempo = name),
     };
     this.tooltip = makeTooltip(this.element);
@@ -92,10 +98,11 @@ export class AnatomyView {
       role: "status",
       "data-testid": "anatomy-spoken",
     });
+    const [crumbs, layers, heads, slider] = this.bars.map((bar) => bar.element);
     this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);
     this.element.replaceChildren(
       this.look.sentinel,
-      el("div", { class: "hs-an-top" }, ...this.bars.map((bar) => bar.element)),
+      el("div", { class: "hs-an-top" }, crumbs, el("div", { class: "hs-an-choices" }, layers, heads), slider),
       this.broken,
       this.work,
       this.steps.element,
@@ -107,6 +114,7 @@ export class AnatomyView {
 
   destroy() {
     this.look.stop();
+    window.removeEventListener("keydown", this.keys);
     document.fonts.removeEventListener("loadingdone", this.lettered);
     this.stop();
     clearTimeout(this.reporting);
@@ -180,6 +188,8 @@ export class AnatomyView {
     if (!playing) this.stop();
     const before = this.state;
     const moved = { ...before, ...partial };
+    // From afar a head opens on its result; before its first step there are only outlines.
+    if (moved.zoom === "head" && !isNear(before) && !partial.step && moved.step === "x") moved.step = "softmax";
     // A cell belongs to one matrix: in another matrix no cell is chosen yet.
     const same = ["place", "encoder", "decoder", "head"].every((key) => moved[key] === before[key]);
     const cell =
@@ -229,6 +239,13 @@ export class AnatomyView {
     return this.ahead();
   }
 
+  // The call of the first view: moves at once, and goes on.
+  begin() {
+    this.playing = true;
+    this.move(1, true);
+    this.ahead();
+  }
+
   ahead() {
     this.drawBars();
     clearTimeout(this.clock);
@@ -263,10 +280,14 @@ export class AnatomyView {
   }
 
   onKey(event) {
-    const { target, key } = event;
+    const { key } = event;
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !this.data.trace) return;
-    if (target.closest("input, select, textarea, .hs-cards")) return;
-    const onButton = target.closest("button, summary, a");
+    const way = event.composedPath().filter((node) => node instanceof Element);
+    const inside = way.includes(this.element);
+    // Outside the drawing the keys belong to whatever has the focus, and to nothing on a page just opened.
+    if (!inside && !way[0].matches("body, html")) return;
+    if (way.some((node) => node.matches(TAKES_KEYS))) return;
+    const onButton = way.some((node) => node.matches("button, summary, a"));
     const { zoom, place, t } = this.state;
     const number = zoom === "number";
     const arrow = arrowStep(event);
@@ -301,15 +322,15 @@ export class AnatomyView {
   // -- drawing -------------------------------------------------------------------------------------------------------
 
   measure() {
-    const { element, state } = this;
+    const { element } = this;
     const unit = this.theme.size;
     const width = Math.floor(this.stage.element.clientWidth);
     const narrow = element.classList.contains("hs-an-narrow");
     if (narrow) return { width, height: 0, unit, narrow };
     const host = this.root.host || this.root;
     const above = Math.min(topInPage(host), window.innerHeight * 0.42) + this.work.offsetTop;
-    const below = this.steps.element.offsetHeight + 18;
-    const height = Math.max(LEAST * (state.big ? 1.25 : 1), window.innerHeight - above - below);
+    const below = this.steps.element.offsetHeight + 14;
+    const height = Math.max(LEAST * unit, window.innerHeight - above - below);
     return { width, height: Math.round(height), unit, narrow };
   }
 
@@ -358,10 +379,15 @@ export class AnatomyView {
     const size = this.measure();
     const ctx = this.context(size);
     if (size.narrow) ctx.area.h = size.height = Math.round(anatomySceneHeight(ctx));
+    const { style } = this.tell.element;
+    const corner = this.state.zoom === "model" && !size.narrow ? modelPanel(ctx) : null;
+    style.left = corner ? corner.left + "px" : "";
+    style.top = corner ? corner.top + "px" : "";
     const key = this.state.zoom;
     const items = anatomyScene(ctx);
     this.stage.show(items, size, this.shown && this.shown !== key ? "move" : how);
     this.shown = key;
+    if (key === "model" || key === "layer") this.sendWave();
     const matrix = mainMatrix(ctx);
     const item = matrix && items.find((item) => item.kind === "matrix" && item.matrix.id === matrix.id);
     const info = { matrix, item, waiting: this.data.waiting };
@@ -372,6 +398,15 @@ export class AnatomyView {
     this.element.dataset.state = JSON.stringify(ctx.state);
     this.element.dataset.drawn = this.data.id;
     this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true }));
+  }
+
+  // A part that is reached shows once where its numbers go.
+  sendWave() {
+    const { place, encoder, decoder, zoom, t } = this.state;
+    const key = [this.data.id, zoom, place, encoder, decoder, t].join("/");
+    if (key === this.waved) return;
+    if (this.waved) this.stage.wave(place);
+    this.waved = key;
   }
 
   drawBars() {

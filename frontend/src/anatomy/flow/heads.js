@@ -64,7 +64,7 @@ function drawTiles(lane, part, area) {
 // One head with the others behind it.
 function drawOpenHead(lane, part, area) {
   const { ctx, stack, layer } = lane;
-  const { data, state, t, unit } = ctx;
+  const { data, state } = ctx;
   const { heads } = data.config;
   const at = `${stack}.${layer}.${part}`;
   for (let i = Math.min(3, heads - 1); i > 0; i--)
@@ -78,17 +78,7 @@ function drawOpenHead(lane, part, area) {
       stroke: "line",
       radius: 1,
     });
-  const tile = drawTile(lane, part, state.head, area);
-  if (!ctx.narrow && part !== "cross")
-    lane.text(
-      `which:${at}`,
-      t("flow_head", { head: state.head + 1, heads }),
-      area.x,
-      area.y + area.h + unit * 1.9,
-      area.w,
-      { size: 0.85, colour: "dim", align: "center" },
-    );
-  return tile;
+  return drawTile(lane, part, state.head, area);
 }
 
 // The heads of a part in a column. made: the strips it is computed from, by name; `weights` is added to it.
@@ -98,7 +88,8 @@ export function headTiles(lane, part, column, made, x) {
   const at = `${stack}.${layer}.${part}`;
   const selfAttention = part !== "cross";
   const alone = single && data.config.heads > 1;
-  const area = { x: column.x, y: top, w: column.w, h: selfAttention && made.keys && !alone ? high * 0.64 : high };
+  // As high as the rows of its tokens.
+  const area = { x: column.x, y: top, w: column.w, h: high };
   const shown = alone ? drawTiles(lane, part, area) : drawOpenHead(lane, part, area);
   made.weights = shown;
   lane.flow(`meet:${at}`, made.queries || x, shown, { strength: 0.13 });
@@ -106,7 +97,7 @@ export function headTiles(lane, part, column, made, x) {
   if (single) return void lane.flow(`under:${at}`, made.keys, shown, { strength: 0.08 });
   // K comes from below: its tokens are the columns.
   const { keys } = made;
-  const below = shown.y + shown.h + unit * 0.85;
+  const below = shown.y + shown.h + unit * 0.5;
   const from = keys.y + keys.h * 0.8;
   const [out, turn, end] = [keys.x + keys.w, (keys.x + keys.w + shown.x) / 2, shown.x + shown.w / 2];
   const points = [out, from, turn, from, turn, below, end, below, end, shown.y + shown.h + 2];

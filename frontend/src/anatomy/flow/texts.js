@@ -45,6 +45,8 @@ export const FLOW_TEXTS = {
   flow_table: "shared table: {n}",
   flow_layer: "{stack}, layer {layer} of {layers}",
   flow_layer_count: "{stack}, layer {layer} of {layers} · {n} parameters",
+  flow_closed: "{stack}: {layers} layers · {n} parameters",
+  flow_head_count: "head {head} of {heads} · {n} parameters",
   flow_total:
     "{total} parameters = {rest} + {encoder_layers} × {encoder} (encoder) + {decoder_layers} × {decoder} (decoder)",
   flow_head: "head {head} of {heads}",
