@@ -24,7 +24,9 @@ from transformer.tracing.trace import Trace
 from transformer.view import anatomy_pack
 from transformer.view.anatomy_state import (
     MATRICES,
+    OPENED,
     PLACES,
+    TEMPOS,
     ZOOMS,
     AnatomyState,
     anatomy_state_from_browser,
@@ -35,7 +37,7 @@ from transformer.view.anatomy_state import (
 from transformer.view.bundle import script, style
 
 KEY = "anatomy"
-OPTIONS = ("zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t")
+OPTIONS = ("zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t", "opened", "tempo")
 MOST_WEIGHTS = 8_000_000  # most numbers of a step's matrices that a browser gets, in 16 or 32 bits
 LONGEST = 64  # tokens per side: with more, rows get too thin to see
 
@@ -57,6 +59,8 @@ def _report(frame: PageFrame, stand: AnatomyState) -> None:
     frame.options.report("matrix", stand.matrix, AnatomyState.matrix)
     frame.options.report("head", stand.head + 1)
     frame.options.report("t", stand.t + 1)
+    frame.options.report("opened", stand.opened, AnatomyState.opened)
+    frame.options.report("tempo", stand.tempo, AnatomyState.tempo)
     for name in ("encoder", "decoder", "row", "col"):
         frame.options.report(name, getattr(stand, name) + 1, getattr(AnatomyState, name) + 1)
 
@@ -116,6 +120,8 @@ def _position(frame: PageFrame, source: int, target: int) -> AnatomyState:
         row=frame.options.value("row", 1, rows, 1) - 1,
         col=frame.options.value("col", 0, columns, 0) - 1,
         t=frame.options.value("t", 1, target, 1) - 1,
+        opened=str(frame.options.choice("opened", OPENED, AnatomyState.opened)),
+        tempo=str(frame.options.choice("tempo", TEMPOS, AnatomyState.tempo)),
     )
 
 

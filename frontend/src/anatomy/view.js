@@ -16,7 +16,19 @@ import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
 import { cellOf, moveCell, pickCell } from "./number/number.js";
 import { isNear } from "./panel/facts.js";
 import { modelPanel } from "./flow/flow.js";
-import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEmbedding, stackOf } from "./walk.js";
+import {
+  fitState,
+  isOpen,
+  walk,
+  withFold,
+  stepsOf,
+  zoomsOf,
+  stopIndex,
+  stopsOf,
+  isAttention,
+  isEmbedding,
+  stackOf,
+} from "./walk.js";
 
 const NARROW = 900;
 const LEAST = 20; // units of height: with less, rows are too thin to see
@@ -46,7 +58,6 @@ export class AnatomyView {
     this.state = { ...START_STATE };
     this.t = makeTexts(null, ALL_ANATOMY_TEXTS);
     this.textsKey = "{}";
-    this.tempo = "normal";
     this.element = el("section", { class: "hs hs-an", "data-testid": "anatomy", "aria-label": this.t("an_region") });
     this.element.anatomy = this; // for tests: what is drawn where
     this.look = followLook(
@@ -74,7 +85,8 @@ export class AnatomyView {
       move: (delta) => this.move(delta),
       play: () => this.play(),
       begin: () => this.begin(),
-      speed: (name) => (this.tempo = name),
+      speed: (name) => this.remember({ tempo: name }),
+      fold: (name, open) => this.fold(name, open),
     };
     this.tooltip = makeTooltip(this.element);
     const parts = { t, hooks, tooltip: this.tooltip };
@@ -91,7 +103,7 @@ export class AnatomyView {
     this.stage.element.setAttribute("role", "application");
     this.stage.element.setAttribute("aria-label", this.t("an_stage"));
     this.element.setAttribute("aria-label", this.t("an_region"));
-    this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause) });
+    this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause), hooks });
     this.spoken = el("div", {
       class: "hs-spoken",
       "aria-live": "polite",
@@ -163,6 +175,7 @@ export class AnatomyView {
         this.revision = header.state.revision;
         this.state = this.fit({ ...START_STATE, ...header.state });
         this.switches.take(header.switches, header.forms);
+        if (Object.keys(header.switches || {}).length) this.state = withFold(this.state, "switches", true);
       }
       this.state = this.fit(this.state);
     }
@@ -203,6 +216,17 @@ export class AnatomyView {
     this.told(
       this.data.waiting || before.encoder !== this.state.encoder || before.decoder !== this.state.decoder ? 0 : PAUSE,
     );
+  }
+
+  // What is seen but not drawn: it goes into the link.
+  remember(partial) {
+    if (!this.data.trace) return;
+    this.state = this.data.state = { ...this.state, ...partial };
+    this.told(PAUSE);
+  }
+
+  fold(name, open) {
+    if (isOpen(this.state, name) !== open) this.remember(withFold(this.state, name, open));
   }
 
   // Python is told a state after a pause, or at once if the numbers of a place are needed.
@@ -249,7 +273,7 @@ export class AnatomyView {
   ahead() {
     this.drawBars();
     clearTimeout(this.clock);
-    const wait = TEMPO[this.tempo] * (this.state.zoom === "model" || this.state.zoom === "layer" ? 0.6 : 1);
+    const wait = TEMPO[this.state.tempo] * (this.state.zoom === "model" || this.state.zoom === "layer" ? 0.6 : 1);
     this.clock = setTimeout(() => {
       if (!this.playing) return;
       if (this.data.waiting) return void this.ahead();
@@ -411,7 +435,7 @@ export class AnatomyView {
 
   drawBars() {
     const { state, data } = this;
-    const info = { playing: Boolean(this.playing), tempo: this.tempo };
+    const info = { playing: Boolean(this.playing), tempo: state.tempo };
     for (const bar of this.bars) bar.draw(state, data);
     this.steps.draw(state, data, info);
     this.switches.draw(state, data, this.theme || readTheme(this.element));

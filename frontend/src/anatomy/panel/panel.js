@@ -8,7 +8,7 @@ import { placeName } from "../bars.js";
 import { wholeRow, textKeys, textValues, factOf, boxesOf, plainText, isNear } from "./facts.js";
 import { sideOf, switchedText } from "./facts.js";
 import { spokenState } from "../words/spoken.js";
-import { stackOf } from "../walk.js";
+import { isOpen, stackOf } from "../walk.js";
 
 // The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and the reason.
 
@@ -40,6 +40,9 @@ export class ExplanationPanel {
     const switched = el("p", { class: "hs-an-off-name" }, t("tell_switched"));
     this.off = made("div", "off", this.changed, switched, this.switches);
     this.hover = made("p", "hover");
+    this.folds = { more: this.more, parameters: this.box };
+    for (const [name, fold] of Object.entries(this.folds))
+      fold.addEventListener("toggle", () => hooks.fold(name, fold.open));
     this.start = new StartPart(t, hooks);
     this.element = el(
       "section",
@@ -59,6 +62,7 @@ export class ExplanationPanel {
     const values = textValues(state, data);
     this.element.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
     this.element.dataset.step = isNear(state) ? state.step : "";
+    for (const [name, fold] of Object.entries(this.folds)) fold.open = isOpen(state, name);
     this.element.toggleAttribute("data-start", this.start.draw(state, data));
     this.title.replaceChildren(...richText(t(keys.title), values));
     this.drawEquation(state, data, matrix);
