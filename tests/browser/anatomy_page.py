@@ -37,7 +37,7 @@ class Anatomy:
         self.element.evaluate(
             """async (one) => {
               const { anatomy } = one;
-              const still = () => anatomy.stage.progress() >= 1 && !anatomy.data.waiting;
+              const still = () => anatomy.stage.progress() >= 1 && !anatomy.stage.flowing && !anatomy.data.waiting;
               for (let i = 0, calm = 0; i < 400 && calm < 4; i++) {
                 await new Promise((done) => setTimeout(done, 25));
                 calm = still() ? calm + 1 : 0;

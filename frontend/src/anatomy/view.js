@@ -14,6 +14,7 @@ import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./bars.js";
 import { ExplanationPanel } from "./panel/panel.js";
 import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
 import { cellOf, moveCell, pickCell } from "./number/number.js";
+import { saveDrawing } from "./saving.js";
 import { isNear } from "./panel/facts.js";
 import { modelPanel } from "./flow/flow.js";
 import {
@@ -37,7 +38,8 @@ const GATHER = 20; // milliseconds in which packs are collected
 const PATIENCE = 260; // milliseconds that a zoom waits for its numbers before it shows their outlines
 const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
 
-const TAKES_KEYS = "input, select, textarea, [contenteditable], .hs-cards, [role=slider], [role=menu], [role=listbox]";
+const TAKES_KEYS =
+  "input, select, textarea, [contenteditable], .hs-cards, .hs-save, [role=slider], [role=menu], [role=listbox]";
 const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that compute the same cell, one after the other
 
 const START_STATE = { ...START_ANATOMY, big: false };
@@ -71,6 +73,8 @@ export class AnatomyView {
     // Keys work at once on a page just opened: they are heard everywhere, except where they belong to something else.
     this.keys = (event) => this.onKey(event);
     window.addEventListener("keydown", this.keys);
+    this.clicks = (event) => this.steps.save.close(event.composedPath());
+    window.addEventListener("click", this.clicks);
     root.append(this.element);
     // Texts measured in another font are in the wrong position once the page's font has loaded.
     this.lettered = () => this.draw("cut");
@@ -86,6 +90,7 @@ export class AnatomyView {
       play: () => this.play(),
       begin: () => this.begin(),
       speed: (name) => this.remember({ tempo: name }),
+      save: (format) => saveDrawing(this, format),
       fold: (name, open) => this.fold(name, open),
     };
     this.tooltip = makeTooltip(this.element);
@@ -127,6 +132,7 @@ export class AnatomyView {
   destroy() {
     this.look.stop();
     window.removeEventListener("keydown", this.keys);
+    window.removeEventListener("click", this.clicks);
     document.fonts.removeEventListener("loadingdone", this.lettered);
     this.stop();
     clearTimeout(this.reporting);
@@ -413,6 +419,7 @@ export class AnatomyView {
     this.shown = key;
     if (key === "model" || key === "layer") this.sendWave();
     const matrix = mainMatrix(ctx);
+    this.matrix = matrix;
     const item = matrix && items.find((item) => item.kind === "matrix" && item.matrix.id === matrix.id);
     const info = { matrix, item, waiting: this.data.waiting };
     this.tell.draw(ctx.state, this.data, info);
