@@ -1,3 +1,4 @@
+import { printable } from "../core/dom.js";
 import { csvField, fileStem, saveFile, svgToPng } from "../core/save.js";
 import { isAttention, isFeedForward, stackOf } from "./walk.js";
 import { isNear, labelsOf } from "./panel/facts.js";
@@ -10,7 +11,7 @@ export function stemOf({ state, data }) {
   const { zoom, place, step, head, t } = state;
   const inLayer = isAttention(place) || isFeedForward(place);
   const decoder = stackOf(place) === "decoder";
-  const one = zoom === "head" || zoom === "number";
+  const one = zoom !== "sub"; // there, all heads are drawn
   return fileStem([
     "headscope",
     data.header.checkpoint,
@@ -26,10 +27,10 @@ export function stemOf({ state, data }) {
 // The lines above the drawing: what it shows, of which sentence, and what was done to the numbers.
 export function captionOf({ state, data, t }, spoken) {
   const words = data.header.phrases || [];
-  const join = (side) => data.labels(side).join(" ");
+  const { source, target } = data.header.sentences;
   return [
     spoken,
-    t("save_sentence", { source: join("source"), target: join("target_out") }),
+    t("save_sentence", { source: printable(source), target: printable(target) }),
     ...(words.length ? [t("save_switched", { switches: words.join("; ") })] : []),
     ...(isNear(state) ? [] : [t("save_rounded")]),
   ];

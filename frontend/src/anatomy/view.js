@@ -32,6 +32,9 @@ import {
 } from "./walk.js";
 
 const NARROW = 900;
+const TIGHT = 1330; // pixels of width below which layers and heads are lists
+const TABLE = 29; // units of height that the arithmetic of a number needs
+const SMALL = 13; // pixels of its text, at least
 const LEAST = 20; // units of height: with less, rows are too thin to see
 const PAUSE = 650; // milliseconds until the server is told a step: it answers after the movement
 const GATHER = 20; // milliseconds in which packs are collected
@@ -102,7 +105,7 @@ export class AnatomyView {
       go: (partial) => this.go(partial),
       pick: (item, row, col) => this.pick(item, row, col),
       hover: (item, row, col, event) => this.hover(item, row, col, event),
-      theme: () => this.theme,
+      theme: () => this.inked || this.theme,
     });
     this.stage.element.tabIndex = 0;
     this.stage.element.setAttribute("role", "application");
@@ -371,6 +374,7 @@ export class AnatomyView {
     this.theme = readTheme(element);
     element.dataset.theme = this.theme.dark ? "dark" : "light";
     element.dataset.zoom = state.zoom;
+    element.classList.toggle("hs-an-tight", Boolean(state.big) || element.clientWidth < TIGHT);
     element.classList.toggle("hs-an-narrow", element.clientWidth < NARROW);
     this.drawBars();
     clearTimeout(this.patience);
@@ -393,7 +397,11 @@ export class AnatomyView {
     // The panel covers the right of the canvas; only the whole model continues above it.
     const column = size.narrow || state.zoom === "model" ? 0 : this.tell.element.offsetWidth + 24;
     const area = { x: 0, y: 0, w: size.width - column, h: size.height };
-    return { state: fitted, data, area, unit: size.unit, big: state.big, t, theme, narrow: size.narrow };
+    // The arithmetic of a number is a table: on a low screen large text gets smaller before a row goes.
+    const low = state.zoom === "number" && !size.narrow;
+    const unit = low ? Math.max(Math.min(size.unit, SMALL), Math.min(size.unit, size.height / TABLE)) : size.unit;
+    this.inked = { ...theme, size: unit };
+    return { state: fitted, data, area, unit, big: state.big, t, theme: this.inked, narrow: size.narrow };
   }
 
   drawStage(how) {

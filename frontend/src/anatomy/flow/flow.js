@@ -122,7 +122,8 @@ function decoderFlow(ctx, rect, single, memory, lower) {
     // this head attends to them.
     const { keys, values } = parts;
     const middle = keys.x + keys.w / 2;
-    const into = Math.max(heads.x + unit, Math.min(heads.x + heads.w - unit, middle));
+    const bent = Math.max(heads.x + unit, Math.min(heads.x + heads.w - unit, middle));
+    const into = Math.abs(bent - middle) < unit * 0.8 ? middle : bent;
     const turn = keys.y - unit * 0.8;
     const points = [middle, keys.y - 2, middle, turn, into, turn, into, lane.top + lane.high + 3];
     lane.add({
@@ -459,7 +460,7 @@ export function layerFlow(ctx) {
     const rect = { x: area.x, y: area.y, w: area.w - pad, h: area.h };
     return encoderFlow(ctx, rect, true).lane.items;
   }
-  const upper = narrow ? area.h : area.h * 0.64;
+  const upper = narrow ? area.h : area.h * (area.h < 32 * unit ? 0.72 : 0.64);
   const rect = { x: area.x, y: area.y, w: area.w - pad, h: upper };
   if (narrow) return decoderFlow(ctx, rect, true, null, null).lane.items;
   // The encoder's output comes in from below, as in the whole model.

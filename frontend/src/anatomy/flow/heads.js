@@ -42,7 +42,10 @@ function drawTiles(lane, part, area) {
   const { heads } = data.config;
   const across = area.w > area.h * 0.7 ? Math.ceil(Math.sqrt(heads)) : Math.min(2, heads);
   const down = Math.ceil(heads / across);
-  const [gap, name] = [unit * 0.35, area.h / down > unit * 3 ? unit * 1.05 : 0];
+  const [gap, name] = [
+    unit * 0.35,
+    area.h / down > unit * 3 ? unit * 1.05 : area.h / down > unit * 1.6 ? unit * 0.75 : 0,
+  ];
   const [w, h] = [(area.w - gap * (across - 1)) / across, (area.h - gap * (down - 1)) / down - name];
   for (let head = 0; head < heads; head++) {
     const [row, col] = [Math.floor(head / across), head % across];
@@ -51,7 +54,7 @@ function drawTiles(lane, part, area) {
     if (!name) continue;
     const words = t(w > unit * 3.4 ? "flow_head_name" : "short_head", { head: head + 1, n: head + 1 });
     const look = {
-      size: 0.82,
+      size: Math.min(0.82, name / unit),
       align: "center",
       colour: head === state.head ? "ink" : "dim",
       weight: head === state.head ? 600 : 400,
