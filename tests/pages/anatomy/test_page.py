@@ -171,7 +171,8 @@ def test_a_move_in_the_drawing_reaches_the_link_and_the_numbers(open_page: Calla
     assert not app.exception and not messages(app)
     shown = address(app)
     expected = {"place": "decoder.cross", "zoom": "head", "step": "project", "matrix": "keys", "encoder": "2",
-                "decoder": "2", "head": "3", "row": "3", "col": "5", "t": "2", "opened": "more.switches", "tempo": "fast"}  # fmt: skip
+                "decoder": "2", "head": "3", "row": "3", "col": "5", "t": "2",
+                "opened": "more.switches", "tempo": "fast"}  # fmt: skip
     assert {name: shown[name] for name in expected} == expected
     assert feeds(app)["trace"] == first["trace"]  # the picture is not sent again
     assert header(app, "open")["decoder"] == 1 and header(app, "place")["place"] == "decoder.1.cross"
