@@ -82,6 +82,7 @@ def draw(
     start: int | None = None,
     on_pick: Callable[[int], None] | None = None,
     version: Hashable = None,
+    first: bool = False,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
@@ -90,6 +91,7 @@ def draw(
     key: unique in the app; name: stem of saved files.
     start: the first frame to show. After a person has moved the slider, only the browser sets it: an answer that is
     older than the next move would throw it back.
+    first: it makes the point of the page, and is no higher than the first screen has space for.
     on_pick: called with the index of the clicked point, bar or heatmap column, before the page runs again.
     Returns the frame a person chose in the browser, or None.
     """
@@ -107,6 +109,7 @@ def draw(
         "big": bool(state and state.view.big),
         "start": start,
         "pick": on_pick is not None,
+        "first": first,
         "texts": browser_texts("figure"),
     }
 

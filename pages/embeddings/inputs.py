@@ -11,6 +11,7 @@ import torch
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
+from pages.components.pieces import shown
 from pages.components.sentences import paragraph
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
@@ -22,7 +23,7 @@ from transformer.analysis.embedding import Norms, neighbours, norms, plane
 from transformer.analysis.residual import states
 from transformer.figures import embedding
 from transformer.figures.embedding import signed
-from transformer.inference.pretrained import Pretrained, readable
+from transformer.inference.pretrained import Pretrained
 from transformer.model.tap import SIDES, STACKS
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS
 from transformer.texts import _
@@ -32,22 +33,6 @@ NEAREST = 12
 BIG = 1.3  # text size of figures in big-text mode
 DROWNS = 2  # times as long: from here on the positions outweigh the words
 SEVERAL = 3  # with this many single characters among the neighbours, a sentence explains them
-
-
-def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[str, ...]:
-    """Tokens of a side's vocabulary as text; "…" stands before a token that continues a word.
-
-    Without it, "man" at the start of a word and in "Mailman" would look the same.
-    """
-    tokenizer = model.tokenizer_of(side)
-    pieces = tokenizer.pieces(ids)
-    marked = tokenizer.surfaces("a")[:1]
-    if not marked or not marked[0].startswith(PIECE_MARK):  # the vocabulary is letters
-        return readable(pieces)
-    return tuple(
-        f"…{label}" if piece not in SPECIALS and not piece.startswith(PIECE_MARK) and label[:1].isalnum() else label
-        for piece, label in zip(pieces, readable(pieces), strict=True)
-    )
 
 
 def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:

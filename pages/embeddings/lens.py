@@ -13,8 +13,9 @@ from torch import Tensor
 
 from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
+from pages.components.pieces import shown
 from pages.components.sentences import check, deviation, paragraph
-from pages.embeddings.inputs import layer_label, shown, thinned
+from pages.embeddings.inputs import layer_label, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.shared import shared

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.components import figure, probing
 from pages.components.descriptions import row_caution, with_table
+from pages.components.pieces import shown
 from pages.components.sentences import paragraph
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
@@ -22,7 +23,7 @@ from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_com
 from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as layer_figures
 from transformer.figures import single_neurons as figures
-from transformer.inference.pretrained import Pretrained, readable
+from transformer.inference.pretrained import Pretrained
 from transformer.model.tap import STACKS
 from transformer.probing.neuron_survey import TOP_TOKENS, NeuronStatistics, Reading, neuron_statistics, reading
 from transformer.text.tokenizer import PIECE_MARK
@@ -163,7 +164,7 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
 def _ends_of_row(model: Pretrained, promoted: Promotion) -> tuple[str, str]:
     """Two sentences: how far the first and the last piece are from the others, and whether chance alone reaches
     that."""
-    first, last = readable(model.tokenizer.pieces([promoted.top[0], promoted.bottom[0]]))
+    first, last = shown(model, [promoted.top[0], promoted.bottom[0]])
     verdict_text = _(
         "“{piece}” is {above} standard deviations above the mean of all {count} pieces, and “{last}” is {below} below "
         "it."
@@ -205,7 +206,7 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
 
     def drawn() -> figure.Figure:
         return figure.localized(figures.vocabulary)(
-            readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
+            shown(model, ids), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
         )
 
     version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
@@ -242,7 +243,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         paragraph(summary.format(tokens=f"{side.tokens:,}", pairs=statistics.pairs))
         return
     rows, ids, next_ids = [], [], []
-    reads = model.tokenizer_of("source" if chosen.stack == "encoder" else "target")
+    reads = "source" if chosen.stack == "encoder" else "target"
     for index in active:
         sentence, position = (
             int(table[chosen.layer, chosen.neuron, index]) for table in (side.sentences, side.positions)
@@ -250,7 +251,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         read = reading(model, counts_of(model).pairs[sentence], chosen.stack)
         ids.append(read.ids[position])
         next_ids.append(read.following[position])
-        (following,) = readable(reads.pieces([read.following[position]]))
+        (following,) = shown(model, [read.following[position]], reads)
         after = _("next comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
         small = f"<small>{html.escape(after)}</small>" if after else ""
         text = in_context(read, position)
@@ -259,7 +260,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
     summary = _("It is active on {count} of {tokens} tokens ({share}).")
     sentences = [summary.format(count=f"{count:,}", tokens=f"{side.tokens:,}", share=percent(count / side.tokens))]
     token_id, times = most_common(ids)
-    (piece,) = readable(reads.pieces([token_id]))
+    (piece,) = shown(model, [token_id], reads)
     if len(ids) > 1 and times > 1:
         summary = _("Of these {count} strongest, {times} are the piece “{piece}”.")
         sentences.append(summary.format(count=len(ids), times=times, piece=piece))

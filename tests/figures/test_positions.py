@@ -47,7 +47,7 @@ def test_curves_are_the_sines_themselves_with_dots_at_the_positions() -> None:
     assert [trace.visible for trace in figure.data] == ([True] * 3 + [False] * 3) * 2 + [True]
     for line, dot, dimension in zip(lines, dots, (0, 7, 20), strict=False):
         assert list(dot.x) == list(range(LENGTH)) and np.array_equal(dot.y, TABLE[:, dimension].numpy())
-        assert line.name == dot.name and line.name.startswith(f"dimension {dimension}: ")
+        assert line.name == dot.name and line.name.startswith(f"dim. {dimension}: ")
         # At every position the line passes through the dot.
         assert np.interp(dot.x, line.x, line.y) == pytest.approx(dot.y, abs=0.005)
         assert (line.x[0], line.x[-1]) == (0, LENGTH - 1) and line.meta == GUIDE and line.hoverinfo == "skip"

@@ -61,9 +61,9 @@ LABELS = {
     "encoding": N_("Encoding of every position"),
     "encoding_equation": f"{_BOTH}; <i>d</i><sub>model</sub> = {{d_model}}",
     "curves": N_("Dimensions over positions"),
-    "curves_equation": _BOTH,
-    "curve": N_("dimension {dimension}: wavelength {wavelength}"),
-    "tokens": N_("tokens of the source"),
+    "curves_equation": N_("dots: the numbers of the table; <i>λ</i>: wavelength in positions"),
+    "curve": N_("dim. {dimension}: λ {wavelength}"),
+    "tokens": N_("source tokens"),
     "wavelengths": N_("Wavelengths"),
     "wavelengths_equation": f"<i>λ</i><sub>i</sub> = 2π · {_GROWING}",
     "wavelength": N_("wavelength in positions"),
@@ -165,7 +165,7 @@ def _tick(positions: Sequence[int], colour: str) -> dict[str, Any]:
 
 
 def _sine(length: int, dimension: int, wavelength: float) -> tuple[np.ndarray, np.ndarray]:
-    """The function that a dimension takes its values from, from position 0 to length - 1, dense enough to look smooth."""
+    """The function that a dimension takes its values from, at positions 0 to length - 1 and densely between them."""
     steps = max(A_CURVE, math.ceil((length - 1) / wavelength * A_WAVE))
     x = np.arange(steps + 1) * ((length - 1) / steps)
     angle = x * (2 * math.pi / wavelength)
@@ -185,8 +185,8 @@ def encoding_curves(
 
     dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: at positions 0, 1, ..., on an
     axis above. The curves are the sines and cosines themselves; the dots on them are the numbers of the table. Traces:
-    MOST_CURVES lines, unused ones hidden; their dots, invisible for more than DOTTED positions; the marks of the tokens.
-    Raises ValueError for more dimensions.
+    MOST_CURVES lines, unused ones hidden; their dots, invisible for more than DOTTED positions; the marks of the
+    tokens. Raises ValueError for more dimensions.
     """
     if len(dimensions) > MOST_CURVES:
         raise ValueError(f"{len(dimensions)} curves were asked for; {MOST_CURVES} can be told apart")
@@ -381,7 +381,7 @@ def two_tables(
 
     Annotations: the names.
     """
-    figure, (rows, columns), top = go.Figure(), left.shape, 0.93  # top of the plot, below the names
+    figure, (rows, columns), top = go.Figure(), left.shape, 0.89  # top of the plot, below the names
     for index, (z, name) in enumerate(zip((left, right), names, strict=True)):
         end = {"xaxis": "x2", "yaxis": "y2"} if index else {"showscale": False}
         placement = {"len": top, "y": 0, "yanchor": "bottom"}

@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { documentTop, el } from "../core/dom.js";
 import { saveFile, fileStem } from "../core/save.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { figureCsv } from "./csv.js";
@@ -12,6 +12,7 @@ import { plotlyReady } from "../host/streamlit.js";
 
 const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the big text of the page
+const LEAST = 230; // CSS pixels: the height of a figure of the first screen at least
 // The font of saved pictures: an SVG opened elsewhere does not have the fonts of this page, and text measured in them
 // would not fit.
 const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
@@ -112,9 +113,10 @@ export class FigurePlot {
   }
 
   // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: first frame; quiet: others
-  // report that it is drawn
-  show(figure, { name, big = false, start, quiet = false, picks = false } = /** @type {any} */ ({})) {
+  // report that it is drawn; first: it belongs to the first screen and is no higher than what the window has left
+  show(figure, { name, big = false, start, quiet = false, picks = false, first = false } = /** @type {any} */ ({})) {
     this.quiet = quiet;
+    this.first = first;
     this.picks = picks;
     this.given = figure;
     this.figure = figure;
@@ -173,10 +175,24 @@ export class FigurePlot {
       layout.height += SCALE_WIDTH;
       layout.margin.b = (layout.margin.b || 50) + SCALE_WIDTH;
     }
+    const most = this.most(narrow);
+    if (layout.height > most) {
+      layout.height = most;
+      // below the plot, plotly counts the distance of a legend in heights of the plot
+      if (layout.legend && layout.legend.y < 0)
+        layout.legend = { ...layout.legend, yref: "container", y: 0, yanchor: "bottom" };
+    }
     layout.width = width;
     layout.autosize = false;
     layout.dragmode = window.matchMedia("(pointer: coarse)").matches ? false : layout.dragmode || "zoom";
     return { layout, narrow };
+  }
+
+  // The height that the window leaves for a figure of the first screen.
+  most(narrow) {
+    if (!this.first) return Infinity;
+    const above = Math.min(documentTop(this.box), window.innerHeight * (narrow ? 0.55 : 0.6));
+    return Math.max(LEAST * (this.big ? 1.15 : 1), Math.floor(window.innerHeight - above - 10));
   }
 
   async draw() {
@@ -197,7 +213,7 @@ export class FigurePlot {
       if (!this.done) await nextTurn();
       const width = this.box.clientWidth;
       if (this.gone || this.wanted !== wanted || !width) return;
-      const state = [this.figure, this.at, this.big, width];
+      const state = [this.figure, this.at, this.big, width, this.most(width < NARROW)];
       if (this.done && state.every((item, i) => item === this.done[i])) return; // a resize that changed nothing
       const figure = this.current();
       const { layout, narrow } = this.layout(figure, width);
