@@ -34,4 +34,4 @@ def draw(frame: PageFrame) -> None:
     draw_part(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, ("side", "token", "word", "step", "stack", "layer"), figures=True)
+CONTENT = Content(draw, parts, ("side", "token", "word", "step", "stack", "layer", "words", "vector"), figures=True)

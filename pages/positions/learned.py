@@ -325,7 +325,8 @@ def _point(models: tuple[Pretrained, ...], task: str) -> str:
     last = trained[1]
     sentence = _(
         "Learned positions end with the training: {name} saw at most {last} symbols, and the rows below the dashed "
-        "line are still random. It gets {within} of the inputs with {last} symbols right, and {after} of those with {next}."
+        "line are still random. It gets {within} of the inputs with {last} symbols right and {after} of those with "
+        "{next}."
     )
     within, after = (_percent(exact(learned, task, length)) for length in (last, last + 1))
     return sentence.format(name=learned.name, last=last, next=last + 1, within=within, after=after)

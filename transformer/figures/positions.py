@@ -217,7 +217,7 @@ def encoding_curves(
     )
     figure.add_scatter(
         x=x, y=y, xaxis="x2", mode="markers", name=texts["tokens"], hoverinfo="skip", visible=bool(len(tokens)),
-        marker={"color": BLUE[theme], "size": 9},
+        showlegend=False, marker={"color": BLUE[theme], "size": 9},
     )  # fmt: skip
     span = [-0.5, len(table) - 0.5]
     figure.update_layout(
