@@ -12,7 +12,7 @@ import streamlit as st
 from pages.components import figure, probing
 from pages.components.descriptions import row_caution, with_table
 from pages.components.pieces import shown
-from pages.components.sentences import paragraph
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
@@ -31,6 +31,7 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.training.data import Pair
 
+NAMED = 3  # pieces named in the sentence about a neuron
 LED = "headscope_neurons_led"  # the key (model, sentence, layer, token) and the neuron shown last without a choice
 STOPPED = "headscope_neurons_stopped"  # the checkpoint whose count a person stopped
 
@@ -90,16 +91,15 @@ def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int)
 
 def _choose(frame: PageFrame, trace: Trace) -> Chosen:
     """The controls."""
-    with st.container(key="hs-ff-choose-neurons"):
-        first, second, third, fourth = st.columns(4)
-        stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
-        names = {position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)}
-        with third:
-            start = _longest(trace, stack) + 1
-            token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
-        leader = _leader(frame.model, trace, stack, layer, token) + 1
-        with fourth:
-            neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
+    first, second, third, fourth = st.columns(4)
+    stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
+    names = {position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)}
+    with third:
+        start = _longest(trace, stack) + 1
+        token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
+    leader = _leader(frame.model, trace, stack, layer, token) + 1
+    with fourth:
+        neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
     return Chosen(stack, layer, token, neuron)
 
 
@@ -126,7 +126,8 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
             frame.options.report("neuron", leaders.neurons[index] + 1)
 
     version = (trace.id, *astuple(chosen))
-    figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked, version=version)
+    name = f"feedforward-strongest-{chosen.stack}-{chosen.layer + 1}-{label}"
+    figure.draw(drawn, "feedforward_strongest", name, on_pick=picked, version=version, first=True)
     missed = [
         f"{neuron + 1:,} ({float(length):.2f})"
         for neuron, length in zip(longest.neurons, longest.contribution, strict=True)
@@ -140,22 +141,30 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     paragraph(text.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
 
 
-def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
-    """The heading of the chosen neuron, and what it does at the chosen token."""
+def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen, promoted: Promotion) -> str:
+    """What the chosen neuron does at the chosen token: when it is active, and what it adds then."""
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
     layer = layer_figures.layer_name(chosen.stack, chosen.layer, texts=translated(layer_figures.LABELS))
-    title = _("Neuron {neuron} of {layer}").format(neuron=f"{chosen.neuron + 1:,}", layer=layer)
-    st.html(f'<h2 class="hs-ff-title">{html.escape(title)}</h2>')
-    label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
+    label, neuron = labels(trace)[chosen.stack][chosen.token], f"{chosen.neuron + 1:,}"
     if value == 0:
-        paragraph(_("At “{token}” it is silent: its activation is 0.").format(token=label))
-        return
-    text = _("At “{token}” its activation is {value}, rank {rank} of {count}; it adds a vector of length {length}.")
-    rank = int((activation > value).sum()) + 1
-    length = f"{float(value.abs() * norms[chosen.neuron]):.3f}"
-    paragraph(text.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
+        text = _("Neuron {neuron} of {layer} is silent at “{token}”: its activation is 0, so it adds nothing.")
+        return text.format(neuron=neuron, layer=layer, token=label)
+    text = _(
+        "At “{token}” neuron {neuron} of {layer} is active ({value}, rank {rank} of {count}) and adds a vector of "
+        "length {length} that points to {pieces}."
+    )
+    return text.format(
+        token=label,
+        neuron=neuron,
+        layer=layer,
+        value=f"{float(value):.3f}",
+        rank=int((activation > value).sum()) + 1,
+        count=f"{len(activation):,}",
+        length=f"{float(value.abs() * norms[chosen.neuron]):.3f}",
+        pieces=", ".join(f"“{piece}”" for piece in shown(frame.model, promoted.top[:NAMED])),
+    )
 
 
 # -- what it writes -----------------------------------------------------------------------------------------------
@@ -210,8 +219,14 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
         )
 
     version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
-    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", version=version)
-    paragraph(*_ends_of_row(model, promoted), row_caution(model.config, chosen.stack, chosen.layer))
+    name = f"feedforward-vocabulary-{chosen.stack}-{chosen.layer + 1}-{chosen.neuron + 1}"
+    figure.draw(drawn, "feedforward_vocabulary", name, version=version, first=True)
+    parts = any(label.startswith("…") for label in shown(model, ids))
+    paragraph(
+        *_ends_of_row(model, promoted),
+        row_caution(model.config, chosen.stack, chosen.layer),
+        _("“…” stands before a piece that continues a word.") if parts else "",
+    )
     _chance(model, promoted)
     return promoted
 
@@ -336,21 +351,27 @@ def _count(model: Pretrained, container: st.delta_generator.DeltaGenerator) -> N
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """What the sentence shows, at once; what needs the probe set comes after the rest of the page."""
+    model, about = frame.model, st.container()
+    controls, picture = controls_and_picture()
+    with controls:
+        chosen = _choose(frame, trace)
+    with picture:
+        left, right = st.columns(2, gap="medium")
+    with right:
+        promoted = _vocabulary(model, chosen)
+    with left:
+        _bars(frame, trace, chosen)
+        container, exciting = st.empty(), st.container()
+    with about:
+        point(_at_token(frame, trace, chosen, promoted))
     paragraph(
         _(
             "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column "
             "i of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a key-value memory (Geva et al. "
             "2021)."
-        )
+        ),
+        quiet=True,
     )
-    model, chosen = frame.model, _choose(frame, trace)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        _bars(frame, trace, chosen)
-        _at_token(frame, trace, chosen)
-        container, exciting = st.empty(), st.container()
-    with right:
-        promoted = _vocabulary(model, chosen)
     below = st.container()
     counts = counts_of(model)
     if not counts.pairs:

@@ -17,7 +17,7 @@ from transformer.model.tap import check_stack
 from transformer.model.transformer import Transformer
 
 FEW = 12  # neurons to show for a token
-PIECES = 10  # pieces at each end of the vocabulary
+PIECES = 6  # pieces at each end of the vocabulary
 
 
 def _outer(model: Transformer, stack: str, layer: int) -> Tensor:

@@ -18,6 +18,7 @@ from transformer.figures.style import (
     Labels,
     dressed,
     label_axis,
+    plain,
     ramp,
     short,
     slider,
@@ -73,6 +74,12 @@ LABELS = {
     "pre_activation": N_("pre-activation z"),
     "curve_hover": N_("z %{x:.2f}<br>%{y:.3f}"),
     "own": N_("{drawn} of {total} pre-activations"),
+    "alone": N_("One sub-layer left out at a time"),
+    "alone_equation": N_("perplexity of this translation, teacher-forced; as trained {trained}"),
+    "alone_axis": N_("perplexity, log"),
+    "alone_hover": N_("without %{customdata}<br>perplexity %{y:.4g}"),
+    "alone_name": N_("{stack}, {sublayer}"),
+    "trained": N_("as trained"),
 }  # fmt: skip
 NAMES = {"relu": "ReLU", "gelu": "GELU", "swish": "swish"}
 
@@ -300,3 +307,50 @@ def curves(
     dressed(figure, theme, 470)
     figure.update_layout(legend={"y": 1, "yanchor": "bottom"})
     return figure
+
+
+def left_out(
+    perplexities: Mapping[str, Mapping[str, float]],
+    trained: float,
+    out: Sequence[str] = (),
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
+    """A bar for each sub-layer: the perplexity without it, on a log axis from the perplexity as trained.
+
+    perplexities: "encoder" and "decoder" -> name of each sub-layer -> perplexity; out: labels "encoder, FFN 1" of those
+    left out now, which stand out.
+    """
+    figure = go.Figure()
+    names = [
+        (stack, name, texts["alone_name"].format(stack=texts[stack], sublayer=name))
+        for stack, values in perplexities.items()
+        for name in values
+    ]
+    values = [perplexities[stack][name] for stack, name, _label in names]
+    figure.add_bar(
+        x=np.arange(len(names)), y=values, customdata=[plain(label) for _stack, _name, label in names],
+        marker={"color": [COLOURS[stack][theme] for stack, _name, _label in names],
+                "opacity": [1.0 if not out or label in out else 0.45 for _stack, _name, label in names]},
+        text=[f"{value:.3g}" for value in values], textposition="outside", textangle=0, cliponaxis=False,
+        constraintext="none", name=texts["alone_axis"], hovertemplate=texts["alone_hover"] + "<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[-0.5, len(names) - 0.5], y=[trained] * 2, mode="lines", name=texts["trained"], hoverinfo="skip", meta=GUIDE,
+        line={"color": GREY[theme], "width": 2, "dash": "dash"},
+    )  # fmt: skip
+    finite = [value for value in (*values, trained) if np.isfinite(value)]
+    low, high = np.log10(min(finite)), np.log10(max(finite))
+    figure.update_layout(
+        hovermode="closest",
+        bargap=0.25,
+        showlegend=False,
+        xaxis={"range": [-0.6, len(names) - 0.4], "showgrid": False},
+        yaxis={"title": texts["alone_axis"], "type": "log", "nticks": 5,
+               "range": [min(0.0, low), high + 0.12 * (high - min(0.0, low)) + 0.02]},
+    )  # fmt: skip
+    label_axis(figure, "x", [name for _stack, name, _label in names])
+    titled(figure, texts["alone"], texts["alone_equation"].format(trained=f"{trained:.3g}"))
+    figure.update_layout(meta={**figure.layout.meta, "labels": {"x": [label for _stack, _name, label in names]}})
+    return dressed(figure, theme, 330)
