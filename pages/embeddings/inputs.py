@@ -235,15 +235,13 @@ def _parts(model: Pretrained, side: str = "target") -> tuple[int, ...]:
     """Ids of pieces that are a single character or continue a word; empty if the vocabulary is letters."""
     tokenizer = model.tokenizer_of(side)
     pieces = tokenizer.pieces(range(len(tokenizer)))
-    sizes = [0 if piece in SPECIALS else len(piece.removeprefix(PIECE_MARK)) for piece in pieces]
-    if max(sizes, default=0) <= 1:
+    words = [piece.startswith(PIECE_MARK) and len(piece) > len(PIECE_MARK) + 1 for piece in pieces]
+    if not any(words):
         return ()
-    begins = [piece.startswith(PIECE_MARK) for piece in pieces]
-    marked = any(begins)
     return tuple(
         token_id
-        for token_id, (size, word) in enumerate(zip(sizes, begins, strict=True))
-        if size == 1 or (size and marked and not word)
+        for token_id, (piece, word) in enumerate(zip(pieces, words, strict=True))
+        if not word and piece not in SPECIALS
     )
 
 
@@ -284,7 +282,7 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
         nearest = neighbours(rows_of, token_id, NEAREST, (*_specials(model), *(parts if words else ())))
         labels = shown(model, nearest.ids, side)
         drawn = figure.built(embedding.neighbour_bars, label, labels, nearest.cosines)
-        figure.draw(drawn, "emb_neighbours", f"embedding-neighbours-{label}", first=True)
+        figure.draw(drawn, "emb_neighbours", "embedding-neighbours", first=True, about=f"{side}-{label}")
     if labels:
         with about:
             point(_nearest(label, labels, nearest))

@@ -290,7 +290,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
             numbers.index(target_id) if target_id in numbers else None, texts=_output_labels(config),
         )  # fmt: skip
-        figure.draw(drawn, "emb_candidates", f"output-candidates-step-{step + 1}", first=True)
+        figure.draw(drawn, "emb_candidates", "output-candidates", first=True, about=f"step-{step + 1}")
     with left:
         likeliest = trace.logits.softmax(-1).amax(-1)
         drawn = figure.built(
@@ -355,6 +355,7 @@ def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -
         ),
         "emb_row",
         "output-row",
+        about=label[0],
     )
     paragraph(_tables(sharing, config, frame.model.model.parameter_count()))
     difference = _("Input row and output row of this token: largest difference {difference}").format(

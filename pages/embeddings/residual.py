@@ -96,7 +96,8 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int, left: Delta
     stream_labels = {**translated(residual.LABELS), "stream_equation": equation}
     drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
     with left:
-        figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}", first=True)
+        whose = f"token-{token}" if token else "median"
+        figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}", first=True, about=whose)
     cells = {name: values.numpy() for name, values in states.lengths.items()}
     heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack)
     vectors, first = residual.vectors(cells)
@@ -116,8 +117,8 @@ def _shares(frame: PageFrame, trace: Trace, stack: str, through: int | None) -> 
     names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), *biases)
     labels = stack_labels(trace, stack)
     drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack)
-    layer = "" if through is None else f"-layer-{through}"
-    figure.draw(drawn, "emb_shares", f"residual-shares-{stack}{layer}", first=True)
+    layer = "" if through is None else f"layer-{through}"
+    figure.draw(drawn, "emb_shares", f"residual-shares-{stack}", first=True, about=layer)
     thinned(drawn)
     adds_up = _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
         count=len(names), deviation=deviation(parts.deviation)

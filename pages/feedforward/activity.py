@@ -114,19 +114,20 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
     side = sides(trace)[stack]
     counts_of_layer = activations.histogram(side.pre_activation[layer], side.activation[layer])
     counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
+    about = f"{stack}-layer-{layer + 1}"
     left, right = st.columns(2, gap="medium")
     with left:
         drawn = figure.built(
             figures.histogram, counts_of_layer.edges, counts_of_layer.before, counts_of_layer.after, stack, layer, kind
         )
-        figure.draw(drawn, "feedforward_histogram", f"feedforward-histogram-{stack}-{layer + 1}")
+        figure.draw(drawn, "feedforward_histogram", "feedforward-histogram", about=about)
         negative = float((side.pre_activation[layer] < 0).double().mean())
         text = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
         zero = percent(counts_of_layer.zero / counts_of_layer.total)
         paragraph(text.format(negative=percent(negative), total=f"{counts_of_layer.total:,}", zero=zero))
     with right:
         drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
-        figure.draw(drawn, "feedforward_spread", f"feedforward-spread-{stack}-{layer + 1}-above-{threshold:.2f}")
+        figure.draw(drawn, "feedforward_spread", "feedforward-spread", about=f"{about}-above-{threshold:.2f}")
         text = _(
             "Of {neurons} neurons, {never} are active on no token of this sentence, {once} on exactly one token and "
             "{always} on all {tokens}."

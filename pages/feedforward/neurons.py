@@ -126,8 +126,15 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
             frame.options.report("neuron", leaders.neurons[index] + 1)
 
     version = (trace.id, *astuple(chosen))
-    name = f"feedforward-strongest-{chosen.stack}-{chosen.layer + 1}-{label}"
-    figure.draw(drawn, "feedforward_strongest", name, on_pick=picked, version=version, first=True)
+    figure.draw(
+        drawn,
+        "feedforward_strongest",
+        "feedforward-strongest",
+        on_pick=picked,
+        version=version,
+        first=True,
+        about=f"{chosen.stack}-layer-{chosen.layer + 1}-{label}",
+    )
     missed = [
         f"{neuron + 1:,} ({float(length):.2f})"
         for neuron, length in zip(longest.neurons, longest.contribution, strict=True)
@@ -219,8 +226,8 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
         )
 
     version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
-    name = f"feedforward-vocabulary-{chosen.stack}-{chosen.layer + 1}-{chosen.neuron + 1}"
-    figure.draw(drawn, "feedforward_vocabulary", name, version=version, first=True)
+    about = f"{chosen.stack}-layer-{chosen.layer + 1}-neuron-{chosen.neuron + 1}"
+    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", version=version, first=True, about=about)
     parts = any(label.startswith("…") for label in shown(model, ids))
     paragraph(
         *_ends_of_row(model, promoted),

@@ -160,7 +160,7 @@ def curve(model: Pretrained) -> None:
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
     load_plotly()
-    figure.draw(drawn, "training", f"training-{model.name}", first=True)
+    figure.draw(drawn, "training", "training", first=True, about=model.name)
 
 
 def tamed(markdown: str) -> str:

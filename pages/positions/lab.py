@@ -203,8 +203,9 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
                 results["with"].size.tolist(),
             ),
             "permutation",
-            f"permutation-order-{seed}",
+            "permutation",
             first=True,
+            about=f"order-{seed}",
         )
     _check_sentences(results, positions)
     paragraph(

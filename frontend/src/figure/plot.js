@@ -114,7 +114,9 @@ export class FigurePlot {
 
   // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: first frame; quiet: others
   // report that it is drawn; first: it belongs to the first screen and is no higher than what the window has left
-  show(figure, { name, big = false, start, quiet = false, picks = false, first = false } = /** @type {any} */ ({})) {
+  // about: what the names of saved files say besides
+  show(figure, { name, about, big, start, quiet, picks, first } = /** @type {any} */ ({})) {
+    this.about = about;
     this.quiet = quiet;
     this.first = first;
     this.picks = picks;
@@ -122,7 +124,7 @@ export class FigurePlot {
     this.figure = figure;
     this.tinted = null;
     this.name = name || "figure";
-    this.big = big;
+    this.big = Boolean(big);
     const { title } = figure.layout;
     this.title.replaceChildren(...figureMarkup(title && title.text));
     this.title.hidden = !this.title.textContent;
@@ -253,7 +255,8 @@ export class FigurePlot {
     const figure = this.current();
     const frames = this.figure.frames || [];
     const frame = frames.length > 1 ? frames[this.at].name : "";
-    const stem = fileStem(["headscope", this.name, ...(frame ? [frame.split(/[,(]/)[0].trim()] : [])]);
+    const about = this.about ? [this.about] : [];
+    const stem = fileStem(["headscope", this.name, ...about, ...(frame ? [frame.split(/[,(]/)[0].trim()] : [])]);
     if (format === "csv") {
       saveFile(stem + ".csv", figureCsv(figure), "text/csv;charset=utf-8");
       return;
