@@ -158,7 +158,7 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}", first=True)
             thinned(drawn)
     paragraph(text.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
-    with st.expander(_("Why is there a factor?")):
+    with frame.options.panel("factor", _("Why is there a factor?")):
         st.markdown(
             _(
                 "The paper gives no reason. One table serves as input and as output projection. As an output its rows "

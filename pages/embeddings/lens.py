@@ -236,7 +236,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
         *lens_limits(model.config),
         quiet=True,
     )
-    with st.expander(_("How far can you trust the lens?")):
+    with frame.options.panel("trust", _("How far can you trust the lens?")):
         st.markdown(
             _(
                 "The projection was trained to read only the last layer. An early layer may hold the answer in "

@@ -161,7 +161,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     )
     if config.norm == "none":
         return
-    with st.expander(_("How can a vector be split exactly, through LayerNorm?")):
+    with frame.options.panel("split", _("How can a vector be split exactly, through LayerNorm?")):
         st.latex(
             r"\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mathrm{mean}(x)}{\sigma(x)} + \beta"
             r" = \sum_p \gamma \odot \frac{p - \mathrm{mean}(p)}{\sigma(x)} + \beta \qquad x = \sum_p p"

@@ -85,14 +85,14 @@ def _summary(trace: Trace, threshold: float) -> str:
     )
 
 
-def _explain(kind: str, d_ff: int) -> None:
+def _explain(options: Options, kind: str, d_ff: int) -> None:
     paragraph(
         _(
             "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of "
             "the {count} hidden numbers of a layer. It is active at a token where its activation is above a threshold."
         ).format(count=f"{d_ff:,}")
     )
-    with st.expander(_("Why so few, and what is the dashed line?") if kind == "relu" else _("Why so few?")):
+    with options.panel("few", _("Why so few, and what is the dashed line?") if kind == "relu" else _("Why so few?")):
         if kind == "relu":
             text = _(
                 "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation "
@@ -153,5 +153,5 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         frame.options.report("threshold", round(100 * threshold))
     with about:
         point(_summary(trace, threshold))
-    _explain(kind, frame.model.config.d_ff)
+    _explain(frame.options, kind, frame.model.config.d_ff)
     _distribution(frame.options, trace, kind, threshold)

@@ -342,7 +342,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         left_out = _(
             "A sub-layer that is left out returns 0, so only the residual connection carries x on (section 3.1)."
         )
-    with st.expander(_("What is left out?")):
+    with frame.options.panel("left_out", _("What is left out?")):
         st.markdown(
             left_out
             + " "

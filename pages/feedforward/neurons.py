@@ -16,6 +16,7 @@ from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
+from pages.frame.options import Options
 from pages.runtime.queue import TurnQueue
 from pages.runtime.shared import identity, shared
 from pages.runtime.texts import translated
@@ -200,8 +201,8 @@ def _ends_of_row(model: Pretrained, promoted: Promotion) -> tuple[str, str]:
     return text, chance.format(expected=f"{promoted.expected:.2f}", piece=first, last=last)
 
 
-def _chance(model: Pretrained, promoted: Promotion) -> None:
-    with st.expander(_("What chance would reach")):
+def _chance(options: Options, model: Pretrained, promoted: Promotion) -> None:
+    with options.panel("chance", _("What chance would reach")):
         st.markdown(
             _(
                 "Of {count} independent normal numbers, as many as there are pieces, the largest is {expected} "
@@ -211,7 +212,7 @@ def _chance(model: Pretrained, promoted: Promotion) -> None:
         )
 
 
-def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
+def _vocabulary(options: Options, model: Pretrained, chosen: Chosen) -> Promotion:
     most = max(1, min(PIECES, model.config.output_size // 4))  # in a small vocabulary both ends would overlap
     promoted = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
     ids = [*promoted.top, *reversed(promoted.bottom)]
@@ -234,7 +235,7 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
         row_caution(model.config, chosen.stack, chosen.layer),
         _("“…” stands before a piece that continues a word.") if parts else "",
     )
-    _chance(model, promoted)
+    _chance(options, model, promoted)
     return promoted
 
 
@@ -365,7 +366,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with picture:
         left, right = st.columns(2, gap="medium")
     with right:
-        promoted = _vocabulary(model, chosen)
+        promoted = _vocabulary(frame.options, model, chosen)
     with left:
         _bars(frame, trace, chosen)
         container, exciting = st.empty(), st.container()

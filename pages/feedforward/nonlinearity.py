@@ -99,7 +99,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         ),
         quiet=True,
     )
-    with st.expander(_("The three functions")):
+    with frame.options.panel("functions", _("The three functions")):
         st.latex(
             r"\mathrm{ReLU}(z) = \max(0, z) \qquad \mathrm{GELU}(z) = z\,\Phi(z), \quad "
             r"\mathrm{GELU}'(z) = \Phi(z) + z\,\varphi(z)"

@@ -246,7 +246,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     compared_heads.draw_translations(says, compared)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
-    with st.expander(_("What do the positions do?")):
+    with frame.options.panel("positions", _("What do the positions do?")):
         st.markdown(
             _(
                 "Attention by itself sees a set: it compares every query with every key, wherever they stand. So "

@@ -16,6 +16,7 @@ from pages.components import figure
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
+from pages.frame.options import Options
 from pages.runtime import cache
 from pages.runtime.shared import shared
 from transformer.analysis.positions import neighbour_cosines, row_norms
@@ -179,7 +180,7 @@ def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -
     )
 
 
-def _tables(pair: Pair, beside: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
+def _tables(options: Options, pair: Pair, beside: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
     """Both tables, and what their rows have in common. beside: whether exact answers are counted.
 
     Returns the containers for their figure, beside the tables, and for its sentences.
@@ -216,7 +217,7 @@ def _tables(pair: Pair, beside: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
             "positions_cosines",
         )
     if known_length is not None:
-        with st.expander(_("How do we know which rows were trained?")):
+        with options.panel("trained", _("How do we know which rows were trained?")):
             paragraph(_sources(learned.cpu(), model, known_length), quiet=True)
     return exact_place, sentences
 
@@ -354,7 +355,7 @@ def draw_learned(frame: PageFrame) -> None:
     about = _point(*counted) if counted is not None and counted[0][-1] is pair.learned else ""
     if about:
         point(about)
-    place, sentences = _tables(pair, counted is not None)
+    place, sentences = _tables(frame.options, pair, counted is not None)
     message(_introduction(frame.model, pair), "note")
     if counted is None:
         return

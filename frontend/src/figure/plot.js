@@ -12,6 +12,7 @@ import { plotlyReady } from "../host/streamlit.js";
 
 const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the big text of the page
+const SMALLEST = 10; // CSS pixels: labels of rows at least
 const LEAST = 230; // CSS pixels: the height of a figure of the first screen at least
 // The font of saved pictures: an SVG opened elsewhere does not have the fonts of this page, and text measured in them
 // would not fit.
@@ -180,6 +181,7 @@ export class FigurePlot {
     const most = this.most(narrow);
     if (layout.height > most) {
       layout.height = most;
+      fitRows(layout);
       // below the plot, plotly counts the distance of a legend in heights of the plot
       if (layout.legend && layout.legend.y < 0)
         layout.legend = { ...layout.legend, yref: "container", y: 0, yanchor: "bottom" };
@@ -289,6 +291,18 @@ export class FigurePlot {
       scale: format === "png" ? 2 : 1,
     });
     saveFile(`${stem}.${format}`, await (await fetch(address)).blob());
+  }
+}
+
+// Makes the labels of rows small enough to stand below one another.
+function fitRows(layout) {
+  const height = layout.height - layout.margin.t - (layout.margin.b || 50) - 2 * layout.font.size;
+  for (const [name, axis] of Object.entries(layout)) {
+    if (!/^yaxis/.test(name) || axis.tickmode !== "array") continue;
+    const [from, to] = axis.domain || [0, 1];
+    const space = (height * (to - from)) / Math.max(1, axis.tickvals.length) / 1.15;
+    const size = (axis.tickfont && axis.tickfont.size) || layout.font.size;
+    if (space < size) layout[name] = { ...axis, tickfont: { ...axis.tickfont, size: Math.max(SMALLEST, space) } };
   }
 }
 
