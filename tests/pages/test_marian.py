@@ -107,7 +107,7 @@ def test_the_output_says_which_tables_there_are(
         f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(app)["output-candidates"]["layout"]["title"]["subtitle"]["text"]
     )
     lens = open_variant(kind, "embeddings", "lens")
-    assert projection in said(lens) and ("same rows of one table" in said(lens)) == (letter == "E")
+    assert projection in said(lens) and ("input and output share one table" in said(lens)) == (letter == "E")
     assert f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(lens)["logit-lens"]["layout"]["title"]["subtitle"]["text"]
 
 
