@@ -15,7 +15,7 @@ from tests.browser.stillness import still
 SOURCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 # The state of every control below the sentence: [kind, name, value], in the order of the page.
 CONTROLS = """() => {
-  const main = document.querySelector("[data-testid=stMain]");
+  const main = document.querySelector("[data-testid=stMain]") || document.body;
   const shown = (one) => one.checkVisibility() && !one.closest(".st-key-hs-header, .st-key-source, .st-key-target");
   const kinds = {
     stSelectbox: (one) => one.querySelector("input").value || one.innerText,
@@ -75,30 +75,34 @@ def change(page: Page, index: int) -> None:
             page.keyboard.press("ArrowRight")
 
 
+def opened(page: Page, link: str) -> Page:
+    page.goto(link)
+    page.wait_for_selector(".hs-point, .pos-says")
+    page.wait_for_function(f"() => ({CONTROLS})().length > 0")
+    still(page)
+    return page
+
+
 @pytest.mark.parametrize("name", ["positions", "embeddings", "feedforward"])
 def test_every_control_is_in_the_link(browser: Browser, server: str, name: str) -> None:
     content = next(page.content for page in pages() if page.name == name)
     for part in content.parts():
         context = browser.new_context(viewport={"width": 1440, "height": 900})
-        page = context.new_page()
-        page.goto(f"{server}/{name}?{urlencode({'part': part, 'source': SOURCE, 'target': TARGET})}")
-        page.wait_for_selector(".hs-point, .pos-says")
-        still(page)
+        params = urlencode({"part": part, "source": SOURCE, "target": TARGET})
+        page = opened(context.new_page(), f"{server}/{name}?{params}")
         kinds = [kind for kind, _name, _value in page.evaluate(CONTROLS)]
         first = int(kinds[0] == "stButtonGroup")  # the menu of parts
         for index in range(first, len(kinds)):
-            before = page.evaluate(CONTROLS)[index][2]
+            before, link = page.evaluate(CONTROLS)[index], page.url
             change(page, index)
-            page.wait_for_function(f"([index, before]) => ({CONTROLS})()[index]?.[2] !== before", arg=[index, before])
+            page.wait_for_function("(link) => location.href !== link", arg=link)
             still(page)
+            assert page.evaluate(CONTROLS)[index] != before, before
         assert [kind for kind, _name, _value in page.evaluate(CONTROLS)][: len(kinds)] == kinds
         wanted, link = page.evaluate(CONTROLS), page.url
         context.close()
         other = browser.new_context(viewport={"width": 1440, "height": 900})
-        again = other.new_page()
-        again.goto(link)
-        again.wait_for_selector(".hs-point, .pos-says")
-        still(again)
+        again = opened(other.new_page(), link)
         assert again.evaluate(CONTROLS) == wanted, (part, link)
         assert not again.locator(".hs-warning").count(), (part, link)
         other.close()
