@@ -18,7 +18,7 @@ from transformer.model.transformer import Transformer
 from transformer.short_repr import short_repr
 
 FEW = 12  # neurons to show for a token
-PIECES = 10  # pieces at each end of the vocabulary
+PIECES = 6  # pieces at each end of the vocabulary
 
 
 def _outer(model: Transformer, stack: str, layer: int) -> Tensor:
