@@ -95,7 +95,7 @@ READ = """() => {
         point(element, left + (width * (i + 0.5)) / steps, top + (height * (j + 0.5)) / steps);
     element.dispatchEvent(new PointerEvent("pointerleave"));
   }
-  return [...found, ...window.hsPainted];
+  return [...texts, ...window.hsPainted];
 }"""
 
 
