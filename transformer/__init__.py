@@ -35,6 +35,7 @@ from transformer.model.config import PRESETS, ConfigError, ModelConfig, preset
 from transformer.model.tap import FUSED, OFF, Tap, TapError
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import Tokenizer
+from transformer.texts import no_attribute
 from transformer.tracing.trace import KINDS, AttentionTrace, FeedForwardTrace, Trace
 
 __version__ = "0.1.0"
@@ -94,4 +95,4 @@ if not TYPE_CHECKING:
         """`transformer.figures`, imported when it is first named, and plotly with it."""
         if name == "figures":
             return import_module("transformer.figures")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise no_attribute(f"module {__name__!r}", name, [*__all__, "figures"])

@@ -9,6 +9,20 @@ from typing import Any
 
 from transformer.texts import Text, UserError, any_of
 
+
+class WrongTypeError(UserError, TypeError):
+    """An argument of a wrong type. The message says what is allowed and what arrived."""
+
+
+def expect(value: object, kind: type | tuple[type, ...], name: Text | str, allowed: Text | str) -> None:
+    """Raises WrongTypeError unless the value is of this type; True and False are not numbers."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise WrongTypeError(
+            "{name} must be {allowed}; this is {value}, of type {type}",
+            name=name, allowed=allowed, value=shown(value), type=type(value).__name__,
+        )  # fmt: skip
+
+
 Rule = tuple[Callable[[Any], bool], Text | str]  # whether a value is allowed; the allowed values as text
 
 
@@ -55,6 +69,9 @@ def from_table(kind: Any, values: Any, error: type[UserError], what: Text) -> di
     known = [field.name for field in dataclasses.fields(kind)]
     if unknown := sorted(str(name) for name in set(values) - set(known)):
         raise error(
-            "{what} has no field {name}; choose from {names}", what=what, name=shown(unknown[0]), names=", ".join(known)
+            "{what} has no field {name}; choose from {names}",
+            what=what,
+            name=shown(unknown[0]),
+            names=any_of(known, unknown[0]),
         )
     return dict(values)

@@ -10,6 +10,7 @@ named places, so that a translation can order them its own way:
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -72,10 +73,29 @@ class Text:
         return format(str(self), spec)
 
 
-def any_of(names: Iterable[str]) -> Text | str:
-    """ "a, b or c": the names one can choose from, which are not translated themselves."""
+def any_of(names: Iterable[str], typed: object = None) -> Text | str:
+    """ "a, b or c": the names one can choose from, which are not translated themselves.
+
+    typed: what somebody wrote instead; a similar name is suggested: "a, b or c; did you mean c?".
+    """
     *others, last = names
-    return Text("{others} or {last}", others=", ".join(others), last=last) if others else last
+    choices = Text("{others} or {last}", others=", ".join(others), last=last) if others else last
+    near = nearest(typed, (*others, last))
+    return choices if near is None else Text("{choices}; did you mean {name}?", choices=choices, name=near)
+
+
+def nearest(typed: object, names: Iterable[str]) -> str | None:
+    """The name that is most like what somebody typed, or None if none is like it."""
+    if not isinstance(typed, str) or len(typed) > 100:  # the comparison takes time that grows with the square
+        return None
+    by_case = {name.lower(): name for name in names}
+    return next((by_case[name] for name in difflib.get_close_matches(typed.lower(), by_case, 1, 0.7)), None)
+
+
+def no_attribute(owner: str, name: str, names: Iterable[str]) -> AttributeError:
+    """Python's error with the nearest name, which only some shells add."""
+    near = None if name.startswith("_") else nearest(name, [one for one in names if not one.startswith("_")])
+    return AttributeError(f"{owner} has no attribute {name!r}" + (f"; did you mean {near!r}?" if near else ""))
 
 
 def comma_list(items: Iterable[str]) -> str:

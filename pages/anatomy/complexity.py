@@ -10,7 +10,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.anatomy import layer_timing
-from pages.anatomy.complexity_texts import as_built, by_table, names, paths, winners
+from pages.anatomy.complexity_texts import as_built, by_table, names, paths, shortest, winners
 from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
@@ -241,20 +241,18 @@ def _explain(sizes: Sizes) -> None:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """The table, conclusions from it, both counts over n, and the measured curve on demand."""
-    paragraph(
-        _(
-            "Section 4 compares self-attention with the layers of earlier models (Table 1). Here its formulas are "
-            "numbers, for this n and this model's d, next to exact counts of one layer as built here."
-        )
-    )
+    above = st.container()
     sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
     layer_costs = costs(sizes)
-    st.html(table_html(layer_costs, sizes))
-    legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the smallest of each column").format(
-        n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads
-    )
+    with above:
+        paragraph(by_table(sizes), shortest(sizes))
+        st.html(table_html(layer_costs, sizes))
+    legend = _(
+        "Table 1 of section 4 with numbers, next to exact counts of one layer as built here: n = {n} tokens, d = {d}, "
+        "h = {heads} heads; framed: the smallest of each column."
+    ).format(n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads)
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
-    paragraph(by_table(sizes), as_built(sizes))
+    paragraph(as_built(sizes))
     paragraph(winners(layer_costs), quiet=True)
     _explain(sizes)
     _curves(sizes)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from transformer.cost.complexity import Cost, Sizes, centred_by_kernel, fewest, looking_back, meeting, multiply_adds
+from transformer.cost.complexity import (
+    Cost,
+    Sizes,
+    centred_by_kernel,
+    fewest,
+    looking_back,
+    meeting,
+    multiply_adds,
+    path,
+)
 from transformer.cost.layer_timing import SLOWEST, Timing
 from transformer.texts import _, comma_list, semicolon_list
 
@@ -63,6 +72,15 @@ def by_table(sizes: Sizes) -> str:
             "recurrent layer. Below n = d = {d} tokens it is the other way round."
         )
     return sentence.format(n=f"{n:,}", d=f"{d:,}", times=factor(max(n, d) / min(n, d)))
+
+
+def shortest(sizes: Sizes) -> str:
+    """The longest path between two tokens, and what it counts."""
+    sentence = _(
+        "Longest path, in steps from the input at the first token to the output at the last: {attention} in "
+        "self-attention, {recurrent} in a recurrent layer."
+    )
+    return sentence.format(attention=path("attention", sizes), recurrent=f"{path('recurrent', sizes):,}")
 
 
 def as_built(sizes: Sizes) -> str:

@@ -24,7 +24,9 @@ from transformer.tracing.trace import Trace
 from transformer.view import anatomy_pack
 from transformer.view.anatomy_state import (
     MATRICES,
+    OPENED,
     PLACES,
+    TEMPOS,
     ZOOMS,
     AnatomyState,
     anatomy_state_from_browser,
@@ -35,7 +37,7 @@ from transformer.view.anatomy_state import (
 from transformer.view.bundle import script, style
 
 KEY = "anatomy"
-OPTIONS = ("zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t")
+OPTIONS = ("zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t", "opened", "tempo")
 MOST_WEIGHTS = 8_000_000  # most numbers of a step's matrices that a browser gets, in 16 or 32 bits
 LONGEST = 64  # tokens per side: with more, rows get too thin to see
 
@@ -49,13 +51,16 @@ _feeds = {
 
 def _report(frame: PageFrame, stand: AnatomyState) -> None:
     """Store where a person is in the drawing; links count from 1. The head is always stored: otherwise the drawing
-    would start with the head of the view, which differs for the person who opens the link."""
-    frame.options.report("place", stand.place, AnatomyState.place)
+    would start with the head of the view, which differs for the person who opens the link; and so are place and step,
+    which start elsewhere on a page without a link."""
+    frame.options.report("place", stand.place)
     frame.options.report("zoom", stand.zoom, AnatomyState.zoom)
-    frame.options.report("step", stand.step, steps_of(stand.place, frame.model.config)[0])
+    frame.options.report("step", stand.step)
     frame.options.report("matrix", stand.matrix, AnatomyState.matrix)
     frame.options.report("head", stand.head + 1)
     frame.options.report("t", stand.t + 1)
+    frame.options.report("opened", stand.opened, AnatomyState.opened)
+    frame.options.report("tempo", stand.tempo, AnatomyState.tempo)
     for name in ("encoder", "decoder", "row", "col"):
         frame.options.report(name, getattr(stand, name) + 1, getattr(AnatomyState, name) + 1)
 
@@ -85,6 +90,9 @@ def _position(frame: PageFrame, source: int, target: int) -> AnatomyState:
     source, target: number of tokens of each side.
     """
     config = frame.model.config
+    chosen = frame.state.chosen.get(frame.options.page, {})
+    if not chosen.keys() & set(OPTIONS):
+        frame.options.report("place", PLACES[0])  # without a link, the sentence is about to enter
     place = str(frame.options.choice("place", PLACES, AnatomyState.place))
     asked = str(frame.options.choice("zoom", ZOOMS, AnatomyState.zoom))
     zoom = fitting_zoom(asked, place)
@@ -93,10 +101,11 @@ def _position(frame: PageFrame, source: int, target: int) -> AnatomyState:
         message(sentence.format(asked=asked, place=place, shown=zoom))
         frame.options.report("zoom", zoom, AnatomyState.zoom)
     steps = steps_of(place, config)
-    step = str(frame.options.choice("step", steps, steps[0]))
+    # A link to a head that names no step shows the head's result.
+    step = str(frame.options.choice("step", steps, "softmax" if zoom == "head" else steps[0]))
     matrix = str(frame.options.choice("matrix", MATRICES, AnatomyState.matrix))
     rows, columns = size_of(place, step, matrix, config, source, target)
-    if "head" not in frame.state.chosen.get(frame.options.page, {}):
+    if "head" not in chosen:
         frame.options.report(
             "head", (frame.state.view.head or 0) + 1
         )  # the head of the view at first; later the drawing has its own
@@ -110,7 +119,9 @@ def _position(frame: PageFrame, source: int, target: int) -> AnatomyState:
         matrix=matrix,
         row=frame.options.value("row", 1, rows, 1) - 1,
         col=frame.options.value("col", 0, columns, 0) - 1,
-        t=frame.options.value("t", 1, target, (target + 1) // 2) - 1,
+        t=frame.options.value("t", 1, target, 1) - 1,
+        opened=str(frame.options.choice("opened", OPENED, AnatomyState.opened)),
+        tempo=str(frame.options.choice("tempo", TEMPOS, AnatomyState.tempo)),
     )
 
 

@@ -16,6 +16,7 @@ from pages.frame.state import max_tokens
 from pages.runtime import cache
 from pages.runtime.shared import shared
 from transformer import CheckpointError, rnn
+from transformer.cost.complexity import Sizes, path
 from transformer.figures import recurrent as figures
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.rnn import Recurrent, RecurrentTrace
@@ -60,8 +61,6 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
     """The letters for both models: the page's source if the model reverses letters, otherwise the text typed here; and
     the heads to show, "best" or "mean"."""
     from_source = reverses(frame.model)
-    if not from_source:
-        _why_other_letters(frame)
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
         if from_source:
@@ -72,7 +71,22 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
     with right:
         names = {"best": _("the head nearest the diagonal"), "mean": _("mean of all heads")}
         chosen = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
+    if not from_source:
+        _why_other_letters(frame)
     return frame.state.source if from_source else typed or LETTERS, str(chosen)
+
+
+def point(old: RecurrentTrace, new: Trace, alignments: tuple[Alignment, Alignment], layers: int) -> str:
+    """What the two maps show, in numbers. layers: of the Transformer's encoder."""
+    looks = _(
+        "To write a letter, a model has to look at the right place. The largest weight is on the right letter for "
+        "{old} of {old_rows} letters in the recurrent model and for {new} of {new_rows} in the Transformer. The "
+        "recurrent model reads {tokens} tokens one after another; the Transformer reads all at once, in {layers} "
+        "layers."
+    )
+    first, second = alignments
+    counts = {"old": first.hits, "old_rows": first.rows, "new": second.hits, "new_rows": second.rows}
+    return looks.format(**counts, tokens=len(old.source_ids), layers=layers)
 
 
 def _why_other_letters(frame: PageFrame) -> None:
@@ -144,8 +158,8 @@ def _table(
     model: Pretrained, old: RecurrentTrace, new: Trace, of: str, alignments: tuple[Alignment, Alignment]
 ) -> None:
     """What both models wrote, and the cost."""
-    letters, both = len(old.source_ids) - 1, (old, new)
-    layers = model.config.encoder_layers
+    both, layers = (old, new), model.config.encoder_layers
+    sizes = Sizes(len(old.source_ids), model.config.d_model)
     rows = [
         (_("writes"), *(f"{trace.target_text} {'✓' if is_right(trace) else '✗'}" for trace in both)),
         (
@@ -171,9 +185,9 @@ def _table(
             _("{layers} layers, all tokens at once").format(layers=layers),
         ),
         (
-            _("longest path between two letters"),
-            f"{letters - 1}",
-            _("1, in each layer") if letters > 1 else "0",
+            _("longest path, in steps from the input of the first token to the output at the last"),
+            f"{path('recurrent', sizes)}",
+            _("{steps}, in each layer").format(steps=path("attention", sizes)),
         ),
         (
             _("parameters"),
@@ -264,13 +278,7 @@ def _equations(model: Pretrained) -> None:
 
 def draw(frame: PageFrame, trace: Trace | None) -> None:
     """The part "before". trace: of the page's source; None if it cannot be traced, which the page has said."""
-    paragraph(
-        _(
-            "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) added it to a recurrent "
-            "encoder-decoder for translation. Here such a model writes letters backwards, next to a Transformer of "
-            "about its size that does the same. To write a letter, both have to look at the right place."
-        )
-    )
+    above, maps = st.container(), st.container()
     letters, heads = _letters(frame)
     if reverses(frame.model) and trace is None:
         return
@@ -284,8 +292,19 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
     except (CheckpointError, InputError) as error:
         message(capital(error) + ".", "error")
         return
-    cross_alignment, of = _maps(heads, model, old, new)
+    with maps:
+        cross_alignment, of = _maps(heads, model, old, new)
+    alignments = (alignment(old.weights), cross_alignment)
+    with above:
+        paragraph(point(old, new, alignments, model.config.encoder_layers))
     _longer_inputs(old, new)
-    _table(model, old, new, of, (alignment(old.weights), cross_alignment))
+    _table(model, old, new, of, alignments)
+    paragraph(
+        _(
+            "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) added it to a recurrent "
+            "encoder-decoder for translation. Here such a model writes letters backwards, next to a Transformer of "
+            "about its size that does the same."
+        )
+    )
     _explanation(model, old)
     _equations(model)

@@ -82,14 +82,17 @@ def draw(
     start: int | None = None,
     on_pick: Callable[[int], None] | None = None,
     version: Hashable = None,
+    first: bool = False,
+    about: str = "",
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
     figure: best as `built`; or a function that makes it, where the numbers take long too. It is then called once for
     all viewers with the same `version`, theme and language.
-    key: unique in the app; name: stem of saved files.
+    key: unique in the app; name: stem of saved files; about: what their names add to it, such as the layer or token.
     start: the first frame to show. After a person has moved the slider, only the browser sets it: an answer that is
     older than the next move would throw it back.
+    first: it makes the point of the page, and is no higher than the first screen has space for.
     on_pick: called with the index of the clicked point, bar or heatmap column, before the page runs again.
     Returns the frame a person chose in the browser, or None.
     """
@@ -107,6 +110,8 @@ def draw(
         "big": bool(state and state.view.big),
         "start": start,
         "pick": on_pick is not None,
+        "first": first,
+        "about": about,
         "texts": browser_texts("figure"),
     }
 

@@ -6,6 +6,7 @@ import html
 import math
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 
 def deviation(value: float) -> str:
@@ -22,6 +23,18 @@ def paragraph(*sentences: str, quiet: bool = False) -> None:
     text = html.escape(" ".join(filter(None, sentences))).replace("ᵢ", "<sub><i>i</i></sub>")
     if text:
         st.html(f'<p class="hs-said{" hs-said-quiet" if quiet else ""}">{text}</p>')
+
+
+def point(text: str) -> None:
+    """The one sentence that a part of a page makes its point with, above the picture that shows it. "" leaves its space
+    empty."""
+    st.html(f'<p class="hs-point">{html.escape(text)}</p>')
+
+
+def controls_and_picture() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two containers for what chooses a picture and for the picture, which comes first on a phone."""
+    with st.container(key="hs-first"):
+        return st.container(key="hs-first-controls"), st.container(key="hs-first-picture")
 
 
 def badge(text: str, holds: bool) -> str:

@@ -158,6 +158,34 @@ def _scaling(compared: Compared, word_list: Sequence[Word], marks: Sequence[bool
     st.html(table([_("Exactly right outputs of small models (task reverse)"), _("mean"), *seeds], rows))
 
 
+def changes(compared: Compared) -> str:
+    """One sentence: what the switches do to the translation, in words and in perplexity. "" if it cannot be decoded."""
+    trace = compared.before
+    try:
+        before, after = (
+            words_of(cache.translate(compared.model, trace.source_text, switches, compared.limit))
+            for switches in (NONE, compared.interventions)
+        )
+    except (InterventionError, InputError):
+        return ""
+    marks = [
+        mark
+        for word, mark in zip(before, apart(before, after)[0], strict=True)
+        if not is_special(word.pieces)[0] and any(map(str.isalnum, word.text))
+    ]
+    text = _(
+        "{switches}: {changed} of the {count} words of the translation differ, and the perplexity of the original "
+        "one goes from {before} to {after}."
+    )
+    return text.format(
+        switches=capital(in_words(compared.interventions, compared.model.config)),
+        changed=sum(marks),
+        count=len(marks),
+        before=number(perplexity(compared.before)),
+        after=number(perplexity(compared.after)),
+    )
+
+
 def draw(compared: Compared, given: bool) -> None:
     """The model's translations without and with the switches.
 

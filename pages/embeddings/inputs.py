@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
-from pages.components.sentences import paragraph
-from pages.components.translation import table
+from pages.components.pieces import shown
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime.shared import shared
 from pages.runtime.texts import translated
-from transformer.analysis.embedding import Norms, neighbours, norms, plane
+from transformer.analysis.embedding import Neighbours, Norms, neighbours, norms, plane, turned
 from transformer.analysis.residual import states
 from transformer.figures import embedding
 from transformer.figures.embedding import signed
-from transformer.inference.pretrained import Pretrained, readable
+from transformer.inference.pretrained import Pretrained
 from transformer.model.tap import SIDES, STACKS
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 NEAREST = 12
+NAMED = 3  # of the nearest tokens in the sentence about them
 BIG = 1.3  # text size of figures in big-text mode
 DROWNS = 2  # times as long: from here on the positions outweigh the words
-SEVERAL = 3  # with this many single characters among the neighbours, a sentence explains them
-
-
-def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[str, ...]:
-    """Tokens of a side's vocabulary as text; "…" stands before a token that continues a word.
-
-    Without it, "man" at the start of a word and in "Mailman" would look the same.
-    """
-    tokenizer = model.tokenizer_of(side)
-    pieces = tokenizer.pieces(ids)
-    marked = tokenizer.surfaces("a")[:1]
-    if not marked or not marked[0].startswith(PIECE_MARK):  # the vocabulary is letters
-        return readable(pieces)
-    return tuple(
-        f"…{label}" if piece not in SPECIALS and not piece.startswith(PIECE_MARK) and label[:1].isalnum() else label
-        for piece, label in zip(pieces, readable(pieces), strict=True)
-    )
 
 
 def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -143,7 +127,7 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
     config = frame.model.config
     d_model, is_scaled = config.d_model, config.embedding_scale
     both = [norms(trace, side, config.embedding_factor) for side in SIDES]
-    st.html(f'<p class="hs-emb-headline">{html.escape(_headline(both, is_scaled))}</p>')
+    point(_headline(both, is_scaled))
     text = (
         _(
             "Section 3.4 multiplies every embedding by √{d_model} = {factor}, the root of its {d_model} dimensions, "
@@ -157,7 +141,6 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             "sum says little about the other. “Times as long” is the median over the tokens."
         )
     )
-    paragraph(text.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
     most = max(float(torch.cat((side_norms.scaled, side_norms.positions)).max()) for side_norms in both)
     for column, side, side_norms in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
         labels = trace.source_labels if side == "source" else trace.target_in_labels
@@ -172,9 +155,10 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             texts=_norm_labels(is_scaled),
         )
         with column:
-            figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
+            figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}", first=True)
             thinned(drawn)
-    with st.expander(_("Why is there a factor?")):
+    paragraph(text.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
+    with frame.options.panel("factor", _("Why is there a factor?")):
         st.markdown(
             _(
                 "The paper gives no reason. One table serves as input and as output projection. As an output its rows "
@@ -218,9 +202,9 @@ def _specials(model: Pretrained) -> tuple[int, ...]:
     return config.pad_id, config.unk_id, config.start_id, config.end_id
 
 
-def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
+def _chosen(frame: PageFrame, trace: Trace, columns: Sequence[DeltaGenerator]) -> tuple[int, str, str]:
     """The chosen token, of the sentence or of a typed word: id, label, side."""
-    left, middle, right = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
+    left, middle, right = columns
     with right:
         word = frame.options.text("word", _("or any word"), 80, placeholder=_("type a word"))
     with left:
@@ -247,86 +231,124 @@ def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
 
 
 @shared(entries=8)
-def _single(model: Pretrained, side: str = "target") -> tuple[int, ...]:
-    """Pieces of one character; empty if the vocabulary has no others."""
+def _parts(model: Pretrained, side: str = "target") -> tuple[int, ...]:
+    """Ids of pieces that are a single character or continue a word; empty if the vocabulary is letters."""
     tokenizer = model.tokenizer_of(side)
     pieces = tokenizer.pieces(range(len(tokenizer)))
-    sizes = [0 if piece in SPECIALS else len(piece.removeprefix(PIECE_MARK)) for piece in pieces]
-    return tuple(token_id for token_id, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
+    words = [piece.startswith(PIECE_MARK) and len(piece) > len(PIECE_MARK) + 1 for piece in pieces]
+    if not any(words):
+        return ()
+    return tuple(
+        token_id
+        for token_id, (piece, word) in enumerate(zip(pieces, words, strict=True))
+        if not word and piece not in SPECIALS
+    )
+
+
+def _nearest(label: str, labels: Sequence[str], nearest: Neighbours) -> str:
+    """The nearest neighbours and the middle of all, in one sentence."""
+    sentence = _(
+        "Tokens that are used alike have rows that point the same way. Nearest to “{token}”: {neighbours}. Half of all "
+        "rows have a cosine below {median}."
+    )
+    pairs = zip(labels[:NAMED], nearest.cosines, strict=False)
+    named = ", ".join(f"{neighbour} ({signed(cosine, 2)})" for neighbour, cosine in pairs)
+    return sentence.format(token=label, neighbours=named, median=signed(nearest.median, 2))
 
 
 def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
     """The nearest tokens to a token by the cosine of their rows."""
     model, config = frame.model, frame.model.config
     about = st.container()
-    token_id, label, side = _chosen(frame, trace)
+    controls, picture = controls_and_picture()
+    with controls:
+        *columns, last = st.columns((1, 1.4, 1.4, 0.9), gap="small", vertical_alignment="bottom")
+    token_id, label, side = _chosen(frame, trace, columns)
     rows_of = model.model.table(side)
+    parts = _parts(model, side)
+    with last:
+        words = bool(parts) and frame.options.toggle(
+            "words", _("Words only"), True, help=_("leaves out single characters and pieces that continue a word")
+        )
+    with picture:
+        if token_id == config.unk_id:
+            message(
+                _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.").format(
+                    token=label
+                ),
+                "note",
+            )
+            (label,) = model.tokenizer_of(side).pieces([token_id])
+        nearest = neighbours(rows_of, token_id, NEAREST, (*_specials(model), *(parts if words else ())))
+        labels = shown(model, nearest.ids, side)
+        drawn = figure.built(embedding.neighbour_bars, label, labels, nearest.cosines)
+        figure.draw(drawn, "emb_neighbours", "embedding-neighbours", first=True, about=f"{side}-{label}")
+    if labels:
+        with about:
+            point(_nearest(label, labels, nearest))
     text = (
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
             "directions of two rows: 1 is the same direction, 0 a right angle. Of the {count} rows, those of special "
-            "tokens are left out."
+            "tokens are left out. A piece that is rare in text gets hardly any training, so its row says little."
         )
         if config.target_vocab_size is None
         else _(
             "Every token of a vocabulary is one row of its embedding table (section 3.4). In this model source and "
             "target have separate tables, and words of one are not compared with words of the other; this is the "
             "table of the {side}. The cosine compares the directions of two rows: 1 is the same direction, 0 a right "
-            "angle. Of the {count} rows, those of special tokens are left out."
+            "angle. Of the {count} rows, those of special tokens are left out. A piece that is rare in text gets "
+            "hardly any training, so its row says little."
         )
     )
-    with about:
-        paragraph(text.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
-    if token_id == config.unk_id:
-        message(
-            _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.").format(
-                token=label
-            ),
-            "note",
+    more = _("“…” stands before a token that continues a word.")
+    paragraph(
+        text.format(count=f"{len(rows_of):,}", side=side_name(side)),
+        more if any(neighbour.startswith("…") for neighbour in (label, *labels)) else "",
+        quiet=True,
+    )
+
+
+def _turned(trace: Trace, stack: str) -> str:
+    """How far the vectors have turned away from where they began."""
+    cosines = turned(states(trace, stack))
+    sentence = _(
+        "Every layer turns the vectors of the {stack} further from where they began: their mean cosine with the input "
+        "of the stack is {first} after layer 1 and {last} after layer {layers}."
+    )
+    if len(cosines) <= 2 or float(cosines[-1]) >= float(cosines[1]):
+        sentence = _(
+            "The layers turn the vectors of the {stack} away from where they began: their mean cosine with the input "
+            "of the stack is {first} after layer 1 and {last} after layer {layers}."
         )
-        (label,) = model.tokenizer_of(side).pieces([token_id])
-    left, right = st.columns((1.7, 1), gap="medium")
-    single = _single(model, side)
-    with right:
-        words = bool(single) and st.toggle(
-            _("Words only"), key="embeddings_words", help=_("leaves out the pieces that are a single character")
-        )
-    nearest = neighbours(rows_of, token_id, NEAREST, (*_specials(model), *(single if words else ())))
-    labels = shown(model, nearest.ids, side)
-    drawn = figure.built(embedding.neighbour_bars, label, labels, nearest.cosines)
-    with left:
-        figure.draw(drawn, "emb_neighbours", "embedding-neighbours")
-    with right:
-        characters = len(set(single) & set(nearest.ids))
-        if characters >= SEVERAL:
-            paragraph(
-                _(
-                    "{characters} of these {count} are single characters. A piece that is rare in text gets hardly "
-                    "any training, so its row says little. “Words only” leaves single characters out."
-                ).format(characters=characters, count=len(nearest.ids))
-            )
-        rows = [(neighbour, signed(cosine, 2)) for neighbour, cosine in zip(labels, nearest.cosines, strict=True)]
-        st.html(table((_("token"), _("cosine")), rows, "hs-emb-near"))
-        paragraph(_("Half of the rows compared have a cosine below {median}.").format(median=signed(nearest.median, 2)))
-    if any(neighbour.startswith("…") for neighbour in labels):
-        paragraph(_("“…” stands before a token that continues a word."), quiet=True)
+    return sentence.format(
+        stack=stack_name(stack),
+        first=signed(float(cosines[1]), 2),
+        last=signed(float(cosines[-1]), 2),
+        layers=len(cosines) - 1,
+    )
 
 
 def draw_map(frame: PageFrame, trace: Trace) -> None:
     """The tokens of a stack in two dimensions, at the input and after every layer."""
-    left, right = st.columns(2, gap="medium")
-    with right:
+    about = st.container()
+    controls, picture = controls_and_picture()
+    with controls:
         stack = choose_stack(frame.options)
+    with about:
+        point(_turned(trace, stack))
+    with picture:
+        left, right = st.columns((1.6, 1), gap="medium")
     projected = plane(states(trace, stack))
     shares, best = (100 * projected.share).tolist(), (100 * projected.best).tolist()
-    frame_index = frame.options.value("layer", 0, len(shares) - 1, 0)
+    frame_index = frame.options.value("layer", 0, len(shares) - 1, len(shares) - 1)
     several = all(map(math.isfinite, shares))
     names = [_layer_and_variance(layer, share if several else None) for layer, share in enumerate(shares)]
     labels = stack_labels(trace, stack)
     grow = BIG if frame.state.view.big else 1.0
     drawn = figure.built(embedding.token_map, labels, projected.points.numpy(), names, stack, grow)
     with left:
-        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=frame_index)
+        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=frame_index, first=True)
     if moved is not None:
         frame.options.report("layer", moved)
     with right:

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
-from pages.components.sentences import check, deviation, paragraph
-from pages.embeddings.inputs import layer_label, shown, thinned
+from pages.components.pieces import shown
+from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
+from pages.embeddings.inputs import layer_label, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.shared import shared
@@ -72,12 +73,12 @@ def _sharing_of(model: Pretrained, trace: Trace, token: int) -> Sharing:
     return sharing(trace, model.model, token)
 
 
-def _choose_step(trace: Trace, options: Options) -> int:
-    """The step chosen, counted from 0."""
+def _choose_step(trace: Trace, options: Options, start: int = 0) -> int:
+    """The step chosen; counted from 0, like the one shown first."""
     pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
     names = [f"{position} · {fed} → {out}" for position, (fed, out) in enumerate(pairs, 1)]
     label = _("Step: fed → predicted") if trace.own else _("Step: fed → given target")
-    return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda step: names[step - 1])) - 1
+    return int(options.choose("step", label, range(1, len(names) + 1), start + 1, lambda step: names[step - 1])) - 1
 
 
 def _pick(options: Options) -> Callable[[int], None]:
@@ -148,14 +149,14 @@ def _lens_summary(lens: Lens, steps: int, tied: bool = True) -> str:
     """What the table shows, as counts. tied: input and output use the same table."""
     text = (
         _(
-            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: input "
-            "and output use the same rows of one table. In {early} of {steps} steps the final token already leads "
-            "before the last layer."
+            "The decision is made layer by layer: in {early} of {steps} steps the final token already leads before the "
+            "last layer. Right after the embedding, in {echoes} of {steps} the token just fed leads, because input and "
+            "output share one table."
         )
         if tied
         else _(
-            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps. In "
-            "{early} of {steps} steps the final token already leads before the last layer."
+            "The decision is made layer by layer: in {early} of {steps} steps the final token already leads before the "
+            "last layer. Right after the embedding, the token just fed leads in {echoes} of {steps}."
         )
     )
     return text.format(
@@ -187,17 +188,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
     lens = lens_of(model, trace)
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
-    paragraph(
-        _(
-            "After every layer the residual stream is projected onto the vocabulary, as if the decoder ended there "
-            "(logit lens, nostalgebraist 2020). {projection} Columns are steps, fed → finally predicted; rows go down "
-            "through the layers. A cell names the likeliest token. The number is its probability, and so is the "
-            "shading, from 0 to 1 in full orange. Framed: the final token, which is the likeliest after the last "
-            "layer."
-        ).format(projection=projection(model.config)),
-        *lens_limits(model.config),
-        quiet=True,
-    )
+    point(_lens_summary(lens, len(trace.target_out), model.config.tied_output))
     container = st.container()
     left, right = st.columns(2, gap="medium")
     with left:
@@ -205,7 +196,6 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
         st.html(step_table(lens, labels, step))
     with container:
         st.html(steps_table(lens, trace, labels, step))
-        paragraph(_lens_summary(lens, len(trace.target_out), model.config.tied_output))
         check(
             _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
                 deviation=deviation(lens.deviation)
@@ -235,7 +225,18 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             on_click="ignore",
             key="emb_lens_csv",
         )
-    with st.expander(_("How far can you trust the lens?")):
+    paragraph(
+        _(
+            "After every layer the residual stream is projected onto the vocabulary, as if the decoder ended there "
+            "(logit lens, nostalgebraist 2020). {projection} Columns are steps, fed → finally predicted; rows go down "
+            "through the layers. A cell names the likeliest token. The number is its probability, and so is the "
+            "shading, from 0 to 1 in full orange. Framed: the final token, which is the likeliest after the last "
+            "layer."
+        ).format(projection=projection(model.config)),
+        *lens_limits(model.config),
+        quiet=True,
+    )
+    with frame.options.panel("trust", _("How far can you trust the lens?")):
         st.markdown(
             _(
                 "The projection was trained to read only the last layer. An early layer may hold the answer in "
@@ -254,21 +255,32 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             )
 
 
+def _certainty(trace: Trace, least: int) -> str:
+    """How certain the steps are, and the step `least` that is so least."""
+    sentence = _(
+        "Every step ends in a probability for each of the {count} tokens. The token of the sentence has more than half "
+        "of it in {sure} of {steps} steps, and least in step {number}: “{token}” with {probability}."
+    )
+    return sentence.format(
+        count=f"{trace.logits.shape[-1]:,}",
+        sure=int((trace.probabilities > 0.5).sum()),
+        steps=len(trace.probabilities),
+        number=least + 1,
+        token=trace.target_out_labels[least],
+        probability=_probability(float(trace.probabilities[least])),
+    )
+
+
 def draw_output(frame: PageFrame, trace: Trace) -> None:
     """Probabilities per step, candidates of one step, and the table that serves as input and output."""
     model, config = frame.model, frame.model.config
-    left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
-    with left:
-        paragraph(
-            _(
-                "The last vector of each step times the {count} rows of a table gives the logits, and their softmax "
-                "gives the probability of every token to come next (section 3.4). {projection}"
-            ).format(count=f"{config.output_size:,}", projection=projection(config)),
-            quiet=True,
-        )
-    with right:
-        step = _choose_step(trace, frame.options)
-    left, right = st.columns((1.3, 1), gap="medium")
+    least = int(trace.probabilities.argmin())
+    point(_certainty(trace, least))
+    controls, picture = controls_and_picture()
+    with controls.columns((1, 1.6))[0]:
+        step = _choose_step(trace, frame.options, least)
+    with picture:
+        left, right = st.columns((1.3, 1), gap="medium")
     with right:
         ids, values = candidates(trace, step, CANDIDATES)
         numbers = ids.tolist()
@@ -278,7 +290,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
             numbers.index(target_id) if target_id in numbers else None, texts=_output_labels(config),
         )  # fmt: skip
-        figure.draw(drawn, "emb_candidates", "output-candidates")
+        figure.draw(drawn, "emb_candidates", "output-candidates", first=True, about=f"step-{step + 1}")
     with left:
         likeliest = trace.logits.softmax(-1).amax(-1)
         drawn = figure.built(
@@ -288,16 +300,16 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
             likeliest.numpy(),
             texts=_output_labels(config),
         )
-        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options))
+        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options), first=True)
         thinned(drawn)
-        least = int(trace.probabilities.argmin())
-        paragraph(
-            _("The least certain step is {number}: {token} with probability {probability}.").format(
-                number=least + 1, token=trace.target_out_labels[least],
-                probability=_probability(float(trace.probabilities[least])),
-            ),
-            _("Click a bar to choose its step."),
-        )  # fmt: skip
+    paragraph(
+        _("Click a bar to choose its step."),
+        _(
+            "The last vector of each step times the {count} rows of a table gives the logits, and their softmax gives "
+            "the probability of every token to come next (section 3.4). {projection}"
+        ).format(count=f"{config.output_size:,}", projection=projection(config)),
+        quiet=True,
+    )
     _sharing(frame, trace, target_id, shown(model, (target_id,)))
 
 
@@ -343,6 +355,7 @@ def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -
         ),
         "emb_row",
         "output-row",
+        about=label[0],
     )
     paragraph(_tables(sharing, config, frame.model.model.parameter_count()))
     difference = _("Input row and output row of this token: largest difference {difference}").format(

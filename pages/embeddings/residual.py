@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.components import figure
 from pages.components.descriptions import stack_name, sub_layer_equation
-from pages.components.sentences import check, deviation, paragraph
+from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
 from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
 from pages.frame.frame import PageFrame
-from pages.frame.options import Options
 from pages.runtime.texts import translated
 from transformer.analysis.residual import Parts, Stream, decompose, stream
 from transformer.figures import residual
@@ -49,21 +49,10 @@ def _largest_share(parts: Parts, names: tuple[str, ...]) -> str:
     mean = 100 * parts.shares.mean(1)
     most = int(mean.argmax())
     sentence = _(
-        "Mean over the tokens: {most} has the largest share, {share} %. Of the input of the stack, embedding and "
-        "position together, {left} % is left."
+        "The vector is the sum of what its layers added. {most} made the largest share, {share} % in the mean over the "
+        "tokens; of the input, embedding and position together, {left} % is left."
     )
     return sentence.format(most=names[most], share=signed(float(mean[most]), 1), left=signed(float(mean[:2].sum()), 1))
-
-
-def _choices(trace: Trace, options: Options) -> tuple[str, int]:
-    """The stack, and the token whose lengths the lines show; 0: the median of all."""
-    first, second, _rest = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
-    with first:
-        stack = choose_stack(options)
-    names = [_("all tokens: the median"), *numbered(stack_labels(trace, stack))]
-    with second:
-        token = int(options.choose("token", _("Lines show"), range(len(names)), 0, lambda index: names[index]))
-    return stack, token
 
 
 def _layers_passed(frame: PageFrame, stack: str) -> int | None:
@@ -76,12 +65,26 @@ def _layers_passed(frame: PageFrame, stack: str) -> int | None:
             return _("layer {layer}").format(layer=layer)
         return _("layer {layer}, output of the {stack}").format(layer=layer, stack=stack_name(stack))
 
-    with st.columns((1, 2.8), gap="small")[0]:
-        layer = int(frame.options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
+    layer = int(frame.options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
     return None if layer == layers else layer
 
 
-def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
+def _choices(frame: PageFrame, trace: Trace) -> tuple[str, int | None, int]:
+    """The stack, the layers that the vector has passed (None: all), and the token whose lengths the lines show; 0: the
+    median of all."""
+    first, second, third = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
+    with first:
+        stack = choose_stack(frame.options)
+    with second:
+        through = _layers_passed(frame, stack)
+    names = [_("all tokens: the median"), *numbered(stack_labels(trace, stack))]
+    with third:
+        token = int(frame.options.choose("token", _("Lines show"), range(len(names)), 0, lambda index: names[index]))
+    return stack, through, token
+
+
+def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int, left: DeltaGenerator) -> None:
+    """Lengths along the stack, drawn into `left`, and below token by token with a slider."""
     labels = stack_labels(trace, stack)
     states = stream(trace, frame.model.model, stack)
     names = sublayer_names(states.sublayers)
@@ -92,32 +95,37 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
     equation = sub_layer_equation(frame.model.config).replace("x", "<i>x</i>")
     stream_labels = {**translated(residual.LABELS), "stream_equation": equation}
     drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
+    with left:
+        whose = f"token-{token}" if token else "median"
+        figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}", first=True, about=whose)
     cells = {name: values.numpy() for name, values in states.lengths.items()}
     heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}")
-    with right:
-        figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
-        thinned(heatmap)
+    vectors, first = residual.vectors(cells)
+    start = vectors.index(str(frame.options.choice("vector", vectors, first)))
+    moved = figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}", start=start)
+    if moved is not None:
+        frame.options.report("vector", vectors[moved], first)
+    thinned(heatmap)
     paragraph(_largest_updates(states, names))
 
 
-def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
-    through = _layers_passed(frame, stack)
+def _shares(frame: PageFrame, trace: Trace, stack: str, through: int | None) -> tuple[str, str, bool]:
+    """The figure. Returns the sentence about it, and the check that the parts add up to the whole."""
     parts = decompose(trace, frame.model.model, stack, through)
     config = frame.model.config
     biases = () if config.norm == "none" else (_("biases β"),)
     names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), *biases)
     labels = stack_labels(trace, stack)
     drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack)
-    figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
+    layer = "" if through is None else f"layer-{through}"
+    figure.draw(drawn, "emb_shares", f"residual-shares-{stack}", first=True, about=layer)
     thinned(drawn)
-    paragraph(_largest_share(parts, names))
-    check(
-        _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
-            count=len(names), deviation=deviation(parts.deviation)
-        ),
+    adds_up = _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
+        count=len(names), deviation=deviation(parts.deviation)
+    )
+    return (
+        _largest_share(parts, names),
+        adds_up,
         parts.deviation < 1e-4 * max(1.0, float(parts.whole.abs().max())),
     )
 
@@ -125,6 +133,18 @@ def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
 def draw(frame: PageFrame, trace: Trace) -> None:
     """Lengths of the residual stream at every sub-layer, and the shares of its parts."""
     config = frame.model.config
+    about = st.container()
+    controls, picture = controls_and_picture()
+    with controls:
+        stack, through, token = _choices(frame, trace)
+    with picture:
+        left, right = st.columns((1.5, 1), gap="medium")
+    with left:
+        sentence, adds_up, holds = _shares(frame, trace, stack, through)
+    with about:
+        point(sentence)
+    check(adds_up, holds)
+    _lengths(frame, trace, stack, token, right)
     paragraph(
         _(
             "Around every sub-layer there is a residual connection (section 3.1): the input is carried past the "
@@ -139,12 +159,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         ),
         quiet=True,
     )
-    stack, token = _choices(trace, frame.options)
-    _lengths(frame, trace, stack, token)
-    _shares(frame, trace, stack)
     if config.norm == "none":
         return
-    with st.expander(_("How can a vector be split exactly, through LayerNorm?")):
+    with frame.options.panel("split", _("How can a vector be split exactly, through LayerNorm?")):
         st.latex(
             r"\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mathrm{mean}(x)}{\sigma(x)} + \beta"
             r" = \sum_p \gamma \odot \frac{p - \mathrm{mean}(p)}{\sigma(x)} + \beta \qquad x = \sum_p p"

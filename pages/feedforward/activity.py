@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
-from pages.components.sentences import paragraph
+from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.texts import translated
@@ -71,8 +71,8 @@ def _summary(trace: Trace, threshold: float) -> str:
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     names = translated(figures.LABELS)
     text = _(
-        "In this sentence, {encoder} of the encoder's activations and {decoder} of the decoder's are above the "
-        "threshold {threshold}: fewest in {least} ({low}), most in {most} ({high})."
+        "Few neurons work at a time: in this sentence {encoder} of the encoder's activations and {decoder} of the "
+        "decoder's are above {threshold}, fewest in {least} ({low}), most in {most} ({high})."
     )
     return text.format(
         threshold=f"{threshold:.2f}",
@@ -85,30 +85,27 @@ def _summary(trace: Trace, threshold: float) -> str:
     )
 
 
-def _explain(kind: str, d_ff: int) -> None:
+def _explain(options: Options, kind: str, d_ff: int) -> None:
     paragraph(
         _(
             "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of "
             "the {count} hidden numbers of a layer. It is active at a token where its activation is above a threshold."
         ).format(count=f"{d_ff:,}")
     )
-    with st.expander(_("Why so few, and what is the dashed line?")):
-        st.markdown(
-            _(
+    with options.panel("few", _("Why so few, and what is the dashed line?") if kind == "relu" else _("Why so few?")):
+        if kind == "relu":
+            text = _(
                 "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation "
                 "adds nothing to the output: activation sparsity. Li et al., *The Lazy Neuron Phenomenon* (ICLR "
                 "2023), report {share} non-zero activations for T5-Base. That is another, larger model on other data: "
                 "the line is a size to compare with, not a target."
             ).format(share=percent(PUBLISHED))
-        )
-        if kind != "relu":
-            st.markdown(
-                _(
-                    "This model has {name} instead of max(0, ·). Its activations are small rather than 0, so a "
-                    "threshold above 0, here {threshold} at first, decides which of them count as active. The "
-                    "published share is for a ReLU; compare it with care."
-                ).format(name=figures.NAMES[kind], threshold=f"{ACTIVE[kind]:.2f}")
-            )
+        else:
+            text = _(
+                "This model has {name} instead of max(0, ·). Its activations are small rather than 0, so a threshold "
+                "above 0, here {threshold} at first, decides which of them count as active."
+            ).format(name=figures.NAMES[kind], threshold=f"{ACTIVE[kind]:.2f}")
+        st.markdown(text)
 
 
 def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -> None:
@@ -117,19 +114,20 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
     side = sides(trace)[stack]
     counts_of_layer = activations.histogram(side.pre_activation[layer], side.activation[layer])
     counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
+    about = f"{stack}-layer-{layer + 1}"
     left, right = st.columns(2, gap="medium")
     with left:
         drawn = figure.built(
             figures.histogram, counts_of_layer.edges, counts_of_layer.before, counts_of_layer.after, stack, layer, kind
         )
-        figure.draw(drawn, "feedforward_histogram", "feedforward-histogram")
+        figure.draw(drawn, "feedforward_histogram", "feedforward-histogram", about=about)
         negative = float((side.pre_activation[layer] < 0).double().mean())
         text = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
         zero = percent(counts_of_layer.zero / counts_of_layer.total)
         paragraph(text.format(negative=percent(negative), total=f"{counts_of_layer.total:,}", zero=zero))
     with right:
         drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
-        figure.draw(drawn, "feedforward_spread", "feedforward-spread")
+        figure.draw(drawn, "feedforward_spread", "feedforward-spread", about=f"{about}-above-{threshold:.2f}")
         text = _(
             "Of {neurons} neurons, {never} are active on no token of this sentence, {once} on exactly one token and "
             "{always} on all {tokens}."
@@ -141,7 +139,7 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
 def draw(frame: PageFrame, trace: Trace) -> None:
     """The map of active neurons with its slider, and below it the numbers of one layer."""
     kind = frame.model.config.activation
-    _explain(kind, frame.model.config.d_ff)
+    about = st.container()
     start, steps = _threshold(frame.options, kind), thresholds()
 
     def drawn() -> figure.Figure:
@@ -153,5 +151,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     threshold = steps[start if moved is None else moved]
     if moved is not None:
         frame.options.report("threshold", round(100 * threshold))
-    paragraph(_summary(trace, threshold))
+    with about:
+        point(_summary(trace, threshold))
+    _explain(frame.options, kind, frame.model.config.d_ff)
     _distribution(frame.options, trace, kind, threshold)

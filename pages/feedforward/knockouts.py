@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Callable
+import time
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from pages.components import probing, translation
+from pages.components import figure, probing, translation
 from pages.components.comparison import compare, switches_of_page
 from pages.components.descriptions import stack_name, sub_layer
+from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
-from pages.frame.options import Options
-from pages.frame.state import current_state, store_state
+from pages.frame.state import current_state, max_tokens, store_state
+from pages.runtime.shared import shared
+from transformer.analysis.translation import perplexity
+from transformer.figures import feedforward as figures
+from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import (
     MANY,
     NONE,
@@ -32,6 +36,8 @@ from transformer.texts import UserError, _, semicolon_list
 from transformer.tracing.trace import Trace
 
 STRONGEST = 10
+LITTLE = 1.1  # times the perplexity as trained: a sub-layer that changes it less changes it little
+SOON = 0.4  # seconds until the count says how far it is
 WRONG = "headscope_neurons_wrong"  # (field, its text, error) of a list that cannot be read
 SWITCH_CLASSES = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
@@ -104,9 +110,8 @@ def _chosen_layers(stack: str) -> None:
 def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
     """The menu of a stack's sub-layers to leave out."""
     config = frame.model.config
-    skips = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
-    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
-    labels = {str(skip): names[skip.part].format(layer=skip.layer + 1) for skip in skips}
+    skips = _all_skips(config, stack)
+    labels = dict(zip(map(str, skips), _names(skips), strict=True))
     out = [str(skip) for skip in skips if skip in switches.switches]
     key = f"feedforward_skip_{stack}"
     if frame.arrived or st.session_state.get(key) != out:
@@ -228,48 +233,98 @@ def _reset() -> None:
         store_state(replace(state, switches=state.switches.without(*SWITCH_CLASSES)))
 
 
-def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
-    """Suggested experiments, one click each."""
-    ffn = Skip("encoder", min(1, layers_of(config, "encoder") - 1), "ff")
-    cross = [Skip("decoder", layer, "cross") for layer in range(layers_of(config, "decoder"))]
-    leaders = sorted(strongest(trace, "decoder", 0))
+@shared(entries=4096, queued=True)
+def _without(model: Pretrained, trace: Trace, skip: Skip, limit: int) -> float:
+    """Perplexity of a trace's target with one sub-layer left out."""
+    return perplexity(model.retrace(trace, Interventions((skip,)), limit=limit))
 
-    def neurons() -> None:
-        options.report("stack", "decoder")
-        options.report("layer", 1)
-        _silence_by_button("decoder", 0, leaders)
 
-    def skip(*left_out: Skip) -> None:
-        _set(Skip, NONE, list(left_out))
+def _all_skips(config: ModelConfig, stack: str) -> list[Skip]:
+    return [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
 
-    suggestions: list[tuple[str, str, Callable[[], None]]] = [
-        (
-            _("FFN {layer} of the encoder").format(layer=ffn.layer + 1),
-            _("one sub-layer of many"),
-            lambda: skip(ffn),
-        ),
-        (_("All cross-attention"), _("the decoder does not see the source"), lambda: skip(*cross)),
-        (
-            _("The {count} most active neurons of decoder layer 1").format(count=len(leaders)),
-            _("of {count} in the layer").format(count=f"{config.d_ff:,}"),
-            neurons,
-        ),
-    ]
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hs-ff-try"):
-        st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
-        for index, (label, words, act) in enumerate(suggestions):
-            st.button(f"**{label}** {words}", key=f"feedforward_try_{index}", on_click=act)
+
+def _names(skips: list[Skip]) -> list[str]:
+    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
+    return [names[skip.part].format(layer=skip.layer + 1) for skip in skips]
+
+
+def _toggle(skip: Skip) -> None:
+    """Leave a sub-layer out, or put it back."""
+    state = current_state()
+    if state is not None:
+        out = [switch for switch in state.switches.switches if isinstance(switch, Skip)]
+        _set(Skip, NONE, [switch for switch in out if switch != skip] if skip in out else [*out, skip])
+
+
+def _most_can_go(found: list[tuple[Skip, float]], trained: float) -> str:
+    """How much each sub-layer matters alone, in one sentence."""
+    small = sum(value < LITTLE * trained for _skip, value in found)
+    worst, value = max(found, key=lambda pair: pair[1])
+    sentence = _(
+        "Most sub-layers can go one at a time: without any one of {small} of the {count}, the perplexity of this "
+        "translation rises by less than {most} %. Without {worst} it goes from {before} to {after}."
+    )
+    if 2 * small <= len(found):
+        sentence = _(
+            "Sub-layers left out one at a time: without any one of {small} of the {count}, the perplexity of this "
+            "translation rises by less than {most} %. Without {worst} it goes from {before} to {after}."
+        )
+    return sentence.format(
+        small=small,
+        count=len(found),
+        most=round(100 * (LITTLE - 1)),
+        worst=sub_layer(worst),
+        before=translation.number(trained),
+        after=translation.number(value),
+    )
+
+
+def _alone(
+    frame: PageFrame, trace: Trace, switches: Interventions, about: DeltaGenerator, place: DeltaGenerator
+) -> None:
+    """Every sub-layer left out alone: the figure, whose bars can be clicked, and its sentence."""
+    config, limit = frame.model.config, frame.model.token_limit(max_tokens())
+    skips = [skip for stack in STACKS for skip in _all_skips(config, stack)]
+    progress = place.empty()
+
+    def later() -> None:
+        found, start = [], time.monotonic()
+        for index, skip in enumerate(skips):
+            if time.monotonic() - start > SOON:
+                text = _("{done} of {count} sub-layers").format(done=index, count=len(skips))
+                progress.progress(index / len(skips), text=text)
+            found.append((skip, _without(frame.model, trace, skip, limit)))
+        progress.empty()
+        trained = perplexity(trace)
+        named = list(zip(skips, _names(skips), [value for _skip, value in found], strict=True))
+        bars = {stack: {name: value for skip, name, value in named if skip.stack == stack} for stack in STACKS}
+        out = [_("{stack}, {sublayer}").format(stack=stack_name(skip.stack), sublayer=name)
+               for skip, name, _value in named if skip in switches.switches]  # fmt: skip
+        drawn = figure.built(figures.left_out, bars, trained, out)
+        with place:
+            figure.draw(
+                drawn, "feedforward_alone", "feedforward-left-out", on_pick=lambda at: _toggle(skips[at]), first=True
+            )
+        if not switches:
+            with about:
+                point(_most_can_go(found, trained))
+
+    frame.draw_last(later)
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """What is left out, and translation, perplexity and the probe set before and after."""
     switches = switches_of_page(frame.state.switches, SWITCH_CLASSES, frame.model)
-    if not switches:
-        _try(frame.options, trace, frame.model.config)
+    about, place = st.empty(), st.container()
+    _alone(frame, trace, switches, about, place)
+    paragraph(_("Click a bar to leave its sub-layer out, or to put it back."), quiet=True)
     for stack in STACKS:
         _sub_layers(frame, stack, switches)
     _neurons(frame, switches, trace)
     compared = compare(frame.model, trace, switches)
+    if compared.interventions:
+        with about:
+            point(translation.changes(compared))
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
     config = frame.model.config
@@ -287,7 +342,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         left_out = _(
             "A sub-layer that is left out returns 0, so only the residual connection carries x on (section 3.1)."
         )
-    with st.expander(_("What is left out?")):
+    with frame.options.panel("left_out", _("What is left out?")):
         st.markdown(
             left_out
             + " "

@@ -11,10 +11,12 @@ import streamlit as st
 
 from pages.components import figure, probing
 from pages.components.descriptions import row_caution, with_table
-from pages.components.sentences import paragraph
+from pages.components.pieces import shown
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
+from pages.frame.options import Options
 from pages.runtime.queue import TurnQueue
 from pages.runtime.shared import identity, shared
 from pages.runtime.texts import translated
@@ -22,7 +24,7 @@ from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_com
 from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as layer_figures
 from transformer.figures import single_neurons as figures
-from transformer.inference.pretrained import Pretrained, readable
+from transformer.inference.pretrained import Pretrained
 from transformer.model.tap import STACKS
 from transformer.probing.neuron_survey import TOP_TOKENS, NeuronStatistics, Reading, neuron_statistics, reading
 from transformer.text.tokenizer import PIECE_MARK
@@ -30,6 +32,7 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.training.data import Pair
 
+NAMED = 3  # pieces named in the sentence about a neuron
 LED = "headscope_neurons_led"  # the key (model, sentence, layer, token) and the neuron shown last without a choice
 STOPPED = "headscope_neurons_stopped"  # the checkpoint whose count a person stopped
 
@@ -89,16 +92,15 @@ def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int)
 
 def _choose(frame: PageFrame, trace: Trace) -> Chosen:
     """The controls."""
-    with st.container(key="hs-ff-choose-neurons"):
-        first, second, third, fourth = st.columns(4)
-        stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
-        names = {position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)}
-        with third:
-            start = _longest(trace, stack) + 1
-            token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
-        leader = _leader(frame.model, trace, stack, layer, token) + 1
-        with fourth:
-            neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
+    first, second, third, fourth = st.columns(4)
+    stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
+    names = {position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)}
+    with third:
+        start = _longest(trace, stack) + 1
+        token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
+    leader = _leader(frame.model, trace, stack, layer, token) + 1
+    with fourth:
+        neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
     return Chosen(stack, layer, token, neuron)
 
 
@@ -125,7 +127,15 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
             frame.options.report("neuron", leaders.neurons[index] + 1)
 
     version = (trace.id, *astuple(chosen))
-    figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked, version=version)
+    figure.draw(
+        drawn,
+        "feedforward_strongest",
+        "feedforward-strongest",
+        on_pick=picked,
+        version=version,
+        first=True,
+        about=f"{chosen.stack}-layer-{chosen.layer + 1}-{label}",
+    )
     missed = [
         f"{neuron + 1:,} ({float(length):.2f})"
         for neuron, length in zip(longest.neurons, longest.contribution, strict=True)
@@ -139,22 +149,30 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     paragraph(text.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
 
 
-def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
-    """The heading of the chosen neuron, and what it does at the chosen token."""
+def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen, promoted: Promotion) -> str:
+    """What the chosen neuron does at the chosen token: when it is active, and what it adds then."""
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
     layer = layer_figures.layer_name(chosen.stack, chosen.layer, texts=translated(layer_figures.LABELS))
-    title = _("Neuron {neuron} of {layer}").format(neuron=f"{chosen.neuron + 1:,}", layer=layer)
-    st.html(f'<h2 class="hs-ff-title">{html.escape(title)}</h2>')
-    label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
+    label, neuron = labels(trace)[chosen.stack][chosen.token], f"{chosen.neuron + 1:,}"
     if value == 0:
-        paragraph(_("At “{token}” it is silent: its activation is 0.").format(token=label))
-        return
-    text = _("At “{token}” its activation is {value}, rank {rank} of {count}; it adds a vector of length {length}.")
-    rank = int((activation > value).sum()) + 1
-    length = f"{float(value.abs() * norms[chosen.neuron]):.3f}"
-    paragraph(text.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
+        text = _("Neuron {neuron} of {layer} is silent at “{token}”: its activation is 0, so it adds nothing.")
+        return text.format(neuron=neuron, layer=layer, token=label)
+    text = _(
+        "At “{token}” neuron {neuron} of {layer} is active ({value}, rank {rank} of {count}) and adds a vector of "
+        "length {length} that points to {pieces}."
+    )
+    return text.format(
+        token=label,
+        neuron=neuron,
+        layer=layer,
+        value=f"{float(value):.3f}",
+        rank=int((activation > value).sum()) + 1,
+        count=f"{len(activation):,}",
+        length=f"{float(value.abs() * norms[chosen.neuron]):.3f}",
+        pieces=", ".join(f"“{piece}”" for piece in shown(frame.model, promoted.top[:NAMED])),
+    )
 
 
 # -- what it writes -----------------------------------------------------------------------------------------------
@@ -163,7 +181,7 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
 def _ends_of_row(model: Pretrained, promoted: Promotion) -> tuple[str, str]:
     """Two sentences: how far the first and the last piece are from the others, and whether chance alone reaches
     that."""
-    first, last = readable(model.tokenizer.pieces([promoted.top[0], promoted.bottom[0]]))
+    first, last = shown(model, [promoted.top[0], promoted.bottom[0]])
     verdict_text = _(
         "“{piece}” is {above} standard deviations above the mean of all {count} pieces, and “{last}” is {below} below "
         "it."
@@ -183,8 +201,8 @@ def _ends_of_row(model: Pretrained, promoted: Promotion) -> tuple[str, str]:
     return text, chance.format(expected=f"{promoted.expected:.2f}", piece=first, last=last)
 
 
-def _chance(model: Pretrained, promoted: Promotion) -> None:
-    with st.expander(_("What chance would reach")):
+def _chance(options: Options, model: Pretrained, promoted: Promotion) -> None:
+    with options.panel("chance", _("What chance would reach")):
         st.markdown(
             _(
                 "Of {count} independent normal numbers, as many as there are pieces, the largest is {expected} "
@@ -194,7 +212,7 @@ def _chance(model: Pretrained, promoted: Promotion) -> None:
         )
 
 
-def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
+def _vocabulary(options: Options, model: Pretrained, chosen: Chosen) -> Promotion:
     most = max(1, min(PIECES, model.config.output_size // 4))  # in a small vocabulary both ends would overlap
     promoted = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
     ids = [*promoted.top, *reversed(promoted.bottom)]
@@ -205,13 +223,19 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
 
     def drawn() -> figure.Figure:
         return figure.localized(figures.vocabulary)(
-            readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
+            shown(model, ids), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
         )
 
     version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
-    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", version=version)
-    paragraph(*_ends_of_row(model, promoted), row_caution(model.config, chosen.stack, chosen.layer))
-    _chance(model, promoted)
+    about = f"{chosen.stack}-layer-{chosen.layer + 1}-neuron-{chosen.neuron + 1}"
+    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", version=version, first=True, about=about)
+    parts = any(label.startswith("…") for label in shown(model, ids))
+    paragraph(
+        *_ends_of_row(model, promoted),
+        row_caution(model.config, chosen.stack, chosen.layer),
+        _("“…” stands before a piece that continues a word.") if parts else "",
+    )
+    _chance(options, model, promoted)
     return promoted
 
 
@@ -242,7 +266,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         paragraph(summary.format(tokens=f"{side.tokens:,}", pairs=statistics.pairs))
         return
     rows, ids, next_ids = [], [], []
-    reads = model.tokenizer_of("source" if chosen.stack == "encoder" else "target")
+    reads = "source" if chosen.stack == "encoder" else "target"
     for index in active:
         sentence, position = (
             int(table[chosen.layer, chosen.neuron, index]) for table in (side.sentences, side.positions)
@@ -250,7 +274,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         read = reading(model, counts_of(model).pairs[sentence], chosen.stack)
         ids.append(read.ids[position])
         next_ids.append(read.following[position])
-        (following,) = readable(reads.pieces([read.following[position]]))
+        (following,) = shown(model, [read.following[position]], reads)
         after = _("next comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
         small = f"<small>{html.escape(after)}</small>" if after else ""
         text = in_context(read, position)
@@ -259,7 +283,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
     summary = _("It is active on {count} of {tokens} tokens ({share}).")
     sentences = [summary.format(count=f"{count:,}", tokens=f"{side.tokens:,}", share=percent(count / side.tokens))]
     token_id, times = most_common(ids)
-    (piece,) = readable(reads.pieces([token_id]))
+    (piece,) = shown(model, [token_id], reads)
     if len(ids) > 1 and times > 1:
         summary = _("Of these {count} strongest, {times} are the piece “{piece}”.")
         sentences.append(summary.format(count=len(ids), times=times, piece=piece))
@@ -335,21 +359,27 @@ def _count(model: Pretrained, container: st.delta_generator.DeltaGenerator) -> N
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """What the sentence shows, at once; what needs the probe set comes after the rest of the page."""
+    model, about = frame.model, st.container()
+    controls, picture = controls_and_picture()
+    with controls:
+        chosen = _choose(frame, trace)
+    with picture:
+        left, right = st.columns(2, gap="medium")
+    with right:
+        promoted = _vocabulary(frame.options, model, chosen)
+    with left:
+        _bars(frame, trace, chosen)
+        container, exciting = st.empty(), st.container()
+    with about:
+        point(_at_token(frame, trace, chosen, promoted))
     paragraph(
         _(
             "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column "
             "i of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a key-value memory (Geva et al. "
             "2021)."
-        )
+        ),
+        quiet=True,
     )
-    model, chosen = frame.model, _choose(frame, trace)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        _bars(frame, trace, chosen)
-        _at_token(frame, trace, chosen)
-        container, exciting = st.empty(), st.container()
-    with right:
-        promoted = _vocabulary(model, chosen)
     below = st.container()
     counts = counts_of(model)
     if not counts.pairs:

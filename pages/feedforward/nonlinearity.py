@@ -7,7 +7,7 @@ import streamlit as st
 from torch import Tensor
 
 from pages.components import figure
-from pages.components.sentences import paragraph
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from transformer.analysis.activations import ACTIVE, left_of_zero, nonlinearity, rug
@@ -51,14 +51,9 @@ def _left_of_zero_sentence(kind: str, left: float, smallest: float, total: int) 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     kind = frame.model.config.activation
-    paragraph(
-        _(
-            "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU. Later models put GELU "
-            "or swish there. Bold is the function this model was trained with. Each tick below is a pre-activation z "
-            "= xW₁ + b₁ of this sentence."
-        )
-    )
-    with st.container(key="hs-ff-choose-nonlinearity"):
+    about = st.container()
+    controls, picture = controls_and_picture()
+    with controls:
         left, middle, right = st.columns(4)[:3]
         stack, layer = choose_layer(frame.options, trace, left, middle)
         names = {
@@ -84,15 +79,27 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         before.numel(),
         stack,
     )
-    figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity")
+    with picture:
+        where = f"{stack}-layer-{layer + 1}" + (f"-token-{token}" if token else "")
+        figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity", first=True, about=where)
     outside = int(((before < z[0]) | (before > z[-1])).sum())
     few = _("There is a tick for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(ticks):,}")
     far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(
         outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
     )
     sentence = _left_of_zero_sentence(kind, left_of_zero(before), float(after.min()), before.numel())
-    paragraph(sentence, few if len(ticks) + outside < before.numel() else "", far if outside else "")
-    with st.expander(_("The three functions")):
+    with about:
+        point(sentence)
+    paragraph(few if len(ticks) + outside < before.numel() else "", far if outside else "")
+    paragraph(
+        _(
+            "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU. Later models put GELU "
+            "or swish there. Bold is the function this model was trained with. Each tick is a pre-activation z = xW₁ "
+            "+ b₁ of this sentence."
+        ),
+        quiet=True,
+    )
+    with frame.options.panel("functions", _("The three functions")):
         st.latex(
             r"\mathrm{ReLU}(z) = \max(0, z) \qquad \mathrm{GELU}(z) = z\,\Phi(z), \quad "
             r"\mathrm{GELU}'(z) = \Phi(z) + z\,\varphi(z)"

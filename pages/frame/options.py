@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame.messages import message
 from pages.frame.state import State, current_state, store_state
@@ -179,6 +180,19 @@ class Options:
 
         st.toggle(label, key=key, on_change=changed, **more)
         return value
+
+    def panel(self, name: str, label: str) -> DeltaGenerator:
+        """A panel that folds; the link holds the name of the open one. The page lists "panel" among its options."""
+        is_open = self._chosen().get("panel") == name
+        key = f"{self.page}_panel_{name}"
+        if self.arrived or st.session_state.get(key) != is_open:
+            st.session_state[key] = is_open
+        self.shown["panel"] = name if is_open else self.shown.get("panel", "")
+
+        def changed() -> None:
+            self.report("panel", name if st.session_state.get(key) else "", "")
+
+        return st.expander(label, key=key, on_change=changed)
 
     def choose(
         self,

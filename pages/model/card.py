@@ -20,6 +20,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
 from transformer.texts import _, semicolon_list
 
+PAPER = 65_000_000  # parameters of the paper's base model, Table 3
 LARGEST = 100_000  # bytes of a card or a log; those of the bundled models have 5,000
 
 
@@ -29,29 +30,61 @@ def _is_toy(model: Pretrained) -> bool:
     return isinstance(model.metrics.get("exact"), int | float) and "bleu" not in model.metrics
 
 
-def sizes(model: Pretrained) -> None:
-    """The architecture in one line of numbers, and the scores that the checkpoint reports."""
+def sizes(model: Pretrained) -> list[tuple[str, str, str]]:
+    """The size of this model beside that of the paper's base model (Table 3), and the scores that the checkpoint
+    reports: name, this model, the paper."""
     config, metrics = model.config, model.metrics
-    numbers = [
-        (_("parameters"), f"{model.model.parameter_count():,}"),
-        (_("layers"), f"{config.encoder_layers} + {config.decoder_layers}"),
-        (_("heads per layer"), f"{config.heads} × {config.d_head}"),
-        ("d_model · d_ff", f"{config.d_model} · {config.d_ff}"),
-        (_("vocabulary"), f"{config.vocab_size:,}"),
+    rows = [
+        (_("parameters"), f"{model.model.parameter_count():,}", _("65 million")),
+        (_("layers"), f"{config.encoder_layers} + {config.decoder_layers}", "6 + 6"),
+        (_("heads per layer"), f"{config.heads} × {config.d_head}", "8 × 64"),
+        ("d_model · d_ff", f"{config.d_model} · {config.d_ff}", "512 · 2048"),
+        (_("vocabulary"), f"{config.vocab_size:,}", _("about 37,000")),
     ]
     if config.target_vocab_size is not None:
-        numbers[-1:] = [
-            (_("vocabulary of the source"), f"{config.vocab_size:,}"),
-            (_("of the target"), f"{config.target_vocab_size:,}"),
+        rows[-1:] = [
+            (_("vocabulary of the source"), f"{config.vocab_size:,}", _("about 37,000")),
+            (_("of the target"), f"{config.target_vocab_size:,}", _("the same")),
         ]
     for name, key in (("sacreBLEU", "bleu"), ("chrF", "chrf"), (_("perplexity"), "perplexity")):
         if isinstance(metrics.get(key), int | float):
-            numbers.append((name, f"{metrics[key]:.1f}"))
+            paper = _("28.4 (big model, another test set)") if key == "bleu" else "–"
+            rows.append((name, f"{metrics[key]:.1f}", paper))
     if _is_toy(model):
-        numbers.append((_("exact match"), f"{100 * metrics['exact']:.2f}".rstrip("0").rstrip(".") + " %"))
-    with st.container(horizontal=True, gap="large", key="hs-sizes"):
-        for name, value in numbers:
-            st.metric(name, value, width="content")
+        rows.append((_("exact match"), f"{100 * metrics['exact']:.2f}".rstrip("0").rstrip(".") + " %", "–"))
+    return rows
+
+
+def summary(model: Pretrained) -> str:
+    """What this model is, beside the paper's, in one sentence or two."""
+    count = model.model.parameter_count()
+    size = PAPER / count
+    text = (
+        _("The paper's Transformer at 1/{times} of its size: {count} parameters, where the paper's base has {paper}.")
+        if size >= 1
+        else _("The paper's Transformer at {times} × its size: {count} parameters, where the paper's base has {paper}.")
+    )
+    size = max(size, 1 / size)
+    return text.format(times=f"{size:,.0f}" if size >= 1.5 else f"{size:.1f}", count=f"{count:,}", paper=f"{PAPER:,}")
+
+
+def comparable(model: Pretrained) -> None:
+    """That two BLEU scores on different test sets are not comparable; nothing without a score."""
+    bleu, sentences = (model.metrics.get(name) for name in ("bleu", "sentences"))
+    if not isinstance(bleu, int | float):
+        return
+    text = (
+        _(
+            "BLEU {bleu} is on this model's own {sentences} test sentences. The paper's 28.4 is on newstest2014, "
+            "longer sentences from the news. Two scores on different test sets cannot be compared."
+        )
+        if isinstance(sentences, int)
+        else _(
+            "BLEU {bleu} is on this model's own test sentences. The paper's 28.4 is on newstest2014, longer sentences "
+            "from the news. Two scores on different test sets cannot be compared."
+        )
+    )
+    paragraph(text.format(bleu=f"{bleu:.1f}", sentences=f"{sentences:,}" if isinstance(sentences, int) else ""))
 
 
 def differences(config: ModelConfig) -> list[str]:
@@ -86,7 +119,7 @@ def architecture(model: Pretrained) -> None:
     paper = _("Built as in the paper, except for: {differences}.").format(
         differences=semicolon_list(differences(model.config))
     )
-    message(f"{languages} {paper}", "note")
+    paragraph(f"{languages} {paper}")
     if isinstance(model.tokenizer, VocabularyTokenizer):
         message(
             _(
@@ -117,7 +150,7 @@ def curve(model: Pretrained) -> None:
     try:
         text = model.beside("training.csv", LARGEST)
         if text is None:
-            st.caption(_("This checkpoint has no training.csv."))
+            st.caption(_("This checkpoint has no log of its training (training.csv)."))
             return
         rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
         if _is_toy(model):
@@ -127,7 +160,7 @@ def curve(model: Pretrained) -> None:
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
     load_plotly()
-    figure.draw(drawn, "training", "training")
+    figure.draw(drawn, "training", "training", first=True, about=model.name)
 
 
 def tamed(markdown: str) -> str:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import html
-
 import streamlit as st
 
+from pages.components.sentences import point
+from pages.components.translation import table
 from pages.frame.frame import Content, PageFrame
 from pages.model import card
 from transformer.texts import _
 
 
 def draw(frame: PageFrame) -> None:
-    card.sizes(frame.model)
-    card.architecture(frame.model)
-    card.download(frame.model.name)
+    model = frame.model
+    point(card.summary(model))
     left, right = st.columns(2, gap="large")
     with left:
-        st.html(f'<h2 class="hs-tr-title">{html.escape(_("Training"))}</h2>')
-        card.curve(frame.model)
+        st.html(table(("", model.name, _("the paper's base")), card.sizes(model), "hs-model-sizes"))
+        card.comparable(model)
+        card.architecture(model)
+        card.download(model.name)
     with right:
-        card.card(frame.model)
+        card.curve(model)
+    card.card(model)
 
 
-CONTENT = Content(draw, sentence=False, menus=False)
+CONTENT = Content(draw, sentence=False)

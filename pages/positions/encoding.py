@@ -207,33 +207,27 @@ def _order(frame: PageFrame) -> None:
         )
 
 
-def _draw(frame: PageFrame, trace: Trace, part: str) -> None:
-    _order(frame)
+def _draw(frame: PageFrame, trace: Trace, part: str, about: str) -> None:
     values = chosen(frame, trace, part)
     _component(key=KEY, data=payload(frame, trace, part, values), on_values_change=lambda: None)
+    paragraph(about, quiet=True)
+    _order(frame)
 
 
 def draw_encoding(frame: PageFrame, trace: Trace) -> None:
     """The table, chosen dimensions with the sentence's tokens, wavelengths; sliders for d_model and length."""
-    paragraph(
-        _(
-            "Section 3.5: attention alone does not know the order of its tokens, so each position adds its own "
-            "vector, a row of the picture. Left columns change at every position, right columns hardly at all, like "
-            "the digits of a counter. Click a column to draw it below."
-        ),
-        quiet=True,
+    about = _(
+        "Section 3.5: attention alone does not know the order of its tokens, so each position adds its own vector, a "
+        "row of the first picture. Its left columns change at every position, its right columns hardly at all. Click "
+        "a column to draw it as a curve, or to remove its curve."
     )
-    _draw(frame, trace, "encoding")
+    _draw(frame, trace, "encoding", about)
 
 
 def draw_distance(frame: PageFrame, trace: Trace) -> None:
     """Dot products of encodings, as a matrix and against p - q, and the linear map M_k; sliders for k and q too."""
-    paragraph(
-        _(
-            "Every diagonal has one colour: the product of two encodings depends only on their distance p − q. Click "
-            "a column to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear function” of PE(p): the "
-            "map below turns every pair of dimensions by an angle that depends only on k."
-        ),
-        quiet=True,
+    about = _(
+        "Click a column of the first picture to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear "
+        "function” of PE(p): the map turns every pair of dimensions by an angle that depends only on k."
     )
-    _draw(frame, trace, "distance")
+    _draw(frame, trace, "distance", about)

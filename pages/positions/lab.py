@@ -11,9 +11,10 @@ import streamlit as st
 from pages.components import compared_heads, figure, probing, translation
 from pages.components.comparison import compare, switches_of_page
 from pages.components.descriptions import in_words
-from pages.components.sentences import check, deviation, paragraph
+from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
+from pages.frame.options import Options
 from pages.frame.state import current_state, max_tokens, store_state
 from pages.runtime import cache
 from pages.runtime.shared import shared
@@ -31,6 +32,7 @@ TRAINED = "trained"
 ROUNDING = 1e-4
 FACTORS = (0.0, 0.25, 0.5, 2.0, 4.0, 10.0)
 DEFAULTS = {"shift": 5, "scale": 0.5, "shuffle": 1}
+DEMO = Interventions((Reposition("remove", "source"),))
 
 
 def _moves(switches: Interventions, side: str) -> list[Reposition]:
@@ -39,24 +41,26 @@ def _moves(switches: Interventions, side: str) -> list[Reposition]:
     return [replace(move, side=side) for move in moves]
 
 
-def _set(side: str, moves: list[Reposition]) -> None:
-    """Replace the moves of one side and keep those of the other."""
+def _set(options: Options, shown: Interventions, side: str, moves: list[Reposition]) -> None:
+    """Replace the moves of one side and keep those of the other. shown: what the page shows now."""
     state = current_state()
     if state is None:
         return
-    other_side = SIDES[1 - SIDES.index(side)]
-    switches = [*state.switches.without(Reposition).switches, *_moves(state.switches, other_side), *moves]
-    store_state(replace(state, switches=Interventions(tuple(switches))))
+    moves = [*_moves(shown, SIDES[1 - SIDES.index(side)]), *moves]
+    options.report("trained", "off" if moves else "on", "off")
+    state = current_state() or state
+    store_state(replace(state, switches=state.switches.without(Reposition) + Interventions(tuple(moves))))
 
 
-def _choose(side: str) -> None:
+def _choose(options: Options, shown: Interventions, side: str) -> None:
     rule = st.session_state[f"positions_rule_{side}"]
-    _set(side, [] if rule == TRAINED else [Reposition(rule, side, DEFAULTS.get(rule, 0))])
+    _set(options, shown, side, [] if rule == TRAINED else [Reposition(rule, side, DEFAULTS.get(rule, 0))])
 
 
-def _amount(side: str, rule: str, moves: list[Reposition]) -> None:
+def _amount(options: Options, shown: Interventions, side: str, rule: str, moves: list[Reposition]) -> None:
     """Replace the last move; earlier ones from a link stay."""
-    _set(side, [*moves[:-1], Reposition(rule, side, st.session_state[f"positions_amount_{side}_{rule}"])])
+    amount = st.session_state[f"positions_amount_{side}_{rule}"]
+    _set(options, shown, side, [*moves[:-1], Reposition(rule, side, amount)])
 
 
 def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) -> None:
@@ -80,7 +84,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         format_func=labels.__getitem__,
         key=key,
         on_change=_choose,
-        args=(side,),
+        args=(frame.options, switches, side),
         required=True,
     )
     if len(moves) > 1:
@@ -89,7 +93,8 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
     if rule not in DEFAULTS:
         return
     amount, key = moves[-1].amount, f"positions_amount_{side}_{rule}"
-    about: dict[str, Any] = {"key": key, "on_change": _amount, "args": (side, rule, moves), "width": 260}
+    about: dict[str, Any] = {"key": key, "on_change": _amount, "args": (frame.options, switches, side, rule, moves)}
+    about["width"] = 260
     if rule == "scale":
         factors = sorted({*FACTORS, float(amount)})
         if frame.arrived or st.session_state.get(key) != float(amount):
@@ -111,19 +116,32 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
 
 
+def _point(results: dict[str, Equivariance], positions: bool) -> str:
+    """What positions are for, in two numbers. positions: whether the model has any."""
+    without, with_ = float(results["without"].outputs.max()), float(results["with"].outputs.max())
+    if not positions:
+        return _(
+            "This model was trained without positions: with its tokens in another order the encoder gives the same "
+            "vectors (largest deviation {without}, rounding)."
+        ).format(without=deviation(without))
+    return _(
+        "Only positions tell the encoder the order. Without them the shuffled sentence gives every token the same "
+        "vector as before (largest deviation {without}, rounding); with them vectors change by up to {with_}."
+    ).format(without=deviation(without), with_=f"{with_:.3g}")
+
+
 def _check_sentences(results: dict[str, Equivariance], positions: bool) -> None:
     """The check and its meaning. positions: whether the model has any."""
     without, with_ = results["without"], results["with"]
     largest = float(without.outputs.max())
-    holds = largest < ROUNDING * max(1.0, float(without.size.max()))
+    holds = _holds(without)
     name = _("permutation-equivariant without positions: {deviation}") if holds else _(
         "not permutation-equivariant: {deviation}"
     )  # fmt: skip
     check(name.format(deviation=deviation(largest)), holds)
     text = _(
-        "Without positions the encoder gives every token the same vector in any order of the tokens. The largest "
-        "deviation over all layers is {without}: rounding of 32-bit numbers, next to outputs of size {size}. No "
-        "probability of the decoder changes by more than {predicted}."
+        "Without positions no output deviates by more than {without} over all layers, next to outputs of size {size}; "
+        "no probability of the decoder changes by more than {predicted}."
     )
     more = (
         _("With positions, outputs differ by up to {with_} and probabilities by up to {moved}.")
@@ -138,6 +156,10 @@ def _check_sentences(results: dict[str, Equivariance], positions: bool) -> None:
         ),
         more.format(with_=f"{float(with_.outputs.max()):.3g}", moved=f"{with_.predicted:.3g}"),
     )
+
+
+def _holds(without: Equivariance) -> bool:
+    return float(without.outputs.max()) < ROUNDING * max(1.0, float(without.size.max()))
 
 
 @shared(entries=64, queued=True)
@@ -156,75 +178,75 @@ def _reordered(model: Pretrained, trace: Trace, seed: int, limit: int) -> dict[s
 def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
     """The source in another order, with positions and without."""
     limit = frame.model.token_limit(max_tokens())
-    st.markdown(
-        _(
-            "Attention and feed-forward networks treat their input as a set. Put the tokens in another order *P*, and "
-            "the outputs come in that order and are otherwise the same: *f*(*Px*) = *P f*(*x*). Only the encodings of "
-            "section 3.5 tell the encoder which token stands where."
-        )
-    )
-    left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
-    with left:
-        seed = frame.options.number("seed", _("Another order (seed)"), 0, 9999, 0)
+    about = st.container()
+    controls, picture = controls_and_picture()
+    with controls:
+        left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
+        with left:
+            seed = frame.options.number("seed", _("Another order (seed)"), 0, 9999, 0)
     results = _reordered(frame.model, trace, seed, limit)
     order = permutation(len(trace.source_ids), seed)
     words = html.escape(" ".join(trace.source_labels[position] for position in order))
     with right:
         st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
     positions = frame.model.config.positions != "none"
-    _check_sentences(results, positions)
+    if _holds(results["without"]):
+        with about:
+            point(_point(results, positions))
     found_with = results["with"].outputs.tolist() if positions else []
-    figure.draw(
-        figure.built(
-            permutation_deviations,
-            found_with,
-            results["without"].outputs.tolist(),
-            results["with"].size.tolist(),
+    with picture:
+        figure.draw(
+            figure.built(
+                permutation_deviations,
+                found_with,
+                results["without"].outputs.tolist(),
+                results["with"].size.tolist(),
+            ),
+            "permutation",
+            "permutation",
+            first=True,
+            about=f"order-{seed}",
+        )
+    _check_sentences(results, positions)
+    paragraph(
+        _(
+            "Attention and feed-forward networks treat their input as a set. Put the tokens in another order P, and "
+            "the outputs come in that order and are otherwise the same: f(Px) = P f(x). Only the encodings of section "
+            "3.5 tell the encoder which token stands where."
         ),
-        "permutation",
-        "permutation",
+        quiet=True,
     )
 
 
-def _try() -> None:
-    """Suggested experiments, one click each."""
-    moves = {
-        _("No positions in the source"): (Reposition("remove", "source"),),
-        _("Source reversed"): (Reposition("reverse", "source"),),
-        _("Both shifted by 5"): (Reposition("shift", "source", 5), Reposition("shift", "target", 5)),
-        _("Source encodings × 4"): (Reposition("scale", "source", 4),),
-    }
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
-        for index, (label, switches) in enumerate(moves.items()):
-            st.button(label, key=f"positions_try_{index}", on_click=_switch, args=(switches,))
-
-
-def _switch(moves: tuple[Reposition, ...]) -> None:
-    state = current_state()
-    if state is not None:
-        store_state(replace(state, switches=state.switches.without(Reposition) + Interventions(moves)))
-
-
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """Controls, the pictures of attention before and after, translations and the probe set."""
+    """The pictures of attention before and after, their controls, translations and the probe set.
+
+    Until a person has chosen something, the page shows DEMO: its point needs no click."""
     state = compared_heads.merge_browser(frame.state, frame.model, ())
-    if frame.model.config.positions == "none":
+    has_positions = frame.model.config.positions != "none"
+    if not has_positions:
         message(_("This model was trained without positions, so there is nothing to change here."), "note")
     switches = switches_of_page(state.switches, (Reposition,), frame.model)
-    if not switches and frame.model.config.positions != "none":
-        _try()
-    left, right = st.columns(2, gap="medium")
-    for side, column in zip(SIDES, (left, right), strict=True):
-        with column:
-            _control(frame, side, switches, len(trace.source_ids if side == "source" else trace.target_in_ids))
+    as_trained = frame.options.choice("trained", ("off", "on"), "off") == "on"
+    if not switches and has_positions and not as_trained:
+        switches = DEMO
+    about = st.empty()
+    controls, picture = controls_and_picture()
+    with controls:
+        for side, column in zip(SIDES, st.columns(2, gap="medium"), strict=True):
+            with column:
+                _control(frame, side, switches, len(trace.source_ids if side == "source" else trace.target_in_ids))
     compared = compare(frame.model, trace, switches)
-    says = st.container(key="hs-says")
-    compared_heads.draw(frame.state, compared, compared_heads.Layout(tries=False, cards=False))
+    with picture:
+        says = st.container(key="hs-says")
+        compared_heads.draw(frame.state, compared, compared_heads.Layout(tries=False, cards=False))
+    if compared.interventions:
+        with about:
+            point(translation.changes(compared))
     compared_heads.draw_translations(says, compared)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
-    with st.expander(_("What do the positions do?")):
+    with frame.options.panel("positions", _("What do the positions do?")):
         st.markdown(
             _(
                 "Attention by itself sees a set: it compares every query with every key, wherever they stand. So "

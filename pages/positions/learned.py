@@ -4,16 +4,19 @@ training."""
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 import transformer
 from pages.components import figure
-from pages.components.sentences import paragraph
+from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
+from pages.frame.options import Options
 from pages.runtime import cache
 from pages.runtime.shared import shared
 from transformer.analysis.positions import neighbour_cosines, row_norms
@@ -28,7 +31,7 @@ LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; their recipes differ
 MOST_ROWS = 128  # most positions drawn of a table
 LENGTHS = range(4, 25)  # lengths of the counted inputs, in symbols
 COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
-WANTED = "headscope_exact_wanted"  # in the session: whether the counts are shown
+SOON = 0.4  # seconds until a count says how far it is
 # Section 3.5 of the paper, about the sinusoidal version.
 QUOTE = "may allow the model to extrapolate to sequence lengths longer than the ones encountered during training"
 ALIKE = 0.3  # rows with this cosine are called similar; random rows of 64 numbers have 0 ± 0.125
@@ -177,8 +180,11 @@ def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -
     )
 
 
-def _tables(pair: Pair) -> None:
-    """Both tables, and what their rows have in common."""
+def _tables(options: Options, pair: Pair, beside: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Both tables, and what their rows have in common. beside: whether exact answers are counted.
+
+    Returns the containers for their figure, beside the tables, and for its sentences.
+    """
     model = pair.learned
     learned = model.model.positions.table.detach()
     formula = sinusoidal(*learned.shape)
@@ -188,20 +194,17 @@ def _tables(pair: Pair) -> None:
         trained = (0, shown - 1)
     names = (_("formula"), model.name)
     both = dict(zip(names, (formula[:shown].cpu(), learned[:shown].cpu()), strict=True))
+    first, second = (table.numpy() for table in both.values())
+    left, right = st.columns((1.7, 1), gap="medium") if beside else (st.container(), st.container())
+    with left:
+        drawn = figure.built(figures.tables_beside, first, second, names, trained)
+        figure.draw(drawn, "learned_tables", "positions_tables", first=True)
+    exact_place, sentences = right.container(), st.container()
     known_length = trained_positions(model)
     paragraph(_row_statistics(learned.cpu(), known_length, model.name))
     if shown < len(learned):
         text = _("The first {shown} of {total} positions are drawn.")
         paragraph(text.format(shown=shown, total=len(learned)), quiet=True)
-    first, second = (table.numpy() for table in both.values())
-    figure.draw(
-        figure.built(figures.tables_beside, first, second, names, trained),
-        "learned_tables",
-        "positions_tables",
-    )
-    if known_length is not None:
-        with st.expander(_("How do we know which rows were trained?")):
-            paragraph(_sources(learned.cpu(), model, known_length), quiet=True)
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
@@ -213,10 +216,10 @@ def _tables(pair: Pair) -> None:
             "learned_cosines",
             "positions_cosines",
         )
-
-
-def _want(wanted: bool) -> None:
-    st.session_state[WANTED] = wanted
+    if known_length is not None:
+        with options.panel("trained", _("How do we know which rows were trained?")):
+            paragraph(_sources(learned.cpu(), model, known_length), quiet=True)
+    return exact_place, sentences
 
 
 def _percent(share: float | None) -> str:
@@ -258,11 +261,14 @@ def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | N
     )
 
 
-def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]]) -> None:
+def _results(
+    models: tuple[Pretrained, ...], shares: dict[str, list[float | None]], place: DeltaGenerator, below: DeltaGenerator
+) -> None:
     """The figure, and a sentence about the lengths around the end of training."""
     trained = trained_lengths(models[-1])
     drawn = figure.built(figures.exact_by_length, list(LENGTHS), shares, trained)
-    figure.draw(drawn, "learned_exact", "positions_exact")
+    with place:
+        figure.draw(drawn, "learned_exact", "positions_exact", first=True)
     sentences = []
     for model in models:
         exact_shares = dict(zip(LENGTHS, shares[model.name], strict=True))
@@ -290,64 +296,84 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
             )
             sentences.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
     if trained is not None and trained[1] + 1 in LENGTHS and trained_lengths(models[0]) == trained:
-        paragraph(_conclusion(models, shares, trained[1]))
-    paragraph(*sentences, quiet=True)
+        with below:
+            paragraph(_conclusion(models, shares, trained[1]))
+    with below:
+        paragraph(*sentences, quiet=True)
 
 
-def _count_exact(models: tuple[Pretrained, ...], task: str) -> None:
-    """Count exact answers, length by length. A click of the person ends the count; counted lengths stay cached for all
-    viewers."""
-    if not st.session_state.get(WANTED):
-        label = _("Count exact answers at {low} to {high} symbols, {count} inputs each")
-        st.button(
-            label.format(low=LENGTHS[0], high=LENGTHS[-1], count=COUNT),
-            key="hs-exact-start",
-            on_click=_want,
-            args=(True,),
-        )
-        return
-    container, button = st.empty(), st.empty()
-    button.button(_("Stop"), key="hs-exact-stop", on_click=_want, args=(False,))
+def _count_exact(models: tuple[Pretrained, ...], task: str, progress: DeltaGenerator) -> dict[str, list[float | None]]:
+    """Count exact answers, length by length; counted lengths stay cached for all viewers."""
     shares: dict[str, list[float | None]] = {model.name: [] for model in models}
+    start = time.monotonic()
     for index, length in enumerate(LENGTHS):
-        text = _("inputs of {length} symbols, up to {most}").format(length=length, most=LENGTHS[-1])
-        container.progress(index / len(LENGTHS), text=text)
+        if time.monotonic() - start > SOON:
+            text = _("inputs of {length} symbols, up to {most}").format(length=length, most=LENGTHS[-1])
+            progress.progress(index / len(LENGTHS), text=text)
         for model in models:
             shares[model.name].append(exact(model, task, length))
-    container.empty()
-    button.empty()
-    _results(models, shares)
+    progress.empty()
+    return shares
+
+
+def _point(models: tuple[Pretrained, ...], task: str) -> str:
+    """What learned positions cannot do, in numbers; "" if the checkpoint does not say how long its training inputs
+    were."""
+    learned = models[-1]
+    trained = trained_positions(learned)
+    if trained is None or not {trained[1], trained[1] + 1} <= set(LENGTHS):
+        return ""
+    last = trained[1]
+    sentence = _(
+        "Learned positions end with the training: {name} saw at most {last} symbols, and the rows below the dashed "
+        "line are still random. It gets {within} of the inputs with {last} symbols right and {after} of those with "
+        "{next}."
+    )
+    within, after = (_percent(exact(learned, task, length)) for length in (last, last + 1))
+    return sentence.format(name=learned.name, last=last, next=last + 1, within=within, after=after)
+
+
+def _counted(pair: Pair) -> tuple[tuple[Pretrained, ...], str] | None:
+    """The models whose exact answers are counted, and their task; the bundled ones if the loaded model has no task."""
+    if pair.formula is not None and pair.task is not None:
+        return (pair.formula, pair.learned), pair.task
+    toys = tuple(toy for toy in map(_bundled, (FORMULA, LEARNED)) if toy is not None)
+    task = task_of(toys[0]) if len(toys) == 2 else None
+    return (toys, task) if task is not None and all(task_of(toy) == task for toy in toys) else None
 
 
 def draw_learned(frame: PageFrame) -> None:
-    """The learned table of the loaded model, or of a bundled one, beside the formula; beyond the trained length."""
+    """The learned table of the loaded model, or of a bundled one, beside the formula; exact answers beyond the trained
+    length."""
     pair = pair_of(frame.model)
     if pair is None:
         message(
             _("No checkpoint with learned positions was found to compare with; {name} is bundled.").format(name=LEARNED)
         )
         return
+    counted = _counted(pair)
+    about = _point(*counted) if counted is not None and counted[0][-1] is pair.learned else ""
+    if about:
+        point(about)
+    place, sentences = _tables(frame.options, pair, counted is not None)
     message(_introduction(frame.model, pair), "note")
-    _tables(pair)
-    if pair.formula is None or pair.task is None:
-        toys = tuple(toy for toy in map(_bundled, (FORMULA, LEARNED)) if toy is not None)
-        if len(toys) < 2:
-            return
-        models, task = toys, task_of(toys[0])
-    else:
-        models, task = (pair.formula, pair.learned), pair.task
-    if task is None or any(task_of(toy) != task for toy in models):
+    if counted is None:
         return
-    if (models[0].name, models[1].name) == (FORMULA, LEARNED):
-        sentence = _(
-            "{formula} and {learned} were trained on the same data with the same settings; their recipes differ in "
-            "one line, the positions. What does each do with inputs longer than it has seen?"
-        )
-    else:
-        sentence = _(
-            "{formula} was trained for the same task as {learned}, with the encoding of the formula. What does each "
-            "do with inputs longer than it has seen?"
-        )
-    st.subheader(_("Beyond the trained length"), anchor=False)
-    paragraph(sentence.format(formula=models[0].name, learned=models[1].name))
-    st.fragment(_count_exact)(models, task)
+    models, task = counted
+    with sentences:
+        results = st.container()
+        if (models[0].name, models[1].name) == (FORMULA, LEARNED):
+            sentence = _(
+                "{formula} and {learned} were trained on the same data with the same settings; their recipes differ in "
+                "one line, the positions."
+            )
+        else:
+            sentence = _("{formula} was trained for the same task as {learned}, with the encoding of the formula.")
+        paragraph(sentence.format(formula=models[0].name, learned=models[1].name), quiet=True)
+    progress = place.empty()
+
+    def later() -> None:
+        shares = _count_exact(models, task, progress)
+        _results(models, shares, place, results)
+
+    frame.draw_last(later)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.support.build import D_MODEL, pretrained_variant
-from transformer.analysis.embedding import neighbours, norms, plane
+from transformer.analysis.embedding import neighbours, norms, plane, turned
 from transformer.analysis.residual import states
 
 SOURCE, TARGET = "ka lo minu", "re sta"
@@ -139,3 +139,11 @@ def test_the_plane_is_the_same_every_time_and_of_right_angles() -> None:
     first, second = plane(found), plane(found.clone())
     assert torch.equal(first.points, second.points)
     torch.testing.assert_close(first.basis @ first.basis.T, torch.eye(2, dtype=torch.float64))
+
+
+def test_vectors_turn_by_the_angle_they_are_turned_by() -> None:
+    # Two tokens: one turns by 60 degrees and grows, one points the other way; then both are back.
+    start = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    moved = torch.tensor([[3.0, 3.0 * math.sqrt(3)], [0.0, -1.0]])
+    assert turned(torch.stack((start, moved, 5 * start))).tolist() == pytest.approx([1.0, (0.5 - 1.0) / 2, 1.0])
+    assert turned(torch.zeros(2, 3, 4)).tolist() == [0.0, 0.0]

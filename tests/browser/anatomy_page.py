@@ -36,7 +36,7 @@ class Anatomy:
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         self.element.evaluate(
             """async ({ anatomy }) => {
-              const still = () => anatomy.stage.progress() >= 1 && !anatomy.data.waiting;
+              const still = () => anatomy.stage.progress() >= 1 && !anatomy.stage.flowing && !anatomy.data.waiting;
               for (let i = 0, calm = 0; i < 400 && calm < 4; i++) {
                 await new Promise((done) => setTimeout(done, 25));
                 calm = still() ? calm + 1 : 0;

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -287,16 +291,68 @@ def test_only_what_a_knocked_out_head_changes_is_marked(opened: Any, model: Pret
 def test_the_parameters_on_the_boxes_add_up_to_those_of_the_model(
     moved: Callable[..., Anatomy], model: Pretrained
 ) -> None:
-    drawing = moved()
-    texts = drawing.element.evaluate(
-        "({ anatomy }) => anatomy.scene.filter((item) => item.key.startsWith('layername:')).map((item) => item.text)"
-    )
-    layers = {text.split(",")[0]: int(re.findall(r"([\d,]+) parameters", text)[0].replace(",", "")) for text in texts}
-    table = drawing.element.evaluate("({ anatomy }) => anatomy.scene.find((item) => item.key === 'count:source').text")
-    embedding = int(re.findall(r"[\d,]{5,}", table)[0].replace(",", ""))
     config = model.config
-    total = embedding + config.encoder_layers * layers["Encoder"] + config.decoder_layers * layers["Decoder"]
-    assert total == model.model.parameter_count()
+    total = 0
+    for place, layers in (("encoder.self", config.encoder_layers), ("decoder.self", config.decoder_layers)):
+        drawing = moved(zoom="model", place=place)
+        texts = drawing.element.evaluate(
+            "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('layername:')).map((item) => item.text)"
+        )
+        counts = [int(re.findall(r"([\d,]+) parameters", text)[0].replace(",", "")) for text in texts]
+        # One stack is open, and shows one layer; the other is a box, and shows all of its layers.
+        stacks = {text.split(",")[0].split(":")[0]: count for text, count in zip(texts, counts, strict=True)}
+        opened, closed = ("Encoder", "Decoder") if place.startswith("encoder") else ("Decoder", "Encoder")
+        total = layers * stacks[opened] + stacks[closed]
+        table = drawing.element.evaluate(
+            "(one) => one.anatomy.scene.find((item) => /^count:(source|target)$/.test(item.key)).text"
+        )
+        total += int(re.findall(r"[\d,]{5,}", table)[0].replace(",", ""))
+        assert total == model.model.parameter_count()
+
+
+def test_keys_work_on_a_page_just_opened_and_numbers_run(context: BrowserContext, server: str) -> None:
+    drawing = Anatomy(context, server)
+    assert (drawing.at["place"], drawing.at["t"]) == ("source", 0)
+    maps = "(one) => one.anatomy.scene.find(({ key }) => key.startsWith('m:decoder.0.self.weights'))"
+    drawing.page.keyboard.press("ArrowRight")
+    drawing.page.wait_for_function("(one) => one.anatomy.stage.flowing?.since", arg=drawing.element.element_handle())
+    assert drawing.at["place"] == "encoder.self"
+    drawing.page.keyboard.press(" ")
+    assert drawing.element.evaluate("(one) => one.anatomy.playing") is True
+    drawing.page.keyboard.press(" ")
+    # Keys in a text field, a slider or a menu belong to them.
+    place = drawing.at["place"]
+    for field in (
+        drawing.page.locator("[data-testid=stTextInput] input").first,
+        drawing.page.get_by_test_id("anatomy-t"),
+    ):
+        field.focus()
+        drawing.page.keyboard.press("ArrowRight")
+    drawing.settle()
+    assert drawing.at["place"] == place and drawing.at["t"] == 1
+    drawing.go(zoom="model", place="decoder.self")
+    tile = drawing.element.evaluate(maps)
+    tokens = drawing.element.evaluate("(one) => one.anatomy.scene.find(({ key }) => key === 'tokens:target')")
+    assert (tile["y"], tile["h"]) == (tokens["y"], tokens["h"])  # as high as its rows
+    assert not drawing.problems
+
+
+def test_the_drawing_is_saved(opened: Any, trace: Trace) -> None:
+    drawing = opened(zoom="head", place="encoder.self", step="softmax", encoder=1, head=2)
+    saved = {}
+    for kind in ("svg", "png", "csv"):
+        drawing.page.get_by_test_id("anatomy-save").locator("summary").click()
+        with drawing.page.expect_download() as download:
+            drawing.page.get_by_test_id(f"anatomy-save-{kind}").click()
+        assert download.value.suggested_filename.endswith(f"-encoder.self-layer1-head2-softmax.{kind}")
+        saved[kind] = Path(download.value.path()).read_bytes()
+    assert saved["png"].startswith(b"\x89PNG")
+    texts = " ".join(ElementTree.fromstring(saved["svg"]).itertext())
+    assert SENTENCE in texts and "weights of" in texts and "[object" not in texts
+    lines = list(csv.reader(io.StringIO(saved["csv"].decode("utf-8-sig"))))
+    assert lines[0] == ["weights", *(token.replace("▁", "") for token in trace.source_tokens)]
+    numbers = torch.tensor([[float(number) for number in line[1:]] for line in lines[1:]])
+    torch.testing.assert_close(numbers, trace.encoder_self.weights[0, 1], rtol=1e-6, atol=0)
 
 
 def test_nothing_moves_with_reduced_motion(browser: Browser, server: str) -> None:

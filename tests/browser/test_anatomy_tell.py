@@ -369,7 +369,7 @@ def test_the_controls_lead_to_the_state_they_name(page: Page) -> None:
     expect(page.get_by_test_id("anatomy-play")).to_have_attribute("aria-label", "Pause (space)")
     page.get_by_test_id("anatomy-play").click()
     page.get_by_test_id("anatomy-speed").select_option("fast")
-    assert page.evaluate("view.tempo") == "fast"
+    assert page.evaluate("view.state.tempo") == "fast"
     panel.go(zoom="model", place="source", t=0)
     assert page.get_by_test_id("anatomy-previous").get_attribute("aria-disabled") == "true"
     assert not panel.problems
@@ -387,7 +387,8 @@ def test_no_part_of_the_page_moves_from_step_to_step(page: Page, width: int, hei
             for _ in range(13 if zoom == "sub" else 1):
                 boxes: dict[str, list[int]] = page.evaluate(
                     """() => { const boxes = {};
-                      for (const part of ["top", "work", "moves", "layers", "heads"]) {
+                      const beside = innerWidth > 900 ? ["top", "work", "layers", "heads"] : ["crumbs", "stage"];
+                      for (const part of ["moves", ...beside]) {
                         const name = ".hs-an-" + part;
                         const { left, top, width } = document.querySelector(name).getBoundingClientRect();
                         boxes[name] = [left, top + scrollY, width].map(Math.round);
@@ -412,7 +413,7 @@ def test_controls_on_a_phone_are_large_enough_to_touch(page: Page) -> None:
     for zoom, place in (("sub", "encoder.self"), ("model", "output"), ("number", "decoder.cross")):
         panel.go(zoom=zoom, place=place)
         small = page.evaluate(
-            """() => [...document.querySelectorAll(":is(.hs-an-top, .hs-an-steps) :is(button, select, input)")]
+            """() => [...document.querySelectorAll(":is(.hs-an-top, .hs-an-steps) :is(button, select, input, summary)")]
               .map((element) => [element.dataset.testid, element.getBoundingClientRect()])
               .filter(([, { width, height }]) => width && (width < 32 || height < 32)).map(([name]) => name)"""
         )

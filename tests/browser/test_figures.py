@@ -157,7 +157,7 @@ def test_a_slider_moves_the_tokens_without_the_server(context: BrowserContext, s
     drawn_before = box.locator("[data-drawn]").get_attribute("data-drawn")
     context.set_offline(True)  # what follows needs nobody
     slider.focus()
-    page.keyboard.press("End")
+    page.keyboard.press("Home")
     expect(box.locator("[data-drawn]")).not_to_have_attribute("data-drawn", drawn_before or "")
     assert box.evaluate(read) != before
     context.set_offline(False)
@@ -166,7 +166,7 @@ def test_a_slider_moves_the_tokens_without_the_server(context: BrowserContext, s
 def test_a_slider_keeps_its_value_and_the_link_follows(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "embeddings", part="map")
     slider = page.locator("[data-testid=figure] input[type=range]").first
-    for key, value in (("End", "4"), ("ArrowLeft", "3"), ("Home", "0"), ("ArrowRight", "1")):
+    for key, value in (("Home", "0"), ("End", "4"), ("ArrowLeft", "3")):
         slider.focus()
         page.keyboard.press(key)
         page.wait_for_url(re.compile(f"layer={value}"))

@@ -14,11 +14,13 @@ from transformer.checkpoints.folder import (
     RECORDING,
     TOKENIZER,
     WEIGHTS,
+    CheckpointError,
     load_checkpoint,
     save_checkpoint,
     trace_bytes,
     write_whole,
 )
+from transformer.inference.pretrained import load
 
 
 @pytest.fixture
@@ -146,10 +148,20 @@ def test_another_architecture(folder, about, word):
     refusal(folder, "another architecture", word, "'headscope-transformer' can be opened")
 
 
-@pytest.mark.parametrize("text", ["[]", "null", "7", '"x"', '{"model_type": "bert"}'])
+@pytest.mark.parametrize("text", ["[]", "null", "7", '"x"', '{"model_type": 3}'])
 def test_json_of_other_models_is_refused(folder, text):
     (folder / CONFIG).write_text(text)
     refusal(folder, "another architecture")
+
+
+@pytest.mark.parametrize(("kind", "name"), [("t5", "T5"), ("bart", "BART"), ("x\n" * 99, "x"), ("new_one", "new_one")])
+def test_other_models_of_hugging_face_are_named(tmp_path, kind, name):
+    """Also where files are missing that only our checkpoints have."""
+    (tmp_path / CONFIG).write_text(json.dumps({"model_type": kind, "architectures": ["T5ForConditionalGeneration"]}))
+    message = refusal(tmp_path, f"holds a {name}", " model; of Hugging Face's models, Headscope opens Marian's")
+    with pytest.raises(CheckpointError) as error:
+        load(tmp_path)
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize("number", [2, 0, None, "1", "1" * 10**5], ids=str)

@@ -198,13 +198,39 @@ def test_a_language_code_is_one_token_and_shows_itself(tmp_path: Path) -> None:
     assert found.encode("</s>")[:-1].count(found.config.end_id) == 0
 
 
-@pytest.mark.parametrize("weights", ["pickled", "legacy"])
-def test_a_file_of_torch_gives_the_same_model(tmp_path: Path, weights: str) -> None:
+@pytest.mark.parametrize("weights", ["pickled", "legacy", "sharded"])
+def test_other_files_of_weights_give_the_same_model(tmp_path: Path, weights: str) -> None:
     marian_folder(tmp_path / "new", "swish")
     marian_folder(tmp_path / "old", "swish", weights)
     one, two = transformer.load(tmp_path / "new").model, transformer.load(tmp_path / "old").model
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
     assert not one.training and not any(parameter.requires_grad for parameter in two.parameters())
+
+
+def test_a_damaged_index_of_several_files_is_refused(tmp_path: Path) -> None:
+    marian_folder(tmp_path, "swish", "sharded")
+    path = tmp_path / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    names = sorted(set(index["weight_map"].values()))
+    assert len(names) > 2 and not (tmp_path / "model.safetensors").exists()
+    first = next(iter(index["weight_map"]))
+    for damaged, words in (
+        ([], ["weight_map"]),
+        ({"weight_map": {first: 3}}, ["weight_map"]),
+        ({"weight_map": {first: "../other/model.safetensors"}}, ["'../other/model.safetensors' is not the name of a"]),
+        ({"weight_map": {first: "/etc/passwd"}}, ["'/etc/passwd' is not the name"]),
+        ({"weight_map": {str(n): f"{n}.safetensors" for n in range(101)}}, ["101 files", "100"]),
+        ({"weight_map": {first: names[0]}}, ["has no tensor"]),
+        ({"weight_map": {first: "gone.safetensors"}}, ["gone.safetensors", "cannot be read"]),
+    ):
+        path.write_text(json.dumps(damaged))
+        refusal(tmp_path, *words)
+    path.write_text(json.dumps(index))
+    good = (tmp_path / names[0]).read_bytes()
+    (tmp_path / names[0]).write_bytes(good[:-9])
+    refusal(tmp_path, names[0], "not a complete safetensors file")
+    (tmp_path / names[0]).write_bytes((tmp_path / names[1]).read_bytes())
+    refusal(tmp_path, names[1], "a second time")
 
 
 def test_half_precision_files_open(tmp_path: Path) -> None:

@@ -531,6 +531,25 @@ def test_wrong_options_end_with_status_2(command: list[str], capsys: pytest.Capt
     assert ended.value.code == 2 and "error: " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "near"),
+    [
+        (["translat"], "translate"), (["translate", "--checkpoint", "x", "--beams", "3"], "--beam"),
+        (["evaluate", "--checkpoint", "x", "--data", "y", "--swich=scaling=off"], "--switch"),
+        (["translate", "--checkpoint", "x", "--device", "cdua"], "cuda"),
+    ],
+)  # fmt: skip
+def test_a_mistyped_command_or_option_suggests_the_nearest(
+    command: list[str], near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(command)
+    assert capsys.readouterr().err.endswith(f"; did you mean {near}?\n")
+    with pytest.raises(SystemExit):
+        main(["translate", "--checkpoint", "x", "--zzz"])
+    assert capsys.readouterr().err.endswith("unrecognized arguments: --zzz\n")
+
+
 def test_too_long_is_the_only_input_error_named() -> None:
     model = tiny_pretrained()
     with pytest.raises(InputError):

@@ -12,7 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from tests.support.build import tiny_pretrained
 from transformer.figures import (
+    attention,
     complexity,
     embedding,
     feedforward,
@@ -44,7 +46,10 @@ TABLE, WAVES, VALUES = ramp(40, 34), ramp(17), ramp(3)
 CURVES = {name: VALUES for name in ("relu", "gelu", "swish")}
 LENGTHS = {name: ramp(3) for name in residual.QUANTITIES}
 TABLES = {"¤formula": VALUES, "¤<i>mine": VALUES}
+TRACE = tiny_pretrained().trace("<b>x ka lo", "<i>mine mi")
 FIGURES: list[partial[go.Figure]] = [
+    partial(attention.head_map, TRACE, "decoder_self", None, None),
+    partial(attention.head_grid, TRACE, "decoder_self"),
     partial(complexity.counts, [2, 12, 512], COUNTS, KINDS, SIZES, False),
     partial(complexity.counts, [2, 12, 512], COUNTS, KINDS, SIZES, True),
     partial(complexity.timings, {"attention": [(8, 0.2, 0.1, 0.4)]}, [8, 16], KINDS, SIZES),

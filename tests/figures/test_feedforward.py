@@ -32,11 +32,8 @@ def test_the_map_shows_every_share_and_the_means_over_tokens() -> None:
         assert list(heat.x) == list(bar.x) == list(range(1, len(SHARES[stack][1]) + 1))
         assert bar.marker.color == colour[theme] == heat.colorscale[1][1]
         assert (heat.zmin, heat.zmax) == (0, pytest.approx(100 * max(share.max() for share in SHARES.values())))
-    for dashes, layers in ((line, 2), (second_line, 3)):  # it ends at every bar, so that it crosses no number above one
-        pieces = np.stack((dashes.x[::3], dashes.x[1::3]), 1).tolist()
-        between = [(layer + 0.325, layer + 0.675) for layer in range(1, layers)]
-        assert np.allclose(pieces, [(0.5, 0.675), *between, (layers + 0.325, layers + 0.5)])
-        assert np.isnan(dashes.x[2::3]).all() and set(dashes.y[~np.isnan(dashes.y)]) == {3.0}
+    for dashes, layers in ((line, 2), (second_line, 3)):
+        assert list(dashes.x) == [0.5, layers + 0.5] and list(dashes.y) == [3.0, 3.0]  # one line, unbroken
     assert line.line.color == GREY[theme] and line.line.dash == "dash"
     assert (
         line.name == "3.0\N{NO-BREAK SPACE}% in T5-Base (another model, other data)"
@@ -47,6 +44,22 @@ def test_the_map_shows_every_share_and_the_means_over_tokens() -> None:
     assert list(figure.layout.yaxis3.ticktext) == ["the", "the", "&lt;b&gt;x&lt;/b&gt;", ".", "&lt;/s&gt;"]
     assert figure.layout.meta["labels"]["y4"] == TOKENS["decoder"]
     assert "equation 2" in figure.layout.title.subtitle.text and "max(0, " in figure.layout.title.subtitle.text
+
+
+def test_a_share_of_a_relu_is_compared_with_a_relu_only() -> None:
+    for kind in ("gelu", "swish"):
+        figure = activity(kind=kind)
+        assert len(figure.data) == 4 and not figure.layout.showlegend
+
+
+def test_a_number_that_the_dashed_line_would_cross_is_in_its_bar() -> None:
+    shares = {"encoder": np.array([[[0.2], [0.27], [0.31], [0.6]]]), "decoder": np.array([[[0.1], [0.3]]])}
+    tokens = {stack: ["a"] for stack in shares}
+    figure = feedforward.activity(shares, [0.0], tokens, published=0.3)
+    # The axis ends at 72, so a number takes 14.4 above its bar.
+    assert list(figure.data[0].textposition) == ["inside", "inside", "outside", "outside"]
+    assert list(figure.data[1].textposition) == ["outside", "outside"]
+    assert list(figure.frames[0].data[0].textposition) == list(figure.data[0].textposition)
 
 
 def test_every_threshold_is_a_frame_and_the_slider_knows_them() -> None:

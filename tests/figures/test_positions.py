@@ -13,7 +13,7 @@ import pytest
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import learned_positions as learned
 from transformer.figures import positions as figures
-from transformer.figures.style import BLUE, GREY, INK, PURPLE, diverging, ramp
+from transformer.figures.style import BLUE, GREY, GUIDE, INK, PURPLE, diverging, ramp
 from transformer.model.positions import sinusoidal
 
 LENGTH, D_MODEL = 50, 34
@@ -41,20 +41,25 @@ def test_the_heatmap_is_the_table() -> None:
     assert figure.layout.yaxis.autorange == "reversed" and f"= {D_MODEL}" in figure.layout.title.subtitle.text
 
 
-def test_curves_and_the_marks_on_them() -> None:
+def test_curves_are_the_sines_themselves_with_dots_at_the_positions() -> None:
     figure = figures.encoding_curves(TABLE.numpy(), (0, 7, 20), WAVES, TOKENS)
-    *lines, marks = figure.data
-    assert [line.visible for line in lines] == [True] * 3 + [False] * 3
-    for line, dimension in zip(lines, (0, 7, 20), strict=False):
-        assert list(line.x) == list(range(LENGTH)) and np.array_equal(line.y, TABLE[:, dimension].numpy())
-        assert line.name.startswith(f"dimension {dimension}: ")
+    lines, dots, marks = figure.data[:6], figure.data[6:12], figure.data[12]
+    assert [trace.visible for trace in figure.data] == ([True] * 3 + [False] * 3) * 2 + [True]
+    for line, dot, dimension in zip(lines, dots, (0, 7, 20), strict=False):
+        assert list(dot.x) == list(range(LENGTH)) and np.array_equal(dot.y, TABLE[:, dimension].numpy())
+        assert line.name == dot.name and line.name.startswith(f"dim. {dimension}: ")
+        # At every position the line passes through the dot.
+        assert np.interp(dot.x, line.x, line.y) == pytest.approx(dot.y, abs=0.005)
+        assert (line.x[0], line.x[-1]) == (0, LENGTH - 1) and line.meta == GUIDE and line.hoverinfo == "skip"
+    fast = np.asarray(lines[0].y)
+    assert fast.max() > 0.998 and fast.min() < -0.998
+    rising = np.asarray(lines[0].x)[:-1][(fast[:-1] < 0) & (fast[1:] >= 0)]
+    assert np.diff(rising) == pytest.approx(2 * math.pi, abs=0.25)
     assert lines[1].name.endswith(figures.wavelength_text(2 * math.pi * 10000 ** (6 / D_MODEL)))
-    assert len({(line.line.dash, line.marker.symbol) for line in lines}) == 6  # told apart without colours
-    assert len({(line.line.dash, line.line.color) for line in lines}) == 6  # and without marks
-    assert {line.line.shape for line in lines} == {"spline"}
-    assert [line.mode for line in lines] == ["lines"] * 4 + ["lines+markers"] * 2
-    few = figures.encoding_curves(TABLE.numpy()[: figures.DOTTED], (0,), WAVES)
-    assert {line.mode for line in few.data[:-1]} == {"lines+markers"}
+    assert len({line.line.dash for line in lines}) == 6  # told apart without colours
+    assert {dot.marker.opacity for dot in dots} == {1}
+    long = figures.encoding_curves(np.zeros((figures.DOTTED + 1, D_MODEL)), (0,), WAVES)
+    assert {dot.marker.opacity for dot in long.data[6:12]} == {0}
     assert list(marks.x) == [0, 1, 2, 3] * 3 and marks.marker.color == BLUE["light"]
     assert np.array_equal(marks.y, np.concatenate([TABLE[:4, dimension].numpy() for dimension in (0, 7, 20)]))
     # 50 positions have room for every second label; all stay in meta, and none is markup.
@@ -67,7 +72,7 @@ def test_curves_and_the_marks_on_them() -> None:
 
 def test_chosen_columns_are_marked_in_the_colours_of_their_curves() -> None:
     ticks = figures.encoding_heatmap(TABLE.numpy(), (3, 9), theme="dark").layout.shapes
-    lines = figures.encoding_curves(TABLE.numpy(), (3, 9), WAVES, theme="dark").data[:-1]
+    lines = figures.encoding_curves(TABLE.numpy(), (3, 9), WAVES, theme="dark").data[:6]
     assert [(tick.x0, tick.x1, tick.visible) for tick in ticks[:3]] == [(3, 3, True), (9, 9, True), (0, 0, False)]
     assert [tick.line.color for tick in ticks] == [line.line.color for line in lines]
     assert all(1 < tick.y0 < tick.y1 for tick in ticks)  # above the cells

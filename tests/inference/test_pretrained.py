@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.build import sentences, tiny_pretrained
 from transformer.checkpoints.folder import CheckpointError, save_checkpoint
-from transformer.inference.pretrained import InputError, available, load, readable
+from transformer.inference.pretrained import InputError, Pretrained, available, load, readable
+from transformer.interventions.sets import Scale
+from transformer.texts import UserError
 
 BLANK = {"": "is empty", "   ": "is empty", "\n\t": "is empty", "\x00\x07": "has no readable character",
          "\ufffd": "has no readable character"}  # fmt: skip
@@ -89,5 +92,41 @@ def test_load_by_name_by_path_and_not_at_all(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
     assert available()["mine"] == tmp_path / "mine"
     assert load("mine").languages == load(tmp_path / "mine").languages == ("Invented", "Imagined")
-    with pytest.raises(CheckpointError, match="there is no checkpoint 'yours'; choose .*mine"):
+    with pytest.raises(CheckpointError, match="there is no checkpoint 'yours'; .* choose .*mine"):
         load("yours")
+    with pytest.raises(CheckpointError, match=r"no checkpoint 'en_de'; .* sort; did you mean en-de\\?"):
+        load("en_de")
+    with pytest.raises(CheckpointError, match="device 'gpu' cannot be used here; choose cpu, or cuda or mps"):
+        load("mine", "gpu")
+
+
+SWITCHED = "interventions must be an Interventions, for example Interventions.parse('scaling=off'); this is "
+WRONG: dict[str, tuple[Callable[[Pretrained], object], str]] = {
+    "a number to trace": (lambda m: m.trace(3), "the source must be a text; this is 3, of type int"),
+    "a list to trace": (lambda m: m.trace(["a"]), "the source must be a text; this is ['a'], of type list"),
+    "a number as target": (lambda m: m.trace("ka", 3), "target must be a text, or None for the model's own"),
+    "nothing to translate": (lambda m: m.translate(None), "the source must be a text; this is None, of type NoneType"),
+    "one text as many": (lambda m: m.translate_all("ka"), "texts must be a list of texts; this is 'ka', of type str"),
+    "numbers as texts": (lambda m: m.translate_all(["ka", 1]), "texts[1] must be a text; this is 1, of type int"),
+    "a text as limit": (lambda m: m.trace("ka", limit="9"), "limit must be a whole number, or None"),
+    "no tokens": (lambda m: m.trace("ka", limit=0), "limit is 0; give a whole number of at least 1"),
+    "a text as beams": (lambda m: m.translate("ka", beams="4"), "beams must be a whole number"),
+    "true beams": (lambda m: m.translate("ka", True), "beams must be a whole number"),
+    "no beams": (lambda m: m.translate("ka", 0), "beams is 0; give a whole number of at least 1"),
+    "a text as alpha": (lambda m: m.translate("ka", 2, "x"), "alpha must be a number, or None"),
+    "switches in a list": (lambda m: m.trace("ka", interventions=[Scale(1.0)]), SWITCHED + "[Scale("),
+    "switches as text": (lambda m: m.translate("ka", interventions="scaling=off"), SWITCHED + "'scaling=off'"),
+    "retrace a text": (lambda m: m.retrace("ka"), "trace must be a Trace, as model.trace returns it; this is 'ka'"),
+    "retrace with text": (lambda m: m.retrace(m.trace("ka"), "scaling=off"), SWITCHED + "'scaling=off', of type str"),
+    "fed a list": (lambda m: m.retrace(m.trace("ka"), fed=[1]), "fed must be a dict of positions and ids, or None"),
+    "edits in a list": (lambda m: m.trace("ka", edits=[1]), "edits must be a dict of tensor names and functions"),
+    "load a number": (lambda m: load(3), "name must be the name of a checkpoint, or the path of a folder; this is 3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_type_gives_one_sentence(what: str) -> None:
+    call, sentence = WRONG[what]
+    with pytest.raises(UserError) as refused:
+        call(tiny_pretrained())
+    assert str(refused.value).startswith(sentence) and "\n" not in str(refused.value)

@@ -186,15 +186,14 @@ def test_a_hypothesis_that_ends_first_leaves_room_for_longer_ones(monkeypatch):
     model, a = tiny_model(1), 5
     after = {model.config.start_id: {END: 0.6, a: 0.4}, a: {END: 1.0}}
 
-    def log_probs(_, fed):
+    def logits(_, fed):
         rows = torch.full((len(fed), model.config.output_size), -30.0)
         for row, token in enumerate(fed[:, 0].tolist()):
             for following, probability in after[token].items():
                 rows[row, following] = math.log(probability)
         return rows
 
-    monkeypatch.setattr(search, "_log_probs", log_probs)
-    monkeypatch.setattr(search.IncrementalDecoder, "__call__", lambda self, newest: newest)
+    monkeypatch.setattr(search.IncrementalDecoder, "logits", logits)
     (found,) = beam(model, padded_sources(1, (4,)), 1, alpha=4.0, limit=5)
     assert found.ids == (a, END) and found.score == pytest.approx(math.log(0.4))
     (short,) = beam(model, padded_sources(1, (4,)), 1, alpha=0.0, limit=5)

@@ -269,6 +269,14 @@ BAD = {
     "rule": (lambda: Replace("softmax"), ("unknown rule for weights 'softmax'", "uniform or argmax")),
     "no switch": (lambda: Interventions((CROSS,)), ("is not a switch",)),  # type: ignore[arg-type]
     "a text": (lambda: Interventions(("scaling=off",)), ("'scaling=off' is not a switch",)),  # type: ignore[arg-type]
+    "only a text": (lambda: Interventions("scaling=off"), ("'scaling=off' is not a list of switches",)),  # type: ignore[arg-type]
+    "only a switch": (lambda: Interventions(Scale(1)), ("Scale(", "is not a list of switches")),  # type: ignore[arg-type]
+    "parse 5": (lambda: Interventions.parse(5), ("5 is not a text", "NAME=VALUE")),  # type: ignore[arg-type]
+    "parse numbers": (lambda: Interventions.parse([5]), ("5 is not a switch", "NAME=VALUE")),  # type: ignore[list-item]
+    "parse values": (lambda: Interventions.parse({"pad": 4}), ("the value of pad is 4", "text")),  # type: ignore[dict-item]
+    "mistyped": (lambda: Interventions.parse("scalin=off"), ("unknown switch 'scalin'", "did you mean scaling?")),
+    "mistyped kind": (lambda: Where.parse("Cros.2"), ("does not name heads", "did you mean cross?")),
+    "mistyped rule": (lambda: Replace("unifrom"), ("unknown rule", "did you mean uniform?")),
     "many": (lambda: Interventions((Scale(1),) * (MANY + 1)), ("these are 1,001 switches", "at most 1,000")),
     "nothing by 1": (lambda: Reposition("remove", "source", 1), ("remove takes no number; leave out 1",)),
     "shift in parts": (lambda: Reposition("shift", "source", 2.5), ("shifted by 2.5", "a whole number")),

@@ -180,10 +180,22 @@ def test_an_edit_keeps_shape_and_dtype(edit):
         _pass(tiny_model(), {"encoder.0.self.weights": edit})
 
 
-@pytest.mark.parametrize("name", ["encoder.2.self.weights", "decoder.0.self.weight", "self.weights", ""])
-def test_an_edit_that_met_no_tensor(name):
-    with pytest.raises(TapError, match=f"^this pass has no tensor {name}; it has source"):
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("encoder.2.self.weights", "encoder.1.self.weights"), ("decoder.0.cros.weights", "decoder.0.cross.weights"),
+     ("cheese", None), ("", None)],
+)  # fmt: skip
+def test_an_edit_that_met_no_tensor(name, near):
+    advice = "help(transformer.model.tap) lists the names"
+    with pytest.raises(TapError) as refused:
         _pass(tiny_model(), {name: lambda tensor: tensor})
+    known = f"did you mean {near}? {advice}" if near else f"{advice}, for example decoder.0.cross.weights"
+    assert str(refused.value) == f"there is no tensor {name!r}; {known}"
+
+
+def test_an_edit_returns_a_tensor():
+    with pytest.raises(TapError, match=r"returned NoneType; it must return a tensor, \[3, 3, 7, 7\] torch.float32"):
+        _pass(tiny_model(), {"encoder.0.self.weights": lambda weights: None})
 
 
 @pytest.mark.parametrize("tap", [OFF, FUSED])

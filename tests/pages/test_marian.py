@@ -11,9 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.components.descriptions import with_table
+from pages.components.pieces import shown
 from pages.embeddings import inputs
 from pages.model import card
-from tests.support.app import SOURCE, TARGET, every_part, failed_checks, figures, messages, page_text
+from tests.support.app import SOURCE, TARGET, every_part, failed_checks, figures, messages, model_sizes, page_text
 from tests.support.marian import CODE, KINDS, marian_folder
 from transformer.analysis.embedding import neighbours
 from transformer.checkpoints.importers.marian import load_marian
@@ -65,9 +66,9 @@ def test_neighbours_are_words_of_one_side_from_its_table(
     token_id = tokenizer.encode("zen")[int(app.selectbox(key="embeddings_token").value) - 1]
     table = model.model.embedding.weight if side == "source" else model.model.target_embedding.weight
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    nearest = neighbours(table, token_id, inputs.NEAREST, specials)
+    nearest = neighbours(table, token_id, inputs.NEAREST, (*specials, *inputs._parts(model, side)))
     labels = figures(app)["embedding-neighbours"]["layout"]["meta"]["labels"]["y"]
-    assert labels == list(inputs.shown(model, nearest.ids, side))
+    assert labels == list(shown(model, nearest.ids, side))
     assert f"this is the table of the {side}" in page_text(app) and f"Of the {len(table)} rows" in page_text(app)
 
 
@@ -106,7 +107,7 @@ def test_the_output_names_the_embedding_tables(
         f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(app)["output-candidates"]["layout"]["title"]["subtitle"]["text"]
     )
     lens = open_variant(kind, "embeddings", "lens")
-    assert projection in page_text(lens) and ("same rows of one table" in page_text(lens)) == (letter == "E")
+    assert projection in page_text(lens) and ("input and output share one table" in page_text(lens)) == (letter == "E")
     assert f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(lens)["logit-lens"]["layout"]["title"]["subtitle"]["text"]
 
 
@@ -150,7 +151,7 @@ def test_the_model_page_lists_differences_and_unknown_values(
     for words in ("From en to de", "swish", "sines before all cosines", "not multiplied by √d_model", "output matrix",
                   "a bias on every logit", "starts with the padding token", "licence does not cover it"):  # fmt: skip
         assert words in text
-    assert ("vocabulary of the source", "71") in [(metric.label, metric.value) for metric in app.metric]
+    assert model_sizes(app)["vocabulary of the source"] == "71"
     text = page_text(open_variant("reverse", "model", source="abc", target=""))
     assert (
         "Built as in the paper, except for: a bias in every projection of attention." in text and "Marian" not in text
@@ -203,8 +204,8 @@ def test_labels_name_the_words_of_their_own_side(apart: Pretrained) -> None:
     ids = list(range(2, 40))
     for side in ("source", "target"):
         plain = readable(apart.tokenizer_of(side).pieces(ids))
-        assert tuple(label.removeprefix("…") for label in inputs.shown(apart, ids, side)) == plain
-    assert inputs.shown(apart, ids, "source") != inputs.shown(apart, ids, "target")
+        assert tuple(label.removeprefix("…") for label in shown(apart, ids, side)) == plain
+    assert shown(apart, ids, "source") != shown(apart, ids, "target")
 
 
 def test_the_probe_set_serves_english_to_german_by_its_codes(variants: Path) -> None:

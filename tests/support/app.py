@@ -102,6 +102,12 @@ def figures(app: AppTest) -> dict[str, Any]:
     return {one["name"]: json.loads(one["figure"]) for one in found if "figure" in one}
 
 
+def model_sizes(app: AppTest) -> dict[str, str]:
+    """Name -> value of the table of the Model page, for its own model."""
+    (table,) = [one.proto.body for one in app.get("html") if "hs-model-sizes" in one.proto.body]
+    return dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', table))
+
+
 def written(app: AppTest) -> str:
     """All HTML of the page but its style sheets."""
     assert not app.exception, app.exception
@@ -138,6 +144,8 @@ def content(page: str, part: str, model: str, source: str, asked: dict[str, str]
     drawn = next(one.content for one in pages() if one.name == page)
     drawn.draw(frame)
     write_address(frame.state, options.for_address(), drawn.names)
+    for last in frame._last:
+        last()
 
 
 def content_test(page: str, part: str, model: str, source: str, **asked: str) -> AppTest:

@@ -116,7 +116,8 @@ def random_marian(
 def marian_folder(folder: Path, kind: str = "relu", weights: str = "safetensors", seed: int = 3) -> MarianMTModel:
     """Write the folder of one of KINDS and return the model whose weights it holds.
 
-    weights: "safetensors"; "pickled", pytorch_model.bin as torch writes it today; or "legacy", as it did in 2020.
+    weights: "safetensors"; "sharded", the same in several files; "pickled", pytorch_model.bin as torch writes it today;
+    or "legacy", as it did in 2020.
     """
     folder.mkdir(parents=True, exist_ok=True)
     changes = dict(KINDS[kind])
@@ -132,8 +133,8 @@ def marian_folder(folder: Path, kind: str = "relu", weights: str = "safetensors"
         tables = [vocabulary([*pieces_of(source), *pieces_of(target)], [CODE])]
         sizes = (len(tables[0]), len(tables[0]))
     model = random_marian(seed, *sizes, **changes)
-    model.save_pretrained(folder)
-    if weights != "safetensors":
+    model.save_pretrained(folder, max_shard_size="30KB" if weights == "sharded" else "50GB")
+    if weights in ("pickled", "legacy"):
         (folder / "model.safetensors").unlink()
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         torch.save(state, folder / "pytorch_model.bin", _use_new_zipfile_serialization=weights == "pickled")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import pytest
 import torch
 
 from tests.support.build import VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from transformer.analysis.lens import logit_lens
 from transformer.inference.pretrained import Pretrained
-from transformer.model.tap import OFF
+from transformer.interventions.sets import Interventions, KnockOut, Where
+from transformer.model.tap import OFF, TapError
 from transformer.tracing.trace import KINDS, AttentionTrace, Trace
+from transformer.view.page import html_page
 
 SOURCE, TARGET = "ka lo mi nu", "re sta"
 
@@ -128,9 +132,108 @@ def test_edits_reach_only_later_tensors() -> None:
     assert not torch.equal(edited.logits, plain.logits)
 
 
-def test_unknown_kind_is_named() -> None:
-    with pytest.raises(ValueError, match="unknown attention kind 'self'"):
-        tiny_pretrained().trace(SOURCE, TARGET).attention("self")
+def test_a_translation_is_decoded_under_the_edits() -> None:
+    """An edit that makes a logit the largest at every step, or a head's output 0, as `KnockOut` does."""
+    model = tiny_pretrained()
+    (wanted,) = model.tokenizer.encode("ka")[:1]
+
+    def favour(logits: torch.Tensor) -> torch.Tensor:
+        logits[..., wanted] = 1e3
+        return logits
+
+    trace = model.trace(SOURCE, limit=9, edits={"logits": favour})
+    assert trace.own and set(trace.target_out_ids) == {wanted} and not trace.complete
+    assert trace.target_text == model.translate(SOURCE, limit=9, edits={"logits": favour}).text
+    assert model.translate(SOURCE, beams=3, limit=9, edits={"logits": favour}).tokens == trace.target_out
+
+    def silence(outputs: torch.Tensor) -> torch.Tensor:
+        return outputs.index_fill(1, torch.tensor([0]), 0)
+
+    edits = {"decoder.0.cross.head_outputs": silence}
+    switches = Interventions([KnockOut(Where("cross", 0, 0))])
+    switched, edited = model.trace(SOURCE, interventions=switches), model.trace(SOURCE, edits=edits)
+    assert edited.target_out == switched.target_out and torch.equal(edited.logits, switched.logits)
+    assert edited.target_out != model.trace(SOURCE).target_out
+    both = model.trace(SOURCE, interventions=switches, edits={"logits": favour}, limit=9)
+    assert set(both.target_out_ids) == {wanted} and not both.cross.head_outputs[0, 0].any()
+
+
+def test_an_edit_of_one_row_reaches_its_step_and_leaves_earlier_ones() -> None:
+    """While decoding, an edit gets all rows written so far, as in the pass that is traced at the end."""
+    model = tiny_pretrained()
+    plain, shapes = model.trace(SOURCE, limit=9), []
+
+    def third(mask: torch.Tensor) -> torch.Tensor:
+        shapes.append(list(mask.shape))
+        mask = mask.clone()
+        mask[:, :, 2:3, 1:] = False
+        return mask
+
+    edited = model.trace(SOURCE, limit=9, edits={"decoder.1.cross.mask": third})
+    heads, keys = plain.cross.heads, len(plain.source_ids)
+    steps = len(edited.target_out)
+    assert shapes == [[1, heads, rows, keys] for rows in (*range(1, steps + 1), steps)]
+    assert edited.target_out[:2] == plain.target_out[:2]
+    assert torch.equal(edited.cross.weights[1, :, 2, 0], torch.ones(heads))
+
+
+def test_an_edit_that_fails_while_decoding_says_so() -> None:
+    def fifth_row(weights: torch.Tensor) -> torch.Tensor:
+        weights[:, :, 4] = 0
+        return weights
+
+    model, edits = tiny_pretrained(), {"decoder.0.cross.weights": fifth_row}
+    with pytest.raises(
+        TapError, match=r"cross\.weights failed while .* the shape \[1, 3, 1, \d\]: index 4 is out .*target$"
+    ):
+        model.trace(SOURCE, edits=edits)
+    assert not model.trace(SOURCE, "re sta re sta re", edits=edits).cross.weights[0, :, 4].any()
+    for call in (model.trace, model.translate):
+        with pytest.raises(
+            TapError, match=r"no tensor 'decoder.0.cross.weight'; did you mean decoder.0.cross.weights\?"
+        ):
+            call(SOURCE, edits={"decoder.0.cross.weight": fifth_row})  # type: ignore[operator]
+        with pytest.raises(TapError, match="the edit of logits is int; give a function"):
+            call(SOURCE, edits={"logits": 3})  # type: ignore[operator]
+
+
+def test_a_trace_records_its_edits() -> None:
+    model = tiny_pretrained()
+    edits = {name: torch.zeros_like for name in ("logits", "decoder.0.cross.weights")}
+    plain = model.trace(SOURCE, TARGET)
+    edited = model.retrace(plain, edits=edits)
+    assert edited.edits == model.trace(SOURCE, TARGET, edits=edits).edits == ("decoder.0.cross.weights", "logits")
+    assert not edited.logits.any() and not edited.cross.weights[0].any() and edited.id != plain.id
+    assert plain.edits == model.retrace(edited).edits == () and model.retrace(edited).id == plain.id
+    assert html_page(edited).count("edited: decoder.0.cross.weights logits") == 2  # title and heading
+    assert "edited:" not in html_page(plain).split("<main")[0]
+
+
+def test_reprs_are_summaries() -> None:
+    model = tiny_pretrained()
+    trace = model.trace("ka lo mi nu " * 5, "re sta", interventions=Interventions.parse("scaling=off"))
+    shown = "Trace('tiny': 'ka lo mi nu ka lo mi nu ka ... nu ka lo mi nu ka lo mi nu ' -> 're sta' (given target), "
+    assert repr(trace).startswith(shown) and repr(trace).endswith("2 + 2 layers, switches: scaling=off)")
+    keys = len(trace.source_ids)
+    assert repr(trace.cross) == f"AttentionTrace(2 layers of 3 heads, {len(trace.target_in)} queries, {keys} keys)"
+    assert repr(trace.encoder_ff) == f"FeedForwardTrace(2 layers, {keys} tokens, 37 neurons)"
+    assert "edits: logits)" in repr(model.trace("ka", "re", edits={"logits": torch.zeros_like}))
+    assert len(repr(trace)) < 300 and len(repr(model)) < 200
+    shown = repr(logit_lens(trace, model.model))
+    assert shown.startswith("Lens(") and "probability=float32[" in shown and len(shown) < 500
+
+
+def test_a_mistyped_name_suggests_the_nearest() -> None:
+    trace = tiny_pretrained().trace(SOURCE, TARGET)
+    with pytest.raises(ValueError, match="unknown attention kind 'self'; choose encoder_self, decoder_self or cross$"):
+        trace.attention("self")
+    with pytest.raises(ValueError, match="unknown attention kind 'crosss'; choose .* or cross; did you mean cross\\?$"):
+        trace.attention("crosss")
+    with pytest.raises(AttributeError, match="no attribute 'cros'; did you mean 'cross'\\?"):
+        _ = trace.cros  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="no attribute 'weight'; did you mean 'weights'\\?"):
+        _ = trace.cross.weight  # type: ignore[attr-defined]
+    assert not hasattr(trace, "_repr_png_") and copy.copy(trace).id == trace.id
 
 
 def test_docstring_tabulates_every_field() -> None:

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transformer.short_repr import short_repr
+
 # A neuron is active if its activation is above this threshold, unless a reader chooses another. ReLU: if it is not 0.
 # Below 0, GELU reaches down to -0.170 and swish to -0.278, so activations up to that size count as inactive.
 ACTIVE = {"relu": 0.0, "gelu": 0.2, "swish": 0.3}
@@ -67,6 +69,8 @@ class Histogram:
     zero: int
     total: int
 
+    __repr__ = short_repr
+
 
 def histogram(pre_activation: Tensor, activation: Tensor, bins: int = BINS) -> Histogram:
     """The numbers before and after the non-linearity in about `bins` bins of equal width, with 0 as an edge.
@@ -96,6 +100,8 @@ class Curves:
     z: np.ndarray
     value: np.ndarray
     slope: np.ndarray
+
+    __repr__ = short_repr
 
 
 def nonlinearity(kind: str, z: Sequence[float] | np.ndarray) -> Curves:

@@ -18,6 +18,7 @@ from transformer.model.feedforward import FeedForward
 from transformer.model.layers import SubLayer
 from transformer.model.tap import SIDES, STACKS
 from transformer.model.transformer import Transformer
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import AttentionTrace, FeedForwardTrace, Trace
 
 LIKELIEST = 10  # tokens to list at every decoding step
@@ -84,6 +85,8 @@ class AttentionSteps:
     zero: Tensor
     skipped: bool
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class FeedForwardSteps:
@@ -113,6 +116,8 @@ class FeedForwardSteps:
     silenced: tuple[int, ...]
     skipped: bool
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class EmbeddingSteps:
@@ -134,6 +139,8 @@ class EmbeddingSteps:
     positions: Tensor
     position_ids: Tensor
     x: Tensor
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True)
@@ -157,6 +164,8 @@ class OutputSteps:
     rows: Tensor
     biases: Tensor | None = None
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -179,6 +188,8 @@ class Predictions:
     chosen_logit: Tensor
     chosen_probability: Tensor
     log_sum: Tensor
+
+    __repr__ = short_repr
 
 
 Steps = AttentionSteps | FeedForwardSteps | EmbeddingSteps | OutputSteps

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer.model.tap import SIDES
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import Trace
 
 
@@ -26,6 +27,8 @@ class Norms:
     row: Tensor
     scaled: Tensor
     positions: Tensor
+
+    __repr__ = short_repr
 
     @staticmethod
     def _ratio(above: Tensor, below: Tensor) -> float:
@@ -114,6 +117,8 @@ class Plane:
     best: Tensor
     basis: Tensor
 
+    __repr__ = short_repr
+
 
 def plane(states: Tensor) -> Plane:
     """Principal components of the tokens, with one basis for all states: a token moves in the plane only if its vector
@@ -136,3 +141,13 @@ def plane(states: Tensor) -> Plane:
     # eigenvalues of the products between tokens: usually there are fewer tokens than dimensions
     strongest = torch.linalg.eigvalsh(centred @ centred.mT)[:, -2:].clamp(min=0).sum(-1)
     return Plane(points, spread, points.square().sum((1, 2)) / total, strongest / total, basis)
+
+
+def turned(states: Tensor) -> Tensor:
+    """How far the vectors of a stack have turned: the cosine between each token's vector in a state and in the first
+    state, mean over the tokens; [state], float64, 1 for the first.
+
+    states: [state, token, d_model], see `residual.states`. A vector of zeros has cosine 0.
+    """
+    vectors = states.double()
+    return torch.cosine_similarity(vectors, vectors[:1], dim=-1).mean(-1)

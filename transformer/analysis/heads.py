@@ -14,6 +14,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import entropy
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
+from transformer.short_repr import short_repr
 from transformer.text.tokenizer import PIECE_MARK
 from transformer.tracing.trace import KINDS, Trace
 
@@ -66,6 +67,8 @@ class HeadStatistics:
     entropy: Tensor
     rows: int
     links: int
+
+    __repr__ = short_repr
 
     def positional(self, at_least: float = 0.9) -> int:
         """How many heads attend to the previous, the same or the next token in at least this share of rows."""

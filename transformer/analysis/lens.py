@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer.analysis.residual import states
 from transformer.model.transformer import Transformer
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import Trace
 
 BLOCK = 4096  # rows of a table to convert at once
@@ -39,6 +40,8 @@ class Lens:
     rank: Tensor
     echoes: Tensor
     deviation: float
+
+    __repr__ = short_repr
 
     @property
     def settled(self) -> Tensor:
@@ -113,6 +116,8 @@ class Sharing:
     deviation: float
     tables: int
     saved: int
+
+    __repr__ = short_repr
 
 
 def sharing(trace: Trace, model: Transformer, token: int) -> Sharing:

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from transformer.model.tap import check_stack
 from transformer.model.transformer import Transformer
+from transformer.short_repr import short_repr
 
 FEW = 12  # neurons to show for a token
-PIECES = 10  # pieces at each end of the vocabulary
+PIECES = 6  # pieces at each end of the vocabulary
 
 
 def _outer(model: Transformer, stack: str, layer: int) -> Tensor:
@@ -44,6 +45,8 @@ class Strongest:
     neurons: tuple[int, ...]
     activation: Tensor
     contribution: Tensor
+
+    __repr__ = short_repr
 
 
 def strongest(activation: Tensor, norms: Tensor, by: str = "activation", count: int = FEW) -> Strongest:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import Trace
 
 
@@ -29,6 +30,8 @@ class Equivariance:
     weights: Tensor
     size: Tensor
     predicted: float
+
+    __repr__ = short_repr
 
 
 def permutation(length: int, seed: int) -> tuple[int, ...]:

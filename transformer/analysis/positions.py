@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.short_repr import short_repr
+
 BASE = 10000.0  # section 3.5
 SHORTEST, LONGEST = 2 * math.pi, BASE * 2 * math.pi  # the wavelengths "form a geometric progression" between these
 
@@ -52,6 +54,8 @@ class ByOffset:
     offsets: Tensor
     mean: Tensor
     spread: Tensor
+
+    __repr__ = short_repr
 
     @property
     def largest_spread(self) -> float:

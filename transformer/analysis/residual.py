@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transformer.model.layers import SubLayer
 from transformer.model.tap import SIDES, STACKS, check_stack
 from transformer.model.transformer import Transformer
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import AttentionTrace, FeedForwardTrace, Trace
 
 
@@ -94,6 +95,8 @@ class Stream:
     sum: Tensor | None
     normed: Tensor | None
 
+    __repr__ = short_repr
+
     @property
     def lengths(self) -> dict[str, Tensor]:
         """The lengths that are not None, by name, in the order of the paper's formula."""
@@ -138,6 +141,8 @@ class Parts:
     whole: Tensor
     shares: Tensor
     deviation: float
+
+    __repr__ = short_repr
 
 
 def decompose(trace: Trace, model: Transformer, stack: str, through: int | None = None) -> Parts:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import entropy
 from transformer.analysis.softmax import gradient_room
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import AttentionTrace
 
 MEASURES = ("entropy", "largest", "gradient", "spread", "saturated")
@@ -42,6 +43,8 @@ class Saturation:
     spread: Tensor
     saturated: Tensor
     rows: Tensor
+
+    __repr__ = short_repr
 
 
 def saturation(attention: AttentionTrace, queries: Sequence[bool] | None = None) -> Saturation:

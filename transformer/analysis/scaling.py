@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import entropy
 from transformer.analysis.softmax import gradient_room
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import AttentionTrace
 
 # 43 depths, five per octave where whole numbers allow; 2^(i/5) includes every power of two.
@@ -51,6 +52,8 @@ class RandomExperiment:
     entropy: Tensor
     largest: Tensor
     room: Tensor
+
+    __repr__ = short_repr
 
 
 def _histogram(values: Tensor, visible: Tensor, bins: int) -> Tensor:
@@ -159,6 +162,8 @@ class OwnVariances:
     mean: Tensor
     limit: Tensor
     histogram: Tensor
+
+    __repr__ = short_repr
 
     def unit(self, low: float = 0.8, high: float = 1.25) -> Tensor:
         """Heads whose q and k both have a variance between low and high: [layer, head], bool."""

@@ -50,6 +50,11 @@ OTHERS = {
         "a recurrent encoder-decoder with additive attention, not a Transformer; open it with transformer.rnn.load"
     ),
 }
+# model_type of Hugging Face's encoder-decoders that one may try -> their names
+OTHER_NAMES = {
+    "t5": "T5", "mt5": "mT5", "umt5": "UMT5", "bart": "BART", "mbart": "mBART", "m2m_100": "M2M100", "fsmt": "FSMT",
+    "pegasus": "Pegasus", "nllb-moe": "NLLB", "bert": "BERT", "gpt2": "GPT-2", "llama": "Llama",
+}  # fmt: skip
 FORMAT = 1
 DTYPES = {torch.float32, torch.float16, torch.bfloat16}
 LARGEST_JSON = 1_000_000
@@ -283,6 +288,8 @@ def _read(
     files: Files, architecture: str, configure: Callable[[dict[str, Any]], Any], build: Callable[[Any], Model]
 ) -> Checkpoint[Model]:
     path = files.path
+    if files.has(CONFIG):
+        _refuse_others(_read_json(files, CONFIG), path)
     for name in NEEDED:
         if not files.has(name):
             raise CheckpointError("{path} is not a checkpoint: {name} is missing", path=path, name=name)
@@ -332,6 +339,17 @@ def _read(
     metrics = {name: value for name, value in metrics.items() if _shows(value)} if isinstance(metrics, dict) else {}
     languages = (language(about.get("source"), "source"), language(about.get("target"), "target"))
     return Checkpoint(path.name, path, model, tokenizer, languages, metrics)
+
+
+def _refuse_others(about: Any, path: Path) -> None:
+    """Raises CheckpointError for the config.json of another kind of model of Hugging Face."""
+    kind = about.get("model_type") if isinstance(about, dict) and "architecture" not in about else None
+    if isinstance(kind, str) and kind != "marian":
+        name = clean(OTHER_NAMES.get(kind, kind)[:60])
+        raise CheckpointError(
+            "{path} holds a {name} model; of Hugging Face's models, Headscope opens Marian's (such as OPUS-MT)",
+            path=path, name=name,
+        )  # fmt: skip
 
 
 def _shows(score: Any) -> bool:

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any, NoReturn
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import torch
 
 from transformer.interventions.sets import Interventions
-from transformer.texts import N_, UserError, _, translate
+from transformer.texts import N_, UserError, _, nearest, translate
 from transformer.training.data import DataError, Pair, read_pairs
 from transformer.training.recipe import Table, read_recipe
 
@@ -64,7 +64,8 @@ class Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's parser with help in the reader's language and one-line error messages."""
+    """argparse's parser with help in the reader's language and one-line error messages; a mistyped command, option or
+    value suggests the nearest."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings, add_help=False, formatter_class=Formatter)
@@ -75,6 +76,32 @@ class Parser(argparse.ArgumentParser):
         self.print_usage(sys.stderr)
         message = one_line(translate_error(message))
         self.exit(2, _("{program}: error: {message}", program=self.prog, message=message) + "\n")
+
+    def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
+        options, unknown = self.parse_known_args(None if args is None else list(args), namespace)
+        if unknown:
+            message = "unrecognized arguments: " + " ".join(unknown)
+            self.error(_suggesting(message, unknown[0].split("=")[0], self._option_strings(options)))
+        return options
+
+    def _option_strings(self, options: argparse.Namespace) -> list[str]:
+        """The options of this parser and of the command that was given."""
+        choices: Any = self._subparsers._group_actions[0].choices if self._subparsers else {}
+        command = choices.get(getattr(options, "command", None))
+        parsers: list[argparse.ArgumentParser] = [self, *([command] if command else [])]
+        return [option for parser in parsers for option in parser._option_string_actions]
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message = _suggesting(error.message, value, map(str, action.choices or ()))
+            raise
+
+
+def _suggesting(message: str, typed: object, names: Iterable[str]) -> str:
+    near, message = nearest(typed, names), translate_error(message)
+    return message if near is None else _("{message}; did you mean {name}?", message=message, name=near)
 
 
 def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:

@@ -11,12 +11,14 @@ import plotly.graph_objects as go
 from transformer.figures.style import (
     BLUE,
     GREY,
+    GUIDE,
     INK,
     LINE,
     ORANGE,
     Labels,
     dressed,
     label_axis,
+    plain,
     ramp,
     short,
     slider,
@@ -26,6 +28,7 @@ from transformer.texts import N_
 
 COLOURS = {"encoder": BLUE, "decoder": ORANGE}
 ROW, BARS, GAP, MOST_ROWS = 25, 130, 94, 900  # pixels: a row, the bars above, the gap, all rows
+NUMBER = 0.2  # space that a number above a bar takes, of the bars' axis
 WRITTEN = 32  # up to this many tokens every cell shows its number
 GAPS = 0.35  # between bars, of a layer's width
 NUMBERED = 26  # up to this many bars each shows its number
@@ -72,6 +75,12 @@ LABELS = {
     "pre_activation": N_("pre-activation z"),
     "curve_hover": N_("z %{x:.2f}<br>%{y:.3f}"),
     "own": N_("{drawn} of {total} pre-activations"),
+    "alone": N_("One sub-layer left out at a time"),
+    "alone_equation": N_("perplexity of this translation, teacher-forced; as trained {trained}"),
+    "alone_axis": N_("perplexity, log"),
+    "alone_hover": N_("without %{customdata}<br>perplexity %{y:.4g}"),
+    "alone_name": N_("{stack}, {sublayer}"),
+    "trained": N_("as trained"),
 }  # fmt: skip
 NAMES = {"relu": "ReLU", "gelu": "GELU", "swish": "swish"}
 
@@ -108,11 +117,13 @@ def activity(
     """Bars of the mean share of active neurons per layer, and below each its tokens: one frame per threshold.
 
     shares: "encoder" and "decoder" -> [threshold, layer, token], 0 to 1; tokens: their labels; start: the threshold
-    shown first; kind: the non-linearity; published: a share to compare with, drawn as a dashed line.
+    shown first; kind: the non-linearity; published: a share of a ReLU to compare with, a dashed line across, for a ReLU
+    only.
     """
     stacks = list(COLOURS)
     most = {stack: float(shares[stack].max()) for stack in stacks}
     means = {stack: 100 * shares[stack].mean(-1) for stack in stacks}
+    published = published if kind == "relu" else None
     top = max(*(float(mean.max()) for mean in means.values()), 100 * (published or 0.0)) * 1.2 or 1.0
     rows = max(len(tokens[stack]) for stack in stacks)
     below = min(rows * ROW, MOST_ROWS)
@@ -124,7 +135,8 @@ def activity(
     for index, stack in enumerate(stacks):
         colour = COLOURS[stack][theme]
         figure.add_bar(x=layers[stack], y=means[stack][start], name=texts[stack], marker_color=colour, showlegend=False,
-                       texttemplate="%{y:.1f}", textposition="outside", textangle=0, cliponaxis=False,
+                       texttemplate="%{y:.1f}", textposition=_beside(means[stack][start], published, top),
+                       textangle=0, cliponaxis=False,
                        constraintext="none",
                        hovertemplate=texts["mean_hover"] + "<extra></extra>",
                        xaxis=f"x{index + 1}", yaxis=f"y{index + 1}")  # fmt: skip
@@ -139,10 +151,9 @@ def activity(
                            xaxis=f"x{index + 1}", yaxis=f"y{index + 3}")  # fmt: skip
     for index, stack in enumerate(stacks):
         if published is not None:
-            pieces = _between(len(layers[stack]), 1 - GAPS)
             share = f"{100 * published:.1f}\N{NO-BREAK SPACE}%"
-            figure.add_scatter(x=pieces, y=np.where(np.isnan(pieces), np.nan, 100 * published), mode="lines",
-                               hoverinfo="skip",
+            figure.add_scatter(x=[0.5, len(layers[stack]) + 0.5], y=[100 * published] * 2, mode="lines",
+                               hoverinfo="skip", meta=GUIDE,
                                name=texts["published"].format(share=share), showlegend=not index,
                                line={"color": GREY[theme], "width": 2, "dash": "dash"},
                                xaxis=f"x{index + 1}", yaxis=f"y{index + 1}")  # fmt: skip
@@ -151,12 +162,13 @@ def activity(
             "name": f"{threshold:.2f}",
             "traces": [0, 1, 2, 3],
             "data": [
-                *({"type": "bar", "y": means[stack][index]} for stack in stacks),
+                *({"type": "bar", "y": means[stack][index],
+                   "textposition": _beside(means[stack][index], published, top)} for stack in stacks),
                 *({"type": "heatmap", "z": 100 * shares[stack][index].T} for stack in stacks),
             ],
         }
         for index, threshold in enumerate(thresholds)
-    ]
+    ]  # fmt: skip
     slider(figure, texts["threshold"], start)
     titled(figure, texts["active"], texts["active_equation"].format(equation=equation(kind, texts)))
     figure.update_layout(hovermode="closest", bargap=GAPS, showlegend=published is not None)
@@ -176,12 +188,10 @@ def activity(
     return figure
 
 
-def _between(bars: int, width: float) -> np.ndarray:
-    """A line between bars around 1, 2, ..., which crosses none of the numbers above them: start, end and NaN of every
-    piece."""
-    sides = np.arange(1, bars + 1)[:, None] + [-width / 2, width / 2]
-    edges = np.concatenate(([0.5], sides.ravel(), [bars + 0.5]))
-    return np.insert(edges, np.arange(2, len(edges), 2), np.nan)
+def _beside(means: np.ndarray, published: float | None, top: float) -> list[str]:
+    """Where each bar has its number: above it, or inside it where the number above would lie on the dashed line."""
+    line = np.inf if published is None else 100 * published
+    return ["inside" if line - NUMBER * top < mean < line else "outside" for mean in means]
 
 
 def histogram(
@@ -298,3 +308,50 @@ def curves(
     dressed(figure, theme, 470)
     figure.update_layout(legend={"y": 1, "yanchor": "bottom"})
     return figure
+
+
+def left_out(
+    perplexities: Mapping[str, Mapping[str, float]],
+    trained: float,
+    out: Sequence[str] = (),
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
+    """A bar for each sub-layer: the perplexity without it, on a log axis from the perplexity as trained.
+
+    perplexities: "encoder" and "decoder" -> name of each sub-layer -> perplexity; out: labels "encoder, FFN 1" of those
+    left out now, which stand out.
+    """
+    figure = go.Figure()
+    names = [
+        (stack, name, texts["alone_name"].format(stack=texts[stack], sublayer=name))
+        for stack, values in perplexities.items()
+        for name in values
+    ]
+    values = [perplexities[stack][name] for stack, name, _label in names]
+    figure.add_bar(
+        x=np.arange(len(names)), y=values, customdata=[plain(label) for _stack, _name, label in names],
+        marker={"color": [COLOURS[stack][theme] for stack, _name, _label in names],
+                "opacity": [1.0 if not out or label in out else 0.45 for _stack, _name, label in names]},
+        text=[f"{value:.3g}" for value in values], textposition="outside", textangle=0, cliponaxis=False,
+        constraintext="none", name=texts["alone_axis"], hovertemplate=texts["alone_hover"] + "<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[-0.5, len(names) - 0.5], y=[trained] * 2, mode="lines", name=texts["trained"], hoverinfo="skip", meta=GUIDE,
+        line={"color": GREY[theme], "width": 2, "dash": "dash"},
+    )  # fmt: skip
+    finite = [value for value in (*values, trained) if np.isfinite(value)]
+    low, high = np.log10(min(finite)), np.log10(max(finite))
+    figure.update_layout(
+        hovermode="closest",
+        bargap=0.25,
+        showlegend=False,
+        xaxis={"range": [-0.6, len(names) - 0.4], "showgrid": False},
+        yaxis={"title": texts["alone_axis"], "type": "log", "nticks": 5,
+               "range": [min(0.0, low), high + 0.12 * (high - min(0.0, low)) + 0.02]},
+    )  # fmt: skip
+    label_axis(figure, "x", [name for _stack, name, _label in names])
+    titled(figure, texts["alone"], texts["alone_equation"].format(trained=f"{trained:.3g}"))
+    figure.update_layout(meta={**figure.layout.meta, "labels": {"x": [label for _stack, _name, label in names]}})
+    return dressed(figure, theme, 330)

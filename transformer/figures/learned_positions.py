@@ -80,7 +80,7 @@ def _lines(
     """One line per name, each with its own colour, dash and mark."""
     figure = go.Figure()
     for index, (name, (x, y)) in enumerate(series.items()):
-        dash, colour, _mark = STROKES[index % len(STROKES)]
+        dash, colour = STROKES[index % len(STROKES)]
         figure.add_scatter(
             x=np.asarray(x), y=np.asarray(y, np.float32), name=plain(name), mode="lines+markers", hovertemplate=hover,
             line={"color": colour[theme], "width": 2.5, "dash": dash},

@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 from transformer.figures.style import (
     BLUE,
     GREY,
+    GUIDE,
     INK,
     MOST_LABELS,
     PAPER,
@@ -32,17 +33,18 @@ from transformer.figures.style import (
 from transformer.texts import N_
 
 SHOWN = 32  # dimensions of M_k and positions beside it: cells that are visible from the back row
-# Dash, colour and mark of each curve: no two look alike, not even in print.
+# Dash and colour of each curve: no two look alike, not even in print.
 STROKES = (
-    ("solid", PURPLE, "circle"),
-    ("dash", INK, "circle"),
-    ("dot", GREY, "circle"),
-    ("dashdot", PURPLE, "circle"),
-    ("solid", INK, "diamond"),
-    ("longdash", GREY, "square"),
+    ("solid", PURPLE),
+    ("dash", INK),
+    ("dot", GREY),
+    ("dashdot", PURPLE),
+    ("longdash", INK),
+    ("longdashdot", GREY),
 )
 MOST_CURVES = len(STROKES)
-DOTTED = 32  # up to this many positions a curve has dots
+DOTTED = 64  # up to this many positions a curve has dots
+A_WAVE, A_CURVE = 32, 64  # points of a drawn wave; points of a curve at least
 RINGS = 100  # up to this many points are drawn as rings
 FEW = 5  # numbers on an axis: plotly has up to 10 ticks, and would label so few in steps of a half
 SHORTEST, LONGEST = 2 * math.pi, 20000 * math.pi
@@ -59,9 +61,9 @@ LABELS = {
     "encoding": N_("Encoding of every position"),
     "encoding_equation": f"{_BOTH}; <i>d</i><sub>model</sub> = {{d_model}}",
     "curves": N_("Dimensions over positions"),
-    "curves_equation": _BOTH,
-    "curve": N_("dimension {dimension}: wavelength {wavelength}"),
-    "tokens": N_("tokens of the source"),
+    "curves_equation": N_("dots: the numbers of the table; <i>λ</i>: wavelength in positions"),
+    "curve": N_("dim. {dimension}: λ {wavelength}"),
+    "tokens": N_("source tokens"),
     "wavelengths": N_("Wavelengths"),
     "wavelengths_equation": f"<i>λ</i><sub>i</sub> = 2π · {_GROWING}",
     "wavelength": N_("wavelength in positions"),
@@ -148,7 +150,7 @@ def encoding_heatmap(
         xaxis={"title": texts["dimension"], **whole(len(table[0]))},
         yaxis={"title": texts["position"], "autorange": "reversed", **whole(len(table))},
         shapes=[_tick(list(dimensions[index : index + 1]), colour[theme])
-                for index, (_dash, colour, _mark) in enumerate(STROKES)],
+                for index, (_dash, colour) in enumerate(STROKES)],
         hovermode="closest",
     )  # fmt: skip
     say(figure, texts["encoding"], texts["encoding_equation"], d_model=len(table[0]))
@@ -160,6 +162,14 @@ def _tick(positions: Sequence[int], colour: str) -> dict[str, Any]:
     first = positions[0] if positions else 0
     return {"type": "line", "xref": "x", "yref": "y domain", "x0": first, "x1": first, "y0": 1.008, "y1": 1.04,
             "line": {"color": colour, "width": 4}, "visible": bool(positions)}  # fmt: skip
+
+
+def _sine(length: int, dimension: int, wavelength: float) -> tuple[np.ndarray, np.ndarray]:
+    """The function that a dimension takes its values from, at positions 0 to length - 1 and densely between them."""
+    steps = max(A_CURVE, math.ceil((length - 1) / wavelength * A_WAVE))
+    x = np.arange(steps + 1) * ((length - 1) / steps)
+    angle = x * (2 * math.pi / wavelength)
+    return x.astype(np.float32), (np.cos(angle) if dimension % 2 else np.sin(angle)).astype(np.float32)
 
 
 def encoding_curves(
@@ -174,23 +184,31 @@ def encoding_curves(
     """Chosen dimensions of a table [position, dimension] over positions, with a mark at every token of the sentence.
 
     dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: at positions 0, 1, ..., on an
-    axis above. The curves are smooth between positions; up to DOTTED positions have dots. Traces: MOST_CURVES lines,
-    unused ones hidden, then the marks of the tokens. Raises ValueError for more dimensions.
+    axis above. The curves are the sines and cosines themselves; the dots on them are the numbers of the table. Traces:
+    MOST_CURVES lines, unused ones hidden; their dots, invisible for more than DOTTED positions; the marks of the
+    tokens. Raises ValueError for more dimensions.
     """
     if len(dimensions) > MOST_CURVES:
         raise ValueError(f"{len(dimensions)} curves were asked for; {MOST_CURVES} can be told apart")
     figure, positions = go.Figure(), np.arange(len(table))
-    for index, (dash, colour, mark) in enumerate(STROKES):
-        there = index < len(dimensions)
-        dimension = dimensions[index] if there else 0
-        wavelength = wavelength_text(float(wavelengths[dimension // 2]))
-        line = {"color": colour[theme], "dash": dash, "width": 2.5, "shape": "spline"}
-        dotted = len(table) <= DOTTED or mark != "circle"
-        marker = {"symbol": mark, "size": 5} if mark == "circle" else {"symbol": mark, "size": 10, "maxdisplayed": 16}
+    none = np.zeros(0, np.float32)
+    shown = [dimensions[index] if index < len(dimensions) else None for index in range(MOST_CURVES)]
+    names = [
+        texts["curve"].format(dimension=dimension or 0, wavelength=wavelength_text(wavelengths[(dimension or 0) // 2]))
+        for dimension in shown
+    ]
+    for (dash, colour), name, dimension in zip(STROKES, names, shown, strict=True):
+        x, y = (none, none) if dimension is None else _sine(len(table), dimension, wavelengths[dimension // 2])
         figure.add_scatter(
-            x=positions, y=np.asarray(table[:, dimension], np.float32) if there else np.zeros(0, np.float32),
-            name=texts["curve"].format(dimension=dimension, wavelength=wavelength), line=line, marker=marker,
-            mode="lines+markers" if dotted else "lines", visible=there, hovertemplate="%{y:.4f}",
+            x=x, y=y, name=name, legendgroup=name, line={"color": colour[theme], "dash": dash, "width": 2.5},
+            mode="lines", visible=dimension is not None, hoverinfo="skip", meta=GUIDE,
+        )  # fmt: skip
+    for (_dash, colour), name, dimension in zip(STROKES, names, shown, strict=True):
+        figure.add_scatter(
+            x=positions, y=none if dimension is None else np.asarray(table[:, dimension], np.float32),
+            name=name, legendgroup=name, showlegend=False, mode="markers", visible=dimension is not None,
+            marker={"color": colour[theme], "size": 6, "opacity": float(len(table) <= DOTTED)},
+            hovertemplate="%{y:.4f}",
         )  # fmt: skip
     marked = min(len(tokens), len(table))
     x = np.tile(positions[:marked], len(dimensions))
@@ -199,7 +217,7 @@ def encoding_curves(
     )
     figure.add_scatter(
         x=x, y=y, xaxis="x2", mode="markers", name=texts["tokens"], hoverinfo="skip", visible=bool(len(tokens)),
-        marker={"color": BLUE[theme], "size": 9},
+        showlegend=False, marker={"color": BLUE[theme], "size": 9},
     )  # fmt: skip
     span = [-0.5, len(table) - 0.5]
     figure.update_layout(
@@ -363,7 +381,7 @@ def two_tables(
 
     Annotations: the names.
     """
-    figure, (rows, columns), top = go.Figure(), left.shape, 0.93  # top of the plot, below the names
+    figure, (rows, columns), top = go.Figure(), left.shape, 0.89  # top of the plot, below the names
     for index, (z, name) in enumerate(zip((left, right), names, strict=True)):
         end = {"xaxis": "x2", "yaxis": "y2"} if index else {"showscale": False}
         placement = {"len": top, "y": 0, "yanchor": "bottom"}

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from transformer.figures.style import GREY, PURPLE, Labels, dressed, label_axis, plain, ramp, titled
 from transformer.texts import N_
 
-ROW, LEAST, MOST = 34, 150, 560  # pixels: a row, and all rows at least and at most
+ROW, LEAST, MOST = 26, 150, 560  # pixels: a row, and all rows at least and at most
 MARKED = 26  # rows up to which the right letter is framed
 
 LABELS = {

@@ -95,6 +95,11 @@ def _each(rows: Sequence[str], columns: int) -> list[list[str]]:
     return [[row] * columns for row in rows]
 
 
+def vectors(lengths: Mapping[str, object]) -> tuple[list[str], str]:
+    """The names of the frames of `stream_heatmap`, and that of the first one shown."""
+    return [name for name in QUANTITIES if name in lengths], "sum" if "sum" in lengths else "update"
+
+
 def stream_heatmap(
     lengths: Mapping[str, np.ndarray],
     labels: Sequence[str],
@@ -110,14 +115,14 @@ def stream_heatmap(
     colour scale over all frames, from 0 to where 99 % of the lengths end: a single vector ten times as long as the
     others (in en-de that of <s> after the decoder's first feed-forward sub-layer) would leave all of them pale.
     """
-    values = {name: np.asarray(lengths[name], np.float32).T for name in QUANTITIES if name in lengths}
-    first = "sum" if "sum" in values else "update"
+    names, first = vectors(lengths)
+    values = {name: np.asarray(lengths[name], np.float32).T for name in names}
     every = np.concatenate([part.ravel() for part in values.values()])
     most = float(np.quantile(every, 0.99))
     ends = f"≥ {most:.3g}" if float(every.max()) > most else f"{most:.3g}"
     scale = {"title": texts["length"], "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
     frames = [go.Frame(data=[go.Heatmap(z=z)], name=texts[name]) for name, z in values.items()]
-    start = list(values).index(first)
+    start = names.index(first)
     hover = f"%{{customdata}}<br>{texts['sublayer']} %{{x}}<br>{texts['length']} %{{z:.3f}}"
     figure = go.Figure(frames=frames)
     figure.add_heatmap(

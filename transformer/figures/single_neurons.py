@@ -122,7 +122,11 @@ def vocabulary(
         bargap=0.25,
         shapes=[upright(GREY[theme])],
         xaxis={"title": texts["vocabulary_axis"], "range": [-reach, reach], "nticks": 7},
-        yaxis={"title": texts["piece"], "range": [len(labels) - 0.5, -0.5], "showgrid": False},
+        yaxis={
+            "title": {"text": texts["piece"], "standoff": 12},
+            "range": [len(labels) - 0.5, -0.5],
+            "showgrid": False,
+        },
     )
     label_axis(figure, "y", labels)
     titled(figure, texts["vocabulary"].format(neuron=f"{neuron + 1:,}"), texts["vocabulary_equation"])

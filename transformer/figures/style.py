@@ -28,6 +28,7 @@ FONT = "Source Sans, Source Sans Pro, system-ui, sans-serif"
 SIZE = 15
 MOST_LABELS = 40  # tick labels on one axis: more can neither be read nor drawn quickly
 LONGEST_LABEL = 18
+GUIDE = "guide"  # `meta` of a trace that holds no numbers of its own: the CSV download leaves it out
 
 
 def plain(text: str) -> str:

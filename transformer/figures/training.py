@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, ORANGE, PURPLE, Labels, dressed
+from transformer.figures.style import BLUE, ORANGE, PURPLE, Labels, dressed, titled
 from transformer.texts import N_
 
 LABELS = {
+    "title": N_("Training"),
+    "subtitle": N_("mean cross-entropy per target token, over the steps"),
     "loss": N_("training loss"),
     "validation_loss": N_("validation loss"),
     "bleu": N_("validation BLEU"),
@@ -58,4 +60,4 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", t
                 "automargin": True,
             }
         )
-    return dressed(figure, theme)
+    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from transformer.model.cache import KeyValueCache
-from transformer.model.tap import OFF, AnyTap
+from transformer.model.tap import OFF, AnyTap, Tap
 from transformer.model.transformer import Transformer
 
 
@@ -29,9 +29,20 @@ class IncrementalDecoder:
 
     def __call__(self, newest: Tensor) -> Tensor:
         """newest: the next id of each row, [batch, 1]. Returns the decoder's output for it, [batch, 1, d_model]."""
+        return self._decode(newest)[:, -1:]
+
+    def logits(self, newest: Tensor) -> Tensor:
+        """The logits of the token that follows: [batch, vocab]. An edit of "logits" gets those of all tokens fed so
+        far, [batch, target, vocab], as in a full pass."""
+        hidden = self._decode(newest)
+        if isinstance(self.tap, Tap) and "logits" in self.tap.edits:
+            return self.model.project(hidden, self.tap)[:, -1]
+        return self.model.project(hidden[:, -1])
+
+    def _decode(self, newest: Tensor) -> Tensor:
         if self.cache is None:
             newest = self.fed = torch.cat((self.fed, newest), 1)
-        return self.model.decode(newest, self.memory, self.source, self.tap, self.cache)[:, -1:]
+        return self.model.decode(newest, self.memory, self.source, self.tap, self.cache)
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order. rows: integers."""

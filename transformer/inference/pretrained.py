@@ -14,17 +14,18 @@ import torch.nn.functional as F
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError, open_checkpoint
 from transformer.checkpoints.importers import open_folder
+from transformer.checks import expect
 from transformer.files import Packed, read_own
 from transformer.inference.search import Hypothesis, beam, greedy, output_limit
 from transformer.inference.speed import prepare_for_decoding
-from transformer.interventions.edits import edits_of
-from transformer.interventions.sets import NONE, Interventions
+from transformer.interventions.edits import edits_of, joined
+from transformer.interventions.sets import NONE, Interventions, check_interventions
 from transformer.model.config import ModelConfig
-from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap
+from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap, TapError
 from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.text.tokenizer import PIECE_MARK, AnyTokenizer
-from transformer.texts import N_, UserError
+from transformer.texts import N_, Text, UserError, any_of
 from transformer.tracing.trace import Trace, trace_pass
 
 
@@ -39,6 +40,8 @@ class InputError(UserError):
         self.side, self.tokens, self.limit = side, tokens, limit
 
 
+Edits = Mapping[str, Edit]
+_NAMES = {"source": Text("the source"), "target": Text("the target")}
 _EMPTY = {
     "source": N_("the source text is empty; type a sentence of up to {limit} tokens"),
     "target": N_("the target text is empty; type a sentence of up to {limit} tokens"),
@@ -69,6 +72,7 @@ def readable(pieces: Sequence[str]) -> tuple[str, ...]:
 
 def numbered(tokenizer: AnyTokenizer, text: str, side: str, allowed: int) -> list[int]:
     """Ids of the text. Raises InputError if there are none, or more than `allowed` with </s>."""
+    expect(text, str, _NAMES[side], Text("a text"))
     ids = tokenizer.encode(text)
     tokens = len(ids) + 1 if ids else 0
     if not ids:
@@ -99,6 +103,14 @@ class Pretrained:
     alpha: float = ALPHA
     packed: Packed | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"Pretrained({self.name!r}: {self.languages[0]} to {self.languages[1]}, "
+            f"{self.model.parameter_count():,} parameters, {config.encoder_layers} + {config.decoder_layers} layers of "
+            f"{config.heads} heads, d_model {config.d_model}, {config.output_size:,} tokens)"
+        )
+
     @property
     def config(self) -> ModelConfig:
         return self.model.config
@@ -115,6 +127,9 @@ class Pretrained:
 
     def token_limit(self, limit: int | None = None) -> int:
         """Tokens allowed per side, with </s>: the model's positions, or `limit` if that is smaller."""
+        expect(limit, (int, type(None)), "limit", Text("a whole number, or None for as many as the model can read"))
+        if limit is not None and limit < 1:
+            raise UserError("limit is {limit}; give a whole number of at least 1", limit=limit)
         return min(self.config.max_positions, limit or self.config.max_positions)
 
     def encode(self, text: str, side: str = "source", limit: int | None = None) -> list[int]:
@@ -132,24 +147,39 @@ class Pretrained:
             )  # fmt: skip
         return source + [self.config.pad_id] * pads
 
-    def tap(self, interventions: Interventions) -> AnyTap:
-        """A tap that edits the passes of one decoding and records nothing. Raises InterventionError."""
-        edits = edits_of(interventions, self.config)
-        return EditingTap(edits, interventions.replays) if edits else OFF
+    def tap(self, interventions: Interventions, edits: Edits | None = None) -> AnyTap:
+        """A tap that edits the passes of one decoding and records nothing. Raises InterventionError.
+
+        With edits, every step runs the whole prefix, so that they get the shapes of a full pass.
+        """
+        check_interventions(interventions)
+        _check_edits(edits)
+        together = joined(edits or {}, edits_of(interventions, self.config))
+        return EditingTap(together, bool(edits) or interventions.replays) if together else OFF
 
     def output_limit(self, interventions: Interventions, limit: int | None = None) -> int:
         """Tokens that decoding may write: `token_limit`, or fewer if a switch shifts the positions."""
         return min(self.token_limit(limit), self.config.max_positions - interventions.shift("target"))
 
     def _decode(
-        self, source: list[int], beams: int, alpha: float | None, limit: int | None, interventions: Interventions = NONE
+        self,
+        source: list[int],
+        beams: int,
+        alpha: float | None,
+        limit: int | None,
+        interventions: Interventions = NONE,
+        edits: Edits | None = None,
     ) -> Hypothesis:
+        tap = self.tap(interventions, edits)
         allowed = output_limit(self.model, len(source), self.output_limit(interventions, limit))
         batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
-        tap = self.tap(interventions)
         if beams == 1:
-            return greedy(self.model, batch, allowed, tap=tap)[0]
-        return self._beam(batch, beams, alpha, allowed, tap)[0]
+            best = greedy(self.model, batch, allowed, tap=tap)[0]
+        else:
+            best = self._beam(batch, beams, alpha, allowed, tap)[0]
+        if edits and isinstance(tap, EditingTap):
+            tap.check_names()
+        return best
 
     def _beam(self, batch: torch.Tensor, beams: int, alpha: float | None, limit: int, tap: AnyTap) -> list[Hypothesis]:
         return beam(self.model, batch, beams, self.alpha if alpha is None else alpha, limit, tap, self.rule)
@@ -161,15 +191,20 @@ class Pretrained:
         alpha: float | None = None,
         limit: int | None = None,
         interventions: Interventions = NONE,
+        *,
+        edits: Edits | None = None,
     ) -> Translation:
         """The model's translation: greedy, or by beam search with length penalty alpha (None: the checkpoint's, 0.6 as
         in section 6.1 by default).
 
-        Raises InputError, InterventionError.
+        edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each beam.
+        Raises InputError, InterventionError; TapError for edits that do not fit; WrongTypeError.
         """
         source = self.encode(text, limit=limit)
+        _check_search(beams, alpha)
+        check_interventions(interventions)
         interventions.check_lengths(source=len(source) + interventions.pads)
-        best = self._decode(source, beams, alpha, limit, interventions)
+        best = self._decode(source, beams, alpha, limit, interventions, edits)
         probabilities = tuple(torch.tensor(best.log_probs, dtype=torch.float64).exp().tolist())
         return Translation(self.tokenizer.decode(best.ids), tuple(self.tokenizer.pieces(best.ids)), probabilities)
 
@@ -193,8 +228,14 @@ class Pretrained:
         """Translations of many texts, in batches of similar length; a blank text gives a blank translation.
 
         With switches, only sources of equal length share a batch, because a switch could make padding visible.
-        Raises InputError with the number of the text if a text is too long for the model; InterventionError.
+        Raises InputError with the number of the text if a text is too long for the model; InterventionError;
+        WrongTypeError.
         """
+        expect(texts, (list, tuple), "texts", Text("a list of texts"))
+        for index, text in enumerate(texts):
+            expect(text, str, f"texts[{index}]", Text("a text"))
+        _check_search(beams, alpha)
+        check_interventions(interventions)
         tap = self.tap(interventions)
         # This module imports numpy; the import here keeps `transformer.load` fast.
         from transformer.text.batching import bucket, pad
@@ -234,19 +275,24 @@ class Pretrained:
         target: str | None = None,
         *,
         limit: int | None = None,
-        edits: Mapping[str, Edit] | None = None,
+        edits: Edits | None = None,
         interventions: Interventions = NONE,
     ) -> Trace:
         """Every tensor that the model computes for a sentence pair.
 
         target: the text to trace (teacher forcing); None or blank: the model's greedy translation with the
-        interventions. limit: tokens allowed per side. edits: name -> edit of a tensor, see `transformer.model.tap`.
-        Raises InputError; InterventionError; TapError for edits that do not fit.
+        interventions and edits. limit: tokens allowed per side. edits: name -> function of the tensor that returns it
+        changed, see `transformer.model.tap`; during decoding it gets the tensors of a full pass over the tokens
+        written so far.
+        Raises InputError; InterventionError; TapError for edits that do not fit; WrongTypeError.
         """
         source_ids = self.encode(source, "source", limit)
+        expect(target, (str, type(None)), "target", Text("a text, or None for the model's own translation"))
+        check_interventions(interventions)
+        _check_edits(edits)
         own = target is None or not target.strip()
         if own:
-            out = list(self._decode(source_ids, 1, 0.0, limit, interventions).ids)
+            out = list(self._decode(source_ids, 1, 0.0, limit, interventions, edits).ids)
             target_text = self.tokenizer.decode(out)
             out_labels = readable(self.tokenizer.pieces(out))
         else:
@@ -275,6 +321,7 @@ class Pretrained:
             target_in_labels=(*readable(self.tokenizer.pieces(fed[:1])), *out_labels[:-1]),
             target_out_labels=out_labels,
             interventions=interventions,
+            edits=tuple(sorted(edits or ())),
             causal=self.config.causal,
             **self._pass(source_ids, fed, out, interventions, edits),
         )
@@ -285,7 +332,7 @@ class Pretrained:
         fed: Sequence[int],
         out: Sequence[int],
         interventions: Interventions,
-        edits: Mapping[str, Edit] | None = None,
+        edits: Edits | None = None,
     ) -> dict[str, Any]:
         """The tensor fields of a Trace."""
         device = self.model.device
@@ -303,16 +350,23 @@ class Pretrained:
         trace: Trace,
         interventions: Interventions = NONE,
         *,
+        edits: Edits | None = None,
         fed: Mapping[int, int] | None = None,
         order: Sequence[int] | None = None,
         limit: int | None = None,
     ) -> Trace:
-        """Trace the same tokens again with other switches, so that both traces can be compared cell by cell.
+        """Trace the same tokens again with other switches and edits, so that both traces can be compared cell by cell.
 
+        interventions, edits: instead of those of the trace; edits as in `trace`.
         fed: position in target_in -> id to feed there instead (target_out stays); shows the leak.
         order: the source's tokens in another order, as indices of the old order; shows equivariance.
-        Raises InterventionError; InputError if the padding does not fit; ValueError for invalid positions or ids.
+        Raises InterventionError; InputError if the padding does not fit; TapError for edits that do not fit;
+        ValueError for invalid positions or ids; WrongTypeError.
         """
+        expect(trace, Trace, "trace", Text("a Trace, as model.trace returns it"))
+        check_interventions(interventions)
+        _check_edits(edits)
+        expect(fed, (Mapping, type(None)), "fed", Text("a dict of positions and ids, or None"))
         pads = trace.interventions.pads
         real = len(trace.source_ids) - pads
         order = range(real) if order is None else order
@@ -339,8 +393,28 @@ class Pretrained:
             target_in=tuple(tokens),
             target_in_labels=tuple(labels),
             interventions=interventions,
-            **self._pass(source_ids, target_in, trace.target_out_ids, interventions),
+            edits=tuple(sorted(edits or ())),
+            **self._pass(source_ids, target_in, trace.target_out_ids, interventions, edits),
         )
+
+
+def _check_edits(edits: Edits | None) -> None:
+    """Raises WrongTypeError or TapError unless these are functions by name."""
+    expect(edits, (Mapping, type(None)), "edits", Text("a dict of tensor names and functions, or None"))
+    for name, edit in (edits or {}).items():
+        expect(name, str, Text("the name of an edit"), Text("a text"))
+        if not callable(edit):
+            raise TapError(
+                "the edit of {name} is {type}; give a function that takes the tensor and returns it changed",
+                name=name, type=type(edit).__name__,
+            )  # fmt: skip
+
+
+def _check_search(beams: int, alpha: float | None) -> None:
+    expect(beams, int, "beams", Text("a whole number of at least 1"))
+    if beams < 1:
+        raise UserError("beams is {beams}; give a whole number of at least 1", beams=beams)
+    expect(alpha, (int, float, type(None)), "alpha", Text("a number, or None for the checkpoint's"))
 
 
 def _of_one_length(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
@@ -378,6 +452,7 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
 
     Raises CheckpointError if the checkpoint is missing or damaged.
     """
+    expect(name, (str, Path), "name", Text("the name of a checkpoint, or the path of a folder"))
     known = available()
     path = known.get(str(name), Path(name))
     recurrent = PACKAGE / "rnn" / "checkpoints"
@@ -389,9 +464,9 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
         )
     if not _is_folder(path):
         raise CheckpointError(
-            "there is no checkpoint {name!r}; choose {names}, or give the path of a folder",
+            "there is no checkpoint {name!r}; give the path of a folder, or choose {names}",
             name=str(name)[:200],
-            names=", ".join(known),
+            names=any_of(known, str(name)),
         )
     try:
         checkpoint = open_folder(path)
@@ -410,7 +485,15 @@ def open_files(files: Mapping[str, bytes], name: str, device: torch.device | str
 def _in_use(
     checkpoint: Checkpoint[Transformer], device: torch.device | str, packed: Packed | None = None
 ) -> Pretrained:
-    model = checkpoint.model.to(device)
+    try:
+        model = checkpoint.model.to(device)
+    except torch.OutOfMemoryError:
+        raise
+    except (RuntimeError, AssertionError, TypeError) as error:  # unknown to torch, or not on this machine
+        raise CheckpointError(
+            "device {device} cannot be used here; choose cpu, or cuda or mps where the machine has one",
+            device=repr(device)[:60],
+        ) from error
     prepare_for_decoding(model)
     return Pretrained(
         name=checkpoint.name,

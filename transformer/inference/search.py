@@ -54,11 +54,6 @@ def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat
     return IncrementalDecoder(model, memory, source, tap, cached)
 
 
-def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
-    """Log-softmax of the last position's logits: [batch, target, d_model] -> [batch, vocab]."""
-    return model.project(hidden[:, -1]).float().log_softmax(-1)
-
-
 def _block(model: Transformer, log_probs: Tensor) -> Tensor:
     """The same tensor, with -inf for <pad> and <s>, which are never targets."""
     log_probs[..., model.config.pad_id] = log_probs[..., model.config.start_id] = -torch.inf
@@ -84,7 +79,7 @@ def greedy(
     scores: list[list[float]] = [[] for _ in source]
     active = list(range(len(source)))  # rows that are not finished
     for step in range(1, max(limits) + 1):
-        log_probs = _block(model, _log_probs(model, decoder(fed)))
+        log_probs = _block(model, decoder.logits(fed).float().log_softmax(-1))
         chosen = log_probs.argmax(-1, keepdim=True)
         tokens, token_scores = chosen[:, 0].tolist(), log_probs.gather(1, chosen)[:, 0].tolist()
         for row, token, score in zip(active, tokens, token_scores, strict=True):
@@ -156,7 +151,7 @@ def beam(
         return best_open / rule.divisor(step, alpha) <= value(best[-1])
 
     for step in range(1, max(limits) + 1):
-        log_probs = _block(model, _log_probs(model, decoder(fed)))
+        log_probs = _block(model, decoder.logits(fed).float().log_softmax(-1))
         if rule.renormalise:
             log_probs = log_probs.log_softmax(-1)
         joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)

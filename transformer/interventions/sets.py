@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, ClassVar
 
+from transformer.checks import expect
 from transformer.interventions.hide import KEYS, Hide
 from transformer.interventions.knock_out import KnockOut, silent_layers
 from transformer.interventions.pad import PADS, Pad
@@ -49,7 +50,7 @@ from transformer.interventions.switch import (
 )
 from transformer.interventions.unmask import MASKED, Unmask
 from transformer.model.config import ModelConfig
-from transformer.texts import N_
+from transformer.texts import N_, Text
 
 __all__ = [
     "ATTENTION", "EVERYWHERE", "KEYS", "MANY", "MASKED", "NONE", "PADS", "SUB_LAYERS", "SWITCHES", "HeadSwitch", "Hide",
@@ -84,11 +85,19 @@ class Interventions:
     PARAMS: ClassVar[tuple[str, ...]] = tuple(_BY_PARAM)
 
     def __post_init__(self) -> None:
+        given: object = self.switches
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise InterventionError(
+                "{value} is not a list of switches; write for example Interventions([Scale(1.0)]), or "
+                "Interventions.parse('scaling=off')",
+                value=brief(given),
+            )
         switches = tuple(self.switches)
         for switch in switches:
             if type(switch) not in SWITCHES:
                 raise InterventionError(
-                    "{value} is not a switch; see transformer.interventions.sets", value=brief(switch)
+                    "{value} is not a switch; give for example Scale(1.0), or Interventions.parse('scaling=off')",
+                    value=brief(switch),
                 )
         if len(switches) > MANY:
             raise InterventionError(
@@ -166,6 +175,9 @@ class Interventions:
             params.setdefault(switch.param, []).append(switch.value)
         return {name: ",".join(values) for name, values in params.items()}
 
+    def __repr__(self) -> str:
+        return f"Interventions.parse({str(self)!r})" if self.switches else "Interventions()"
+
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.to_params().items()) or "none"
 
@@ -175,6 +187,12 @@ class Interventions:
 
         Raises InterventionError.
         """
+        given: object = texts
+        if not isinstance(given, Iterable):
+            raise InterventionError(
+                "{value} is not a text; write switches as NAME=VALUE, for example scaling=off or zero=cross.2.5",
+                value=brief(given),
+            )
         if isinstance(texts, str):
             texts = [] if texts == str(NONE) else texts.split()
         pairs = list(texts.items()) if isinstance(texts, Mapping) else [_pair(text) for text in texts]
@@ -184,8 +202,18 @@ class Interventions:
 NONE = Interventions()
 
 
+def check_interventions(interventions: Interventions) -> None:
+    """Raises WrongTypeError for anything else, such as a list of switches or their text."""
+    expect(
+        interventions,
+        Interventions,
+        "interventions",
+        Text("an Interventions, for example {example}", example="Interventions.parse('scaling=off')"),
+    )
+
+
 def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
+    name, equals, value = text.partition("=") if isinstance(text, str) else ("", "", "")
     if not equals:
         raise InterventionError(
             "{value} is not a switch; write NAME=VALUE, for example scaling=off or zero=cross.2.5", value=brief(text)
@@ -195,6 +223,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _read(name: str, text: str) -> list[Switch]:
     """The switches of one parameter."""
+    if not isinstance(text, str):
+        raise InterventionError("the value of {name} is {value}; give it as text", name=name, value=brief(text))
     if name not in _BY_PARAM:
         raise unknown(N_("unknown switch {value}; choose {names}"), name, Interventions.PARAMS)
     if len(text) > LONGEST:

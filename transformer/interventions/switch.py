@@ -31,7 +31,7 @@ def brief(value: object) -> str:
 
 def unknown(text: str, value: object, names: Sequence[str]) -> InterventionError:
     """The error for a value that is not in a list of names. text: with {value} and {names}."""
-    return InterventionError(text, value=brief(value), names=any_of(names))
+    return InterventionError(text, value=brief(value), names=any_of(names, value))
 
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -91,7 +91,7 @@ class Where:
                 "{value} does not name heads; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1; KIND is "
                 "{kinds}",
                 value=brief(text),
-                kinds=any_of(("all", *KINDS)),
+                kinds=any_of(("all", *KINDS), text.partition(".")[0]),
             )
         numbers = [None if part in (None, "*") else int(part) - 1 for part in match.group(2, 3)]
         return cls(None if match[1] == "all" else match[1], *numbers)

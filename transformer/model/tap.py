@@ -37,11 +37,11 @@ other's tensors (with hooks on shared modules they would). The recorded tensors;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from torch import Tensor
 
-from transformer.texts import UserError
+from transformer.texts import UserError, nearest
 
 Edit = Callable[[Tensor], Tensor]
 
@@ -123,17 +123,7 @@ class Tap:
         if name in self.records:
             raise TapError("{name} was recorded twice; use a new tap for each pass", name=name)
         if self.edits and name in self.edits:
-            edited = self.edits[name](tensor)
-            if edited.shape != tensor.shape or edited.dtype != tensor.dtype:
-                raise TapError(
-                    "the edit of {name} returned {shape} {dtype}; it must keep {old_shape} {old_dtype}",
-                    name=name,
-                    shape=list(edited.shape),
-                    dtype=edited.dtype,
-                    old_shape=list(tensor.shape),
-                    old_dtype=tensor.dtype,
-                )
-            tensor = edited
+            tensor = _edited(name, tensor, self.edits[name])
         self.records[name] = tensor
         return tensor
 
@@ -143,32 +133,75 @@ class Tap:
 
     def finish(self) -> dict[str, Tensor]:
         """The recorded tensors. Raises TapError if an edit found no tensor of its name."""
-        missing = sorted(set(self.edits) - set(self.records))
-        if missing:
-            raise TapError(
-                "this pass has no tensor {missing}; it has {names}",
-                missing=missing[0],
-                names=", ".join(self.records),
-            )
+        _check_names(self.edits, self.records)
         return self.records
 
 
 class EditingTap(Tap):
-    """Edits but records nothing: for the many passes of decoding with switches."""
+    """Edits but records nothing: for the many passes of decoding. names: of the tensors it has seen."""
 
     def __init__(self, edits: Mapping[str, Edit], replays: bool = True) -> None:
         super().__init__(edits)
         self.replays = replays
+        self.names: set[str] = set()
 
     def at(self, scope: str) -> EditingTap:
         inner = object.__new__(EditingTap)
-        inner.replays = self.replays
+        inner.replays, inner.names = self.replays, self.names
         inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
         return inner
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        edit = self.edits.get(self._prefix + name)
-        return tensor if edit is None else edit(tensor)
+        name = self._prefix + name
+        self.names.add(name)
+        edit = self.edits.get(name)
+        if edit is None:
+            return tensor
+        try:
+            return _edited(name, tensor, edit)
+        except (IndexError, RuntimeError) as error:
+            raise TapError(
+                "the edit of {name} failed while the model was decoding, where it gets the shape {shape}: {reason}; "
+                "write it for any number of target tokens, or give a target",
+                name=name, shape=list(tensor.shape), reason=error,
+            ) from error  # fmt: skip
+
+    def check_names(self) -> None:
+        """Raises TapError if an edit found no tensor of its name."""
+        _check_names(self.edits, self.names)
+
+
+def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
+    """The edit's result. Raises TapError if it is no tensor of the same shape and type."""
+    shape, dtype = list(tensor.shape), tensor.dtype
+    result: object = edit(tensor)
+    if not isinstance(result, Tensor):
+        raise TapError(
+            "the edit of {name} returned {type}; it must return a tensor, {shape} {dtype}",
+            name=name, type=type(result).__name__, shape=shape, dtype=dtype,
+        )  # fmt: skip
+    if list(result.shape) != shape or result.dtype != dtype:
+        raise TapError(
+            "the edit of {name} returned {shape} {dtype}; it must keep {old_shape} {old_dtype}",
+            name=name, shape=list(result.shape), dtype=result.dtype, old_shape=shape, old_dtype=dtype,
+        )  # fmt: skip
+    return result
+
+
+def _check_names(edits: Collection[str], names: Collection[str]) -> None:
+    missing = sorted(set(edits) - set(names))
+    if not missing:
+        return
+    near = nearest(missing[0], names)
+    if near is None:
+        raise TapError(
+            "there is no tensor {name!r}; help(transformer.model.tap) lists the names, for example {example}",
+            name=missing[0], example="decoder.0.cross.weights",
+        )  # fmt: skip
+    raise TapError(
+        "there is no tensor {name!r}; did you mean {near}? help(transformer.model.tap) lists the names",
+        name=missing[0], near=near,
+    )  # fmt: skip
 
 
 AnyTap = Off | Tap

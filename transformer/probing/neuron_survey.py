@@ -15,6 +15,7 @@ from transformer.interventions.sets import layers_of
 from transformer.model.masks import real_tokens
 from transformer.model.tap import STACKS, EditingTap, check_stack
 from transformer.probing.probes import Stopped
+from transformer.short_repr import short_repr
 from transformer.text.batching import bucket, make_batch
 from transformer.training.data import Pair
 
@@ -42,6 +43,8 @@ class StackNeurons:
     values: Tensor
     sentences: Tensor
     positions: Tensor
+
+    __repr__ = short_repr
 
     @property
     def never(self) -> Tensor:

@@ -16,6 +16,7 @@ from transformer.rnn.decoding import greedy
 from transformer.rnn.model import RecurrentModel
 from transformer.rnn.trace import RecurrentTrace, trace_pass
 from transformer.text.tokenizer import AnyTokenizer
+from transformer.texts import any_of
 
 ARCHITECTURE = "headscope-recurrent"
 # In another folder than the Transformers, which the app offers in its menu.
@@ -35,6 +36,10 @@ class Recurrent:
     tokenizer: AnyTokenizer
     languages: tuple[str, str]
     metrics: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        return f"Recurrent({self.name!r}: {self.languages[0]} to {self.languages[1]}, {parameters:,} parameters)"
 
     @property
     def config(self) -> RecurrentConfig:
@@ -102,9 +107,9 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Recurrent:
     path = bundled.get(str(name), Path(name))
     if not path.is_dir():
         raise CheckpointError(
-            "unknown recurrent checkpoint {name!r}; choose {bundled}, or give the path of a folder",
-            name=str(name),
-            bundled=", ".join(bundled),
+            "unknown recurrent checkpoint {name!r}; give the path of a folder, or choose {names}",
+            name=str(name)[:200],
+            names=any_of(bundled, str(name)),
         )
     saved = read_checkpoint(path, ARCHITECTURE, RecurrentConfig.from_dict, RecurrentModel)
     return Recurrent(saved.name, saved.path, saved.model.to(device), saved.tokenizer, saved.languages, saved.metrics)

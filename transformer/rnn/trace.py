@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from transformer.rnn.model import RecurrentModel
+from transformer.tracing.trace import pair
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,9 @@ class RecurrentTrace:
     outputs: Tensor
     logits: Tensor
     probabilities: Tensor
+
+    def __repr__(self) -> str:
+        return f"RecurrentTrace({pair(self)})"
 
 
 @torch.inference_mode()

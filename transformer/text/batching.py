@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transformer.short_repr import short_repr
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -19,6 +21,8 @@ class Batch:
     source: Tensor
     target_in: Tensor
     target_out: Tensor
+
+    __repr__ = short_repr
 
 
 def pad(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
@@ -15,8 +16,15 @@ from transformer.interventions.sets import NONE, Interventions, KnockOut, Replac
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, Edit, Tap, scope
 from transformer.model.transformer import Transformer
+from transformer.short_repr import shortened
+from transformer.texts import UserError, any_of, no_attribute
 
 __all__ = ["KINDS", "AttentionTrace", "FeedForwardTrace", "Trace", "trace_pass"]
+
+
+def _missing(self: object, name: str) -> None:
+    """`__getattr__` of the classes below: a mistyped name suggests the nearest."""
+    raise no_attribute(f"{type(self).__name__!r} object", name, dir(self))
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,13 @@ class AttentionTrace:
     rule: Tensor
     zero: Tensor
 
+    if not TYPE_CHECKING:
+        __getattr__ = _missing
+
+    def __repr__(self) -> str:
+        layers, heads, queries, keys = self.weights.shape
+        return f"AttentionTrace({layers} layers of {heads} heads, {queries} queries, {keys} keys)"
+
     @property
     def layers(self) -> int:
         return self.weights.shape[0]
@@ -84,6 +99,13 @@ class FeedForwardTrace:
     update: Tensor
     sum: Tensor
     leaves: Tensor
+
+    if not TYPE_CHECKING:
+        __getattr__ = _missing
+
+    def __repr__(self) -> str:
+        layers, tokens, d_ff = self.activation.shape
+        return f"FeedForwardTrace({layers} layers, {tokens} tokens, {d_ff:,} neurons)"
 
 
 @dataclass(frozen=True)
@@ -111,6 +133,7 @@ class Trace:
     logits                                [target, vocab]           before the last softmax
     probabilities                         [target]                  softmax(logits) of the target_out tokens
     interventions                         Interventions             the switches of this pass
+    edits                                 str each                  names of the tensors that a function changed
     causal                                bool                      the model has the causal mask of section 3.2.3
     """
 
@@ -145,12 +168,26 @@ class Trace:
     logits: Tensor
     probabilities: Tensor
     interventions: Interventions = NONE
+    edits: tuple[str, ...] = ()
     causal: bool = True
 
+    if not TYPE_CHECKING:
+        __getattr__ = _missing
+
+    def __repr__(self) -> str:
+        return f"Trace({pair(self)}, {self.encoder_self.layers} + {self.cross.layers} layers{self._changes()})"
+
+    def _changes(self) -> str:
+        """What was changed in the model, for `repr`."""
+        changes = {"switches": str(self.interventions) if self.interventions else "", "edits": " ".join(self.edits)}
+        return "".join(f", {name}: {shortened(text)[1:-1]}" for name, text in changes.items() if text)
+
     def attention(self, kind: str) -> AttentionTrace:
-        """The attention of one of KINDS. Raises ValueError for another name."""
+        """The attention of one of KINDS. Raises UserError, a ValueError, for another name."""
         if kind not in KINDS:
-            raise ValueError(f"unknown attention kind {kind!r}; choose {', '.join(KINDS)}")
+            raise UserError(
+                "unknown attention kind {kind}; choose {kinds}", kind=shortened(kind), kinds=any_of(KINDS, kind)
+            )
         return getattr(self, kind)
 
     @cached_property
@@ -160,10 +197,37 @@ class Trace:
         digest = hashlib.sha256()
         ids = (self.source_ids, self.target_in_ids, self.target_out_ids)
         labels = (self.source_labels, self.target_in_labels, self.target_out_labels)
-        digest.update(repr((self.checkpoint, *ids, *labels, str(self.interventions))).encode("utf-8", "replace"))
+        about = (self.checkpoint, *ids, *labels, str(self.interventions), *self.edits)
+        digest.update(repr(about).encode("utf-8", "replace"))
         for kind in KINDS:
             digest.update(self.attention(kind).weights.numpy().tobytes())
         return digest.hexdigest()[:16]
+
+
+class _Pair(Protocol):
+    """The part of a trace that `pair` needs."""
+
+    @property
+    def checkpoint(self) -> str: ...
+    @property
+    def source_text(self) -> str: ...
+    @property
+    def target_text(self) -> str: ...
+    @property
+    def own(self) -> bool: ...
+    @property
+    def source_ids(self) -> tuple[int, ...]: ...
+    @property
+    def target_in_ids(self) -> tuple[int, ...]: ...
+
+
+def pair(trace: _Pair) -> str:
+    """The texts of a trace, shortened, and their lengths, for `repr`."""
+    written = "the model's own translation" if trace.own else "given target"
+    return (
+        f"{shortened(trace.checkpoint)}: {shortened(trace.source_text)} -> {shortened(trace.target_text)} ({written}), "
+        f"{len(trace.source_ids)} source tokens, {len(trace.target_in_ids)} target tokens"
+    )
 
 
 def _stack(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, kind: type) -> dict[str, Tensor]:

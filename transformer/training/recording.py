@@ -21,6 +21,7 @@ from safetensors.torch import load_file
 from transformer.files import read_own
 from transformer.inference.pretrained import Pretrained
 from transformer.model.transformer import Transformer
+from transformer.short_repr import short_repr
 from transformer.tracing.trace import KINDS
 from transformer.training.data import Pair
 from transformer.training.evaluation import evaluate
@@ -48,6 +49,8 @@ class Recording:
     weights: dict[str, tuple[np.ndarray, ...]]
     translations: tuple[tuple[str, ...], ...]
     scores: tuple[dict[str, float], ...]
+
+    __repr__ = short_repr
 
     def to_bytes(self) -> bytes:
         """As a compressed .npz: `index.json`, and one array per kind and sentence, such as "cross.0"."""

@@ -165,6 +165,7 @@ def trace_pack(
         "id": trace.id,
         "checkpoint": trace.checkpoint,
         "tokens": {"source": trace.source_tokens, "target_in": trace.target_in, "target_out": trace.target_out},
+        "sentences": {"source": trace.source_text, "target": trace.target_text},
         "labels": labels,
         "ids": {"source": trace.source_ids, "target_in": trace.target_in_ids, "target_out": trace.target_out_ids},
         "config": _about(model),

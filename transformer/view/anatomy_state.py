@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 from transformer.analysis.anatomy import LIKELIEST
@@ -30,6 +31,9 @@ INNER_STEPS = {  # without the input "x", "norm" and "add" of a sub-layer
     "output": ("hidden", "logits", "probabilities", "choose", "back"),
 }
 PLACES = tuple(INNER_STEPS)
+FOLDS = ("more", "parameters", "switches")  # folded texts and cards
+OPENED = tuple(".".join(some) for count in range(len(FOLDS) + 1) for some in combinations(FOLDS, count))
+TEMPOS = ("normal", "slow", "fast")
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class AnatomyState:
     matrix:  one of MATRICES; where a step makes several, the one that is looked at
     row, col: the cell chosen in what the step makes; col -1: none yet
     t:       the step of decoding, a row of the decoder
+    opened:  one of OPENED: those of FOLDS that are open, joined by dots
+    tempo:   one of TEMPOS
     """
 
     zoom: str = "model"
@@ -56,6 +62,8 @@ class AnatomyState:
     row: int = 0
     col: int = -1
     t: int = 0
+    opened: str = ""
+    tempo: str = TEMPOS[0]
 
     @property
     def near(self) -> bool:
@@ -91,6 +99,12 @@ def zooms_of(place: str) -> tuple[str, ...]:
 def fitting_zoom(zoom: str, place: str) -> str:
     """The zoom, or the one nearest to it that the place has."""
     return zoom if zoom in zooms_of(place) else "sub" if zoom == "head" else "model"
+
+
+def open_folds(text: str) -> str:
+    """Those of FOLDS that a text joined by dots names, in their order."""
+    named = text.split(".")
+    return ".".join(fold for fold in FOLDS if fold in named)
 
 
 def size_of(place: str, step: str, matrix: str, config: ModelConfig, source: int, target: int) -> tuple[int, int]:
@@ -141,4 +155,6 @@ def anatomy_state_from_browser(values: Mapping[str, Any], config: ModelConfig) -
         row=number("row", 0, config.max_positions - 1),
         col=number("col", -1, max(config.output_size, config.d_ff, config.d_model) - 1),
         t=number("t", 0, config.max_positions - 1),
+        opened=open_folds(str(values.get("opened"))),
+        tempo=choice("tempo", TEMPOS),
     )

@@ -57,6 +57,8 @@ def html_page(trace: Trace, view: View | None = None) -> str:
     heading = f"{trace.source_text} → {trace.target_text}"
     if trace.interventions:
         heading = _("{heading} · switched: {switches}", heading=heading, switches=trace.interventions)
+    if trace.edits:
+        heading = _("{heading} · edited: {names}", heading=heading, names=" ".join(trace.edits))
     title = f"Headscope: {heading}"[:200]
     return _PAGE.format(
         language=reader_language().code,

@@ -1,4 +1,5 @@
 import { el, svgEl } from "../core/dom.js";
+import { makeSaveMenu } from "../core/menu.js";
 import { hint } from "../core/tooltip.js";
 import { richText } from "./panel/equations.js";
 import { isPredicted } from "./panel/facts.js";
@@ -150,11 +151,13 @@ export class LayerTabs {
     this.element = el("div", { class: "hs-an-layers" }, ...this.tabs.map((tabs) => tabs.element));
   }
 
+  // Only the stack one is in has an open layer.
   draw(state, data) {
-    const currentStack = state.place.includes(".") ? stackOf(state.place) : null;
-    ["encoder", "decoder"].forEach((stack, i) =>
-      this.tabs[i].draw(data.config[stack + "_layers"], state[stack], currentStack === stack),
-    );
+    const inLayer = state.place.includes(".");
+    ["encoder", "decoder"].forEach((stack, i) => {
+      this.tabs[i].element.hidden = stackOf(state.place) !== stack;
+      this.tabs[i].draw(data.config[stack + "_layers"], state[stack], inLayer);
+    });
   }
 }
 
@@ -229,12 +232,14 @@ export class StepBar {
     const speeds = SPEEDS.map((speed) => el("option", { value: speed }, t("speed_" + speed)));
     const choose = () => hooks.speed(this.speed.value);
     this.speed = el("select", { "data-testid": "anatomy-speed", change: choose }, ...speeds);
+    this.save = makeSaveMenu(t, "anatomy-save", (format) => hooks.save(format));
     this.element = el(
       "div",
       { class: "hs-an-steps", role: "group", "aria-label": t("steps_region") },
       el("div", { class: "hs-an-moves" }, this.previous, this.play, this.next, this.position),
       this.chips,
       el("label", { class: "hs-an-speed" }, el("span", null, t("steps_speed")), this.speed),
+      this.save.element,
     );
   }
 

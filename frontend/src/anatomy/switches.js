@@ -1,7 +1,7 @@
 import { el } from "../core/dom.js";
 import { SwitchCards } from "../lab/switches.js";
 import { readSwitches, writeSwitches } from "../lab/params.js";
-import { isAttention } from "./walk.js";
+import { isAttention, isOpen } from "./walk.js";
 
 // The lab's cards of switches, folded below the anatomy.
 
@@ -10,7 +10,7 @@ const PAUSE = 120; // milliseconds a slider must rest before the server is told
 export class AnatomySwitches {
   /** @type {any} */ data;
   /** @type {any} */ state;
-  constructor({ t, tooltip, changed }) {
+  constructor({ t, tooltip, changed, hooks }) {
     this.t = t;
     this.forms = {};
     this.lists = {};
@@ -44,13 +44,13 @@ export class AnatomySwitches {
       this.cards.element,
       this.reset,
     );
+    this.element.addEventListener("toggle", () => hooks.fold("switches", this.element.open));
   }
 
   take(params, forms) {
     this.forms = forms;
     this.lists = readSwitches(params, forms);
     this.others = Object.fromEntries(Object.entries(params || {}).filter(([name]) => !(name in this.lists)));
-    if (Object.keys(params || {}).length) this.element.open = true;
   }
 
   params() {
@@ -98,6 +98,7 @@ export class AnatomySwitches {
 
   draw(state, data, theme) {
     Object.assign(this, { state, data, theme });
+    this.element.open = isOpen(state, "switches");
     this.redraw();
   }
 

@@ -14,15 +14,35 @@ import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./bars.js";
 import { ExplanationPanel } from "./panel/panel.js";
 import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
 import { cellOf, moveCell, pickCell } from "./number/number.js";
-import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEmbedding, stackOf } from "./walk.js";
+import { saveDrawing } from "./saving.js";
+import { isNear } from "./panel/facts.js";
+import { modelPanel } from "./flow/flow.js";
+import {
+  fitState,
+  isOpen,
+  walk,
+  withFold,
+  stepsOf,
+  zoomsOf,
+  stopIndex,
+  stopsOf,
+  isAttention,
+  isEmbedding,
+  stackOf,
+} from "./walk.js";
 
 const NARROW = 900;
-const LEAST = 560; // pixels of height, for a projector with 720
+const TIGHT = 1330; // pixels of width below which layers and heads are lists
+const TABLE = 29; // units of height that the arithmetic of a number needs
+const SMALL = 13; // pixels of its text, at least
+const LEAST = 20; // units of height: with less, rows are too thin to see
 const PAUSE = 650; // milliseconds until the server is told a step: it answers after the movement
 const GATHER = 20; // milliseconds in which packs are collected
 const PATIENCE = 260; // milliseconds that a zoom waits for its numbers before it shows their outlines
 const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
 
+const TAKES_KEYS =
+  "input, select, textarea, [contenteditable], .hs-cards, .hs-save, [role=slider], [role=menu], [role=listbox]";
 const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that compute the same cell, one after the other
 
 const START_STATE = { ...START_ANATOMY, big: false };
@@ -43,7 +63,6 @@ export class AnatomyView {
     this.state = { ...START_STATE };
     this.t = makeTexts(null, ALL_ANATOMY_TEXTS);
     this.textsKey = "{}";
-    this.tempo = "normal";
     this.element = el("section", { class: "hs hs-an", "data-testid": "anatomy", "aria-label": this.t("an_region") });
     this.element.anatomy = this; // for tests: what is drawn where
     this.look = followLook(
@@ -54,7 +73,11 @@ export class AnatomyView {
     );
     this.broken = el("p", { class: "hs-an-broken", role: "alert", hidden: true });
     this.build();
-    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    // Keys work at once on a page just opened: they are heard everywhere, except where they belong to something else.
+    this.keys = (event) => this.onKey(event);
+    window.addEventListener("keydown", this.keys);
+    this.clicks = (event) => this.steps.save.close(event.composedPath());
+    window.addEventListener("click", this.clicks);
     root.append(this.element);
     // Texts measured in another font are in the wrong position once the page's font has loaded.
     this.lettered = () => this.draw("cut");
@@ -68,7 +91,10 @@ export class AnatomyView {
       go: (partial) => this.go(partial),
       move: (delta) => this.move(delta),
       play: () => this.play(),
-      speed: (name) => (this.tempo = name),
+      begin: () => this.begin(),
+      speed: (name) => this.remember({ tempo: name }),
+      save: (format) => saveDrawing(this, format),
+      fold: (name, open) => this.fold(name, open),
     };
     this.tooltip = makeTooltip(this.element);
     const parts = { t, hooks, tooltip: this.tooltip };
@@ -79,23 +105,24 @@ export class AnatomyView {
       go: (partial) => this.go(partial),
       pick: (item, row, col) => this.pick(item, row, col),
       hover: (item, row, col, event) => this.hover(item, row, col, event),
-      theme: () => this.theme,
+      theme: () => this.inked || this.theme,
     });
     this.stage.element.tabIndex = 0;
     this.stage.element.setAttribute("role", "application");
     this.stage.element.setAttribute("aria-label", this.t("an_stage"));
     this.element.setAttribute("aria-label", this.t("an_region"));
-    this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause) });
+    this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause), hooks });
     this.spoken = el("div", {
       class: "hs-spoken",
       "aria-live": "polite",
       role: "status",
       "data-testid": "anatomy-spoken",
     });
+    const [crumbs, layers, heads, slider] = this.bars.map((bar) => bar.element);
     this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);
     this.element.replaceChildren(
       this.look.sentinel,
-      el("div", { class: "hs-an-top" }, ...this.bars.map((bar) => bar.element)),
+      el("div", { class: "hs-an-top" }, crumbs, el("div", { class: "hs-an-choices" }, layers, heads), slider),
       this.broken,
       this.work,
       this.steps.element,
@@ -107,6 +134,8 @@ export class AnatomyView {
 
   destroy() {
     this.look.stop();
+    window.removeEventListener("keydown", this.keys);
+    window.removeEventListener("click", this.clicks);
     document.fonts.removeEventListener("loadingdone", this.lettered);
     this.stop();
     clearTimeout(this.reporting);
@@ -155,6 +184,7 @@ export class AnatomyView {
         this.revision = header.state.revision;
         this.state = this.fit({ ...START_STATE, ...header.state });
         this.switches.take(header.switches, header.forms);
+        if (Object.keys(header.switches || {}).length) this.state = withFold(this.state, "switches", true);
       }
       this.state = this.fit(this.state);
     }
@@ -180,6 +210,8 @@ export class AnatomyView {
     if (!playing) this.stop();
     const before = this.state;
     const moved = { ...before, ...partial };
+    // From afar a head opens on its result; before its first step there are only outlines.
+    if (moved.zoom === "head" && !isNear(before) && !partial.step && moved.step === "x") moved.step = "softmax";
     // A cell belongs to one matrix: in another matrix no cell is chosen yet.
     const same = ["place", "encoder", "decoder", "head"].every((key) => moved[key] === before[key]);
     const cell =
@@ -193,6 +225,17 @@ export class AnatomyView {
     this.told(
       this.data.waiting || before.encoder !== this.state.encoder || before.decoder !== this.state.decoder ? 0 : PAUSE,
     );
+  }
+
+  // What is seen but not drawn: it goes into the link.
+  remember(partial) {
+    if (!this.data.trace) return;
+    this.state = this.data.state = { ...this.state, ...partial };
+    this.told(PAUSE);
+  }
+
+  fold(name, open) {
+    if (isOpen(this.state, name) !== open) this.remember(withFold(this.state, name, open));
   }
 
   // Python is told a state after a pause, or at once if the numbers of a place are needed.
@@ -229,10 +272,17 @@ export class AnatomyView {
     return this.ahead();
   }
 
+  // The call of the first view: moves at once, and goes on.
+  begin() {
+    this.playing = true;
+    this.move(1, true);
+    this.ahead();
+  }
+
   ahead() {
     this.drawBars();
     clearTimeout(this.clock);
-    const wait = TEMPO[this.tempo] * (this.state.zoom === "model" || this.state.zoom === "layer" ? 0.6 : 1);
+    const wait = TEMPO[this.state.tempo] * (this.state.zoom === "model" || this.state.zoom === "layer" ? 0.6 : 1);
     this.clock = setTimeout(() => {
       if (!this.playing) return;
       if (this.data.waiting) return void this.ahead();
@@ -263,10 +313,14 @@ export class AnatomyView {
   }
 
   onKey(event) {
-    const { target, key } = event;
+    const { key } = event;
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !this.data.trace) return;
-    if (target.closest("input, select, textarea, .hs-cards")) return;
-    const onButton = target.closest("button, summary, a");
+    const way = event.composedPath().filter((node) => node instanceof Element);
+    const inside = way.includes(this.element);
+    // Outside the drawing the keys belong to whatever has the focus, and to nothing on a page just opened.
+    if (!inside && !way[0].matches("body, html")) return;
+    if (way.some((node) => node.matches(TAKES_KEYS))) return;
+    const onButton = way.some((node) => node.matches("button, summary, a"));
     const { zoom, place, t } = this.state;
     const number = zoom === "number";
     const arrow = arrowStep(event);
@@ -301,15 +355,15 @@ export class AnatomyView {
   // -- drawing -------------------------------------------------------------------------------------------------------
 
   measure() {
-    const { element, state } = this;
+    const { element } = this;
     const unit = this.theme.size;
     const width = Math.floor(this.stage.element.clientWidth);
     const narrow = element.classList.contains("hs-an-narrow");
     if (narrow) return { width, height: 0, unit, narrow };
     const host = this.root.host || this.root;
     const above = Math.min(topInPage(host), window.innerHeight * 0.42) + this.work.offsetTop;
-    const below = this.steps.element.offsetHeight + 18;
-    const height = Math.max(LEAST * (state.big ? 1.25 : 1), window.innerHeight - above - below);
+    const below = this.steps.element.offsetHeight + 14;
+    const height = Math.max(LEAST * unit, window.innerHeight - above - below);
     return { width, height: Math.round(height), unit, narrow };
   }
 
@@ -320,6 +374,7 @@ export class AnatomyView {
     this.theme = readTheme(element);
     element.dataset.theme = this.theme.dark ? "dark" : "light";
     element.dataset.zoom = state.zoom;
+    element.classList.toggle("hs-an-tight", Boolean(state.big) || element.clientWidth < TIGHT);
     element.classList.toggle("hs-an-narrow", element.clientWidth < NARROW);
     this.drawBars();
     clearTimeout(this.patience);
@@ -342,7 +397,11 @@ export class AnatomyView {
     // The panel covers the right of the canvas; only the whole model continues above it.
     const column = size.narrow || state.zoom === "model" ? 0 : this.tell.element.offsetWidth + 24;
     const area = { x: 0, y: 0, w: size.width - column, h: size.height };
-    return { state: fitted, data, area, unit: size.unit, big: state.big, t, theme, narrow: size.narrow };
+    // The arithmetic of a number is a table: on a low screen large text gets smaller before a row goes.
+    const low = state.zoom === "number" && !size.narrow;
+    const unit = low ? Math.max(Math.min(size.unit, SMALL), Math.min(size.unit, size.height / TABLE)) : size.unit;
+    this.inked = { ...theme, size: unit };
+    return { state: fitted, data, area, unit, big: state.big, t, theme: this.inked, narrow: size.narrow };
   }
 
   drawStage(how) {
@@ -358,11 +417,17 @@ export class AnatomyView {
     const size = this.measure();
     const ctx = this.context(size);
     if (size.narrow) ctx.area.h = size.height = Math.round(anatomySceneHeight(ctx));
+    const { style } = this.tell.element;
+    const corner = this.state.zoom === "model" && !size.narrow ? modelPanel(ctx) : null;
+    style.left = corner ? corner.left + "px" : "";
+    style.top = corner ? corner.top + "px" : "";
     const key = this.state.zoom;
     const items = anatomyScene(ctx);
     this.stage.show(items, size, this.shown && this.shown !== key ? "move" : how);
     this.shown = key;
+    if (key === "model" || key === "layer") this.sendWave();
     const matrix = mainMatrix(ctx);
+    this.matrix = matrix;
     const item = matrix && items.find((item) => item.kind === "matrix" && item.matrix.id === matrix.id);
     const info = { matrix, item, waiting: this.data.waiting };
     this.tell.draw(ctx.state, this.data, info);
@@ -374,9 +439,18 @@ export class AnatomyView {
     this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true }));
   }
 
+  // A part that is reached shows once where its numbers go.
+  sendWave() {
+    const { place, encoder, decoder, zoom, t } = this.state;
+    const key = [this.data.id, zoom, place, encoder, decoder, t].join("/");
+    if (key === this.waved) return;
+    if (this.waved) this.stage.wave(place);
+    this.waved = key;
+  }
+
   drawBars() {
     const { state, data } = this;
-    const info = { playing: Boolean(this.playing), tempo: this.tempo };
+    const info = { playing: Boolean(this.playing), tempo: state.tempo };
     for (const bar of this.bars) bar.draw(state, data);
     this.steps.draw(state, data, info);
     this.switches.draw(state, data, this.theme || readTheme(this.element));

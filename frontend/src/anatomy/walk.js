@@ -13,6 +13,13 @@ export const isFeedForward = (place) => place.endsWith(".ff");
 export const isEmbedding = (place) => place === "source" || place === "target";
 export const stackOf = (place) => (place === "source" || place.startsWith("encoder") ? "encoder" : "decoder");
 
+// Whether a folded text is open, and the state with it open or not.
+export const isOpen = ({ opened }, name) => opened.split(".").includes(name);
+export function withFold(state, name, open) {
+  const names = state.opened.split(".").filter((one) => one && one !== name);
+  return { ...state, opened: (open ? [...names, name] : names).join(".") };
+}
+
 // The steps of a place, in the order they are computed: a model without residual connections has no "add", one without
 // LayerNorm no "norm". config: the model's.
 export function stepsOf(place, { norm, residual }) {

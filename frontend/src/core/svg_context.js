@@ -143,15 +143,16 @@ export function tag(name, attributes, content = "") {
   return `<${name}${written.join("")}${content ? `>${content}</${name}>` : "/>"}`;
 }
 
-// image: {data, width, height} as from getImageData. Returns colour -> path of rectangles one pixel high.
-export function runsByColour({ data, width, height }) {
+// image: {data, width, height} as from getImageData; named: another name for a colour, by its opacity. Returns colour ->
+// path of rectangles one pixel high.
+export function runsByColour({ data, width, height }, named = (_opacity) => null) {
   const pixels = new Uint32Array(data.buffer, data.byteOffset, width * height);
   const paths = new Map();
   for (let row = 0; row < height; row++) {
     for (let from = 0, to; from < width; from = to) {
       const pixel = pixels[row * width + from];
       for (to = from + 1; to < width && pixels[row * width + to] === pixel;) to++;
-      const colour = cssColour([pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]);
+      const colour = named(pixel >>> 24) ?? cssColour([pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]);
       paths.set(colour, `${paths.get(colour) ?? ""}M${from} ${row}h${to - from}v1h${from - to}z`);
     }
   }

@@ -7,7 +7,8 @@ import { FigurePlot } from "./plot.js";
 import { FIGURE_TEXTS } from "./texts.js";
 
 // A plotly figure as a Streamlit component. Streamlit's own chart is rebuilt with every change of its data: it loses
-// the zoom, flickers, and saves neither SVG nor CSV. data: {figure (JSON text), name, big, start, texts}.
+// the zoom, flickers, and saves neither SVG nor CSV. data: {figure (JSON text), name, about, big, start, pick,
+// first, texts}.
 
 const REPORT_PAUSE = 300; // milliseconds from the slider's last move until Python is told
 
@@ -20,6 +21,7 @@ class View {
       this.element,
       () => this.retheme(),
       () => this.plot && this.plot.draw(),
+      { fitsWindow: true },
     );
     this.retheme();
   }
@@ -61,7 +63,14 @@ class View {
     // A figure that changed under the slider keeps the slider's position; Python's position counts when it is new.
     const same = before && before.name === data.name && before.start === data.start;
     const start = same ? this.plot.at : (data.start ?? this.memory[data.name]);
-    this.plot.show(figure, { name: data.name, big: data.big, start, picks: data.pick });
+    this.plot.show(figure, {
+      name: data.name,
+      big: data.big,
+      start,
+      picks: data.pick,
+      first: data.first,
+      about: data.about,
+    });
   }
 
   moved(at) {

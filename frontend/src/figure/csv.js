@@ -91,7 +91,8 @@ function pointRows(layout, traces) {
 }
 
 export function figureCsv(figure) {
-  const { data, layout } = figure;
+  const { layout } = figure;
+  const data = figure.data.filter((trace) => trace.meta !== "guide"); // GUIDE in transformer/figures/style.py
   const matrices = data.filter((trace) => trace.z !== undefined);
   const points = data.filter((trace) => trace.z === undefined && (trace.x !== undefined || trace.y !== undefined));
   const tables = matrices.map((trace) => [

@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { documentTop, el } from "../core/dom.js";
 import { saveFile, fileStem } from "../core/save.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { figureCsv } from "./csv.js";
@@ -12,6 +12,8 @@ import { plotlyReady } from "../host/streamlit.js";
 
 const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the big text of the page
+const SMALLEST = 10; // CSS pixels: labels of rows at least
+const LEAST = 230; // CSS pixels: the height of a figure of the first screen at least
 // The font of saved pictures: an SVG opened elsewhere does not have the fonts of this page, and text measured in them
 // would not fit.
 const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
@@ -112,15 +114,18 @@ export class FigurePlot {
   }
 
   // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: first frame; quiet: others
-  // report that it is drawn
-  show(figure, { name, big = false, start, quiet = false, picks = false } = /** @type {any} */ ({})) {
+  // report that it is drawn; first: it belongs to the first screen and is no higher than what the window has left
+  // about: what the names of saved files say besides
+  show(figure, { name, about, big, start, quiet, picks, first } = /** @type {any} */ ({})) {
+    this.about = about;
     this.quiet = quiet;
+    this.first = first;
     this.picks = picks;
     this.given = figure;
     this.figure = figure;
     this.tinted = null;
     this.name = name || "figure";
-    this.big = big;
+    this.big = Boolean(big);
     const { title } = figure.layout;
     this.title.replaceChildren(...figureMarkup(title && title.text));
     this.title.hidden = !this.title.textContent;
@@ -173,10 +178,25 @@ export class FigurePlot {
       layout.height += SCALE_WIDTH;
       layout.margin.b = (layout.margin.b || 50) + SCALE_WIDTH;
     }
+    const most = this.most(narrow);
+    if (layout.height > most) {
+      layout.height = most;
+      fitRows(layout);
+      // below the plot, plotly counts the distance of a legend in heights of the plot
+      if (layout.legend && layout.legend.y < 0)
+        layout.legend = { ...layout.legend, yref: "container", y: 0, yanchor: "bottom" };
+    }
     layout.width = width;
     layout.autosize = false;
     layout.dragmode = window.matchMedia("(pointer: coarse)").matches ? false : layout.dragmode || "zoom";
     return { layout, narrow };
+  }
+
+  // The height that the window leaves for a figure of the first screen.
+  most(narrow) {
+    if (!this.first) return Infinity;
+    const above = Math.min(documentTop(this.box), window.innerHeight * (narrow ? 0.55 : 0.6));
+    return Math.max(LEAST * (this.big ? 1.15 : 1), Math.floor(window.innerHeight - above - 10));
   }
 
   async draw() {
@@ -197,7 +217,7 @@ export class FigurePlot {
       if (!this.done) await nextTurn();
       const width = this.box.clientWidth;
       if (this.gone || this.wanted !== wanted || !width) return;
-      const state = [this.figure, this.at, this.big, width];
+      const state = [this.figure, this.at, this.big, width, this.most(width < NARROW)];
       if (this.done && state.every((item, i) => item === this.done[i])) return; // a resize that changed nothing
       const figure = this.current();
       const { layout, narrow } = this.layout(figure, width);
@@ -237,7 +257,8 @@ export class FigurePlot {
     const figure = this.current();
     const frames = this.figure.frames || [];
     const frame = frames.length > 1 ? frames[this.at].name : "";
-    const stem = fileStem(["headscope", this.name, ...(frame ? [frame.split(/[,(]/)[0].trim()] : [])]);
+    const about = this.about ? [this.about] : [];
+    const stem = fileStem(["headscope", this.name, ...about, ...(frame ? [frame.split(/[,(]/)[0].trim()] : [])]);
     if (format === "csv") {
       saveFile(stem + ".csv", figureCsv(figure), "text/csv;charset=utf-8");
       return;
@@ -270,6 +291,18 @@ export class FigurePlot {
       scale: format === "png" ? 2 : 1,
     });
     saveFile(`${stem}.${format}`, await (await fetch(address)).blob());
+  }
+}
+
+// Makes the labels of rows small enough to stand below one another.
+function fitRows(layout) {
+  const height = layout.height - layout.margin.t - (layout.margin.b || 50) - 2 * layout.font.size;
+  for (const [name, axis] of Object.entries(layout)) {
+    if (!/^yaxis/.test(name) || axis.tickmode !== "array") continue;
+    const [from, to] = axis.domain || [0, 1];
+    const space = (height * (to - from)) / Math.max(1, axis.tickvals.length) / 1.15;
+    const size = (axis.tickfont && axis.tickfont.size) || layout.font.size;
+    if (space < size) layout[name] = { ...axis, tickfont: { ...axis.tickfont, size: Math.max(SMALLEST, space) } };
   }
 }
 

@@ -11,14 +11,14 @@ import { keepMounted, memoryOf } from "./streamlit.js";
 // paint().
 export class PlainView {
   /** @type {any} */ component;
-  // name: of the section's class, its data-testid and its memory
-  constructor(parent, name, texts) {
+  // name: of the section's class, its data-testid and its memory; look: options of followLook
+  constructor(parent, name, texts, look = {}) {
     this.name = name;
     this.ownTexts = texts;
     this.element = el("section", { class: `hs ${name}`, "data-testid": name });
     parent.append(this.element);
     const retheme = () => this.theme && readTheme(this.element).key !== this.theme.key && this.draw();
-    this.look = followLook(this.element, retheme, () => this.draw());
+    this.look = followLook(this.element, retheme, () => this.draw(), look);
   }
 
   destroy() {

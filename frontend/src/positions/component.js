@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { documentTop, el } from "../core/dom.js";
 import { FigurePlot, figureMarkup } from "../figure/plot.js";
 import { FIGURE_TEXTS } from "../figure/texts.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
@@ -14,16 +14,17 @@ import { POSITION_TEXTS } from "./texts.js";
 // d_model.
 
 const REPORT_PAUSE = 300; // milliseconds from the last move until Python is told
+const FIRST = 2; // figures of the first screen
 const EXACT_DIGITS = 120; // milliseconds after the last move until large matrices are summed product by product
 const LARGE = 8e6; // multiplications of a matrix that take some 10 ms
 const PARTS = {
-  encoding: { sliders: ["d_model", "length"], figures: ["encoding", "wavelengths", "curves"], dims: true },
+  encoding: { sliders: ["d_model", "length"], figures: ["encoding", "curves", "wavelengths"], dims: true },
   distance: { sliders: ["d_model", "length", "k", "q"], figures: ["products", "offsets", "map", "shifted"] },
 };
 
 class View extends PlainView {
   constructor(parent) {
-    super(parent, "positions", { ...FIGURE_TEXTS, ...POSITION_TEXTS });
+    super(parent, "positions", { ...FIGURE_TEXTS, ...POSITION_TEXTS }, { fitsWindow: true });
     this.sent = new Set();
     this.done = {};
   }
@@ -58,7 +59,6 @@ class View extends PlainView {
     this.done = {};
     this.controls = Object.fromEntries(this.part.sliders.map((name) => [name, this.slider(name)]));
     const rows = Object.values(this.controls).map((control) => control.row);
-    if (this.part.dims) rows.push(this.dimensions());
     this.wrong = el("p", { class: "pos-wrong", role: "status", "data-testid": "positions-wrong" });
     this.says = el("p", { class: "pos-says", "data-testid": "positions-says" });
     this.checks = el("ul", { class: "pos-checks", "data-testid": "positions-checks" });
@@ -66,11 +66,11 @@ class View extends PlainView {
     const boxes = Object.entries(this.plots).map(([name, plot]) =>
       el("div", { class: "pos-figure", "data-figure": name, "data-testid": "positions-" + name }, plot.element),
     );
+    boxes.splice(FIRST, 0, this.part.dims ? this.dimensions() : this.checks);
     return [
+      this.says,
       el("div", { class: "pos-controls" }, ...rows),
       this.wrong,
-      this.says,
-      this.checks,
       el("div", { class: "pos-figures", "data-part": this.data.part }, ...boxes),
     ];
   }
@@ -192,14 +192,15 @@ class View extends PlainView {
     const values = this.numbers();
     this.showSays(values);
     const { big } = this.data;
-    const look = [big, this.element.clientWidth, this.theme.key];
+    const look = [big, this.element.clientWidth, this.theme.key, window.innerHeight, documentTop(this.element)];
     const drawings = [];
-    for (const [name, plot] of Object.entries(this.plots)) {
+    for (const [at, [name, plot]] of Object.entries(this.plots).entries()) {
       const { fill, needs } = FIGURES[name];
       const key = JSON.stringify([needs.map((name) => values[name]), look]);
       if (this.done[name] === key) continue;
       this.done[name] = key;
-      const drawing = plot.show(fill(this.figures[name], values), { name: "positions_" + name, big, quiet: true });
+      const options = { name: "positions_" + name, big, quiet: true, first: at < FIRST };
+      const drawing = plot.show(fill(this.figures[name], values), options);
       // The label at a resting pointer belongs to the old picture; plotly would put it back.
       drawings.push(drawing.then(() => !plot.gone && plot.box.posListens && window.Plotly.Fx.unhover(plot.box)));
     }

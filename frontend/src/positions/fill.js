@@ -5,7 +5,8 @@ import { mapByShift, shiftMap, rowsOf, wavelengthText } from "./numbers.js";
 // compares both with each other. values: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix, offsets}.
 
 const SHOWN = 32; // dimensions of M_k and positions beside it, SHOWN there
-const DOTTED = 32; // positions at most that a curve shows as dots, DOTTED there
+const DOTTED = 64; // positions at most that a curve shows as dots, DOTTED there
+const [A_WAVE, A_CURVE] = [32, 64]; // points of a drawn wave, points of a curve at least; the same there
 const RINGS = 100; // points at most that are drawn as rings, RINGS there
 const FEW = 5; // positions on an axis that plotly would number in halves, FEW there
 
@@ -55,18 +56,33 @@ function encodingFigure(figure, values) {
   return withTraces(figure, [{ ...figure.data[0], z: values.rows }], layout, { d_model: dModel });
 }
 
+// The function that a dimension takes its values from, dense enough to look smooth: [x, y].
+function sineOf(length, dimension, wavelength) {
+  const steps = Math.max(A_CURVE, Math.ceil(((length - 1) / wavelength) * A_WAVE));
+  const places = Float64Array.from({ length: steps + 1 }, (_, i) => i * ((length - 1) / steps));
+  const wave = dimension % 2 ? Math.cos : Math.sin;
+  return [Float32Array.from(places), Float32Array.from(places, (x) => wave(x * ((2 * Math.PI) / wavelength)))];
+}
+
 function curvesFigure(figure, values) {
-  const { dims, length, most } = values;
+  const { dims, length } = values;
   const { meta } = figure.layout;
   const places = positionLabels(length);
-  const lines = figure.data.slice(0, -1).map((trace, i) => {
+  const none = new Float32Array(0);
+  const most = (figure.data.length - 1) / 2;
+  const filled = figure.data.slice(0, -1).map((trace, at) => {
+    const i = at % most;
     const visible = i < dims.length;
     const dimension = visible ? dims[i] : 0;
-    const wavelength = wavelengthText(values.wavelengths[dimension >> 1]);
-    const y = visible ? columnOf(values, dimension, length) : new Float32Array(0);
-    const name = sayIn(meta.curve, { dimension, wavelength });
-    const mode = length <= DOTTED || trace.marker.symbol !== "circle" ? "lines+markers" : "lines";
-    return { ...trace, x: places, y, visible: visible, name, mode };
+    const wavelength = values.wavelengths[dimension >> 1];
+    const name = sayIn(meta.curve, { dimension, wavelength: wavelengthText(wavelength) });
+    const both = { ...trace, name, legendgroup: name, visible };
+    if (at < most) {
+      const [x, y] = visible ? sineOf(length, dimension, wavelength) : [none, none];
+      return { ...both, x, y };
+    }
+    const marker = { ...trace.marker, opacity: Number(length <= DOTTED) };
+    return { ...both, x: places, y: visible ? columnOf(values, dimension, length) : none, marker };
   });
   const marked = Math.min(meta.ticks.length, length);
   const columns = dims.map((dimension) => columnOf(values, dimension, marked));
@@ -76,12 +92,12 @@ function curvesFigure(figure, values) {
     y: Float32Array.from({ length: marked * dims.length }, (_, i) => columns[Math.floor(i / marked)][i % marked]),
   };
   const range = [-0.5, length - 0.5];
-  const step = Math.ceil(length / most);
+  const step = Math.ceil(length / values.most);
   const tickvals = meta.ticks.map((_, i) => i).filter((i) => i % step === 0);
   const tokens = { range, tickvals, ticktext: tickvals.map((i) => meta.ticks[i]) };
   const { xaxis } = axisTicks(figure, { xaxis: length });
   const axes = { xaxis: { ...xaxis, range }, ...axisOf(figure, "xaxis2", tokens) };
-  return withTraces(figure, [...lines, marks], axes);
+  return withTraces(figure, [...filled, marks], axes);
 }
 
 function lengthsFigure(figure, values) {

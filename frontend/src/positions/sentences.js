@@ -8,16 +8,16 @@ import { mapByShift, shiftError, wavelengthText } from "./numbers.js";
 const LIMIT = 1e-5; // of |PE(p + k) - M_k PE(p)|
 const SPREAD = 1e-6; // of products, for each unit of d_model: rounding of float32, generously
 
-export function encodingSentences(t, { dModel, length, wavelengths }) {
+export function encodingSentences(t, { dModel, wavelengths }) {
   const [first, last] = [wavelengths[0], wavelengths[wavelengths.length - 1]].map(wavelengthText);
-  const wholeWaves = wavelengths.filter((wavelength) => wavelength <= length).length;
-  const words = { d_model: dModel, length, first, last, whole: wholeWaves, pairs: wavelengths.length };
+  const words = { d_model: dModel, first, last };
   return figureMarkup(t(wavelengths.length > 1 ? "encoding_says" : "encoding_says_one", words));
 }
 
 export function distanceSentences(t, { dModel, length, offsets }) {
-  const next = offsets.mean[length].toFixed(2).replace("-", "−"); // of p - q = 1: there are two positions at least
-  return figureMarkup(t("distance_says", { half: dModel / 2, next }));
+  const most = length - 1; // 1 at least
+  const [next, far] = [1, most].map((distance) => offsets.mean[most + distance].toFixed(1).replace("-", "−"));
+  return figureMarkup(t("distance_says", { half: dModel / 2, next, far, most }));
 }
 
 function checkLine(holds, text) {

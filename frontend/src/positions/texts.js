@@ -20,13 +20,12 @@ export const POSITION_TEXTS = {
   dims_many: "At most {most} curves can be drawn; these are left out: {wrong}",
   dims_reset: "reset to four sines",
   encoding_says:
-    "At <i>d</i><sub>model</sub> = {d_model} the wavelengths run from {first} to {last} positions. Pairs that " +
-    "complete a full wave within the {length} positions shown: {whole} of {pairs}.",
-  encoding_says_one:
-    "At <i>d</i><sub>model</sub> = {d_model} there is one pair, with a wavelength of {first} positions. Pairs that " +
-    "complete a full wave within the {length} positions shown: {whole} of {pairs}.",
+    "Every position has its own vector of {d_model} numbers, like the digits of a counter: dimension 0 repeats after " +
+    "{first} positions, the last one only after {last}.",
+  encoding_says_one: "Every position has its own vector of two numbers, which repeat after {first} positions.",
   distance_says:
-    "PE(<i>p</i>)·PE(<i>p</i>) = <i>d</i><sub>model</sub> / 2 = {half}; between neighbours the product is {next}.",
+    "The product of two encodings depends only on how far apart they are, so every diagonal has one colour: {half} at " +
+    "distance 0, {next} at distance 1, {far} at distance {most}.",
   shift_holds:
     "largest |PE(<i>p</i> + {k}) − <i>M</i><sub>k</sub> PE(<i>p</i>)| = {error} over {count} positions and {d_model} " +
     "dimensions, below {limit}",

@@ -69,6 +69,8 @@ export const START_ANATOMY = /** @type {any} */ ({
   "row": 0,
   "col": -1,
   "t": 0,
+  "opened": "",
+  "tempo": "normal",
 });
 
 // <pad> that the lab puts behind the source.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,9 @@ SWITCHES = {
     "zero": "cross.2.3", "weights": "uniform@decoder_self.2", "positions": "shift.5@source", "skip": "encoder.1.ff",
     "neurons": "decoder.1.17",
 }  # fmt: skip
+
+
+START = AnatomyState(place="source", step="row")  # of a page without a link
 
 
 def feeds(app: AppTest) -> dict[str, bytes]:
@@ -55,11 +57,6 @@ def report(app: AppTest, **values: Any) -> AppTest:
     return app.run()
 
 
-def middle() -> int:
-    """The first decoding step shown: with tokens before it and after it."""
-    return (len(traced().target_in_ids) + 1) // 2 - 1
-
-
 def switch_note(app: AppTest) -> str:
     """Sentences that are not messages."""
     return " ".join(
@@ -72,8 +69,9 @@ def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) 
     assert not app.exception and not messages(app) and not switch_note(app)
     assert set(feeds(app)) == {"trace", "open"}  # from afar no exact numbers of a place are needed
     assert header(app)["id"] == traced().id == header(app, "open")["id"]
-    assert header(app)["state"] == {**AnatomyState(t=middle()).to_browser(), "big": False, "revision": 0}
-    assert address(app) == {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu", "head": "1"}
+    assert header(app)["state"] == {**START.to_browser(), "big": False, "revision": 0}
+    given = {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu"}
+    assert address(app) == {**given, "head": "1", "place": "source"}
 
 
 LINKS = [
@@ -125,6 +123,8 @@ WRONG = {
     "row": ("²", "a whole number from 1 to", AnatomyState()),
     "col": ("-7", "a whole number from 0 to 66. Shown: 0.", AnatomyState()),
     "t": ("0", "a whole number from 1 to", AnatomyState()),
+    "opened": ("all", "Allowed: , more", AnatomyState()),
+    "tempo": ("faster", "Allowed: normal, slow, fast", AnatomyState()),
     "part": ("nope", "Allowed: flow, compare, before", AnatomyState()),
 }
 
@@ -137,10 +137,15 @@ def test_a_wrong_value_in_a_link_is_reported_and_the_nearest_is_shown(
     app = open_page("anatomy", **{name: asked})
     assert not app.exception and f"The link asks for {name} " in messages(app) and sentence in messages(app)
     assert "<script>" not in messages(app) and len(messages(app)) < 400
-    expected = stand if name == "t" else replace(stand, t=middle())
+    expected = START if name == "part" else stand
     assert header(app)["state"] == {**expected.to_browser(), "big": False, "revision": 0}
     assert app.text_input("source").value == "ka lo mi" and asked not in address(app).values()
     assert not messages(app.run())  # said once
+
+
+def test_a_link_to_a_head_opens_on_its_weights(open_page: Callable[..., AppTest]) -> None:
+    assert header(open_page("anatomy", zoom="head", head=2))["state"]["step"] == "softmax"
+    assert header(open_page("anatomy", zoom="head", step="dot"))["state"]["step"] == "dot"
 
 
 def test_a_zoom_that_a_place_lacks_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:
@@ -161,12 +166,13 @@ def test_a_cell_is_bounded_by_its_matrix(open_page: Callable[..., AppTest]) -> N
 def test_a_move_in_the_drawing_reaches_the_link_and_the_numbers(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy")
     first = feeds(app)
-    stand = AnatomyState("head", "decoder.cross", 1, 1, 2, "project", "keys", 2, 4, 1)
+    stand = AnatomyState("head", "decoder.cross", 1, 1, 2, "project", "keys", 2, 4, 1, "more.switches", "fast")
     app = report(app, **stand.to_browser())
     assert not app.exception and not messages(app)
     shown = address(app)
     expected = {"place": "decoder.cross", "zoom": "head", "step": "project", "matrix": "keys", "encoder": "2",
-                "decoder": "2", "head": "3", "row": "3", "col": "5", "t": "2"}  # fmt: skip
+                "decoder": "2", "head": "3", "row": "3", "col": "5", "t": "2",
+                "opened": "more.switches", "tempo": "fast"}  # fmt: skip
     assert {name: shown[name] for name in expected} == expected
     assert feeds(app)["trace"] == first["trace"]  # the picture is not sent again
     assert header(app, "open")["decoder"] == 1 and header(app, "place")["place"] == "decoder.1.cross"
@@ -175,7 +181,7 @@ def test_a_move_in_the_drawing_reaches_the_link_and_the_numbers(open_page: Calla
     app = report(app, **{**stand.to_browser(), "step": "softmax", "col": 3})
     assert "weights" not in feeds(app) and feeds(app)["place"] == sent["place"] and feeds(app)["open"] == sent["open"]
     app = report(app, **AnatomyState().to_browser())
-    assert set(feeds(app)) == {"trace", "open"} and address(app)["head"] == "1" and "place" not in address(app)
+    assert set(feeds(app)) == {"trace", "open"} and address(app)["head"] == "1" and "zoom" not in address(app)
 
 
 def test_the_words_of_every_step_of_decoding(open_page: Callable[..., AppTest]) -> None:
@@ -196,7 +202,7 @@ def test_nonsense_from_a_browser_is_harmless(open_page: Callable[..., AppTest], 
     app.session_state["anatomy"] = {"anatomy": {"revision": 0, **values} if isinstance(values, dict) else values}
     app.run()
     assert not app.exception and not messages(app)
-    assert set(address(app)) <= {"checkpoint", "source", "target", "head", "t"}
+    assert set(address(app)) <= {"checkpoint", "source", "target", "head", "t", "place", "step"}
 
 
 def test_browser_reports_older_than_a_python_change_are_ignored(open_page: Callable[..., AppTest]) -> None:

@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.support.app import address, figures, messages, page_text
 from transformer import rnn
+from transformer.cost.complexity import Sizes, path
 from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
 from transformer.rnn.alignment import alignment, best_head, right_cells
 
@@ -47,6 +48,9 @@ def weights(figure: dict[str, Any]) -> np.ndarray:
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
+PATH = "longest path, in steps from the input of the first token to the output at the last"
+
+
 @pytest.mark.parametrize("heads", ["best", "mean"])
 def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], heads: str) -> None:
     app = open_page(heads=heads)
@@ -72,7 +76,10 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
     assert table["probability of everything it wrote"][0] == f"{float(old.probabilities.double().prod()):.3f}"
     assert table["largest weight on the right letter"][0] == "11 of 11 letters"
     assert table["sequential steps to read"] == ["12, one per token", "2 layers, all tokens at once"]
-    assert table["longest path between two letters"] == ["10", "1, in each layer"]
+    sizes = Sizes(12, 64)  # 11 letters and </s>: one definition on the whole page
+    assert table[PATH] == [str(path("recurrent", sizes)), f"{path('attention', sizes)}, in each layer"]
+    assert table[PATH][0] == "12" and "a path of length 12 from the first to the last" in page_text(app)
+    assert "11 of 11 letters in the recurrent model and for 11 of 11 in the Transformer" in page_text(app)
     assert table["parameters"] == ["150,848", "169,408"]
     assert "12 × 128 = 1,536 numbers" in page_text(app) and "64 numbers, however long" in page_text(app)
     assert len(app.get("expander")) == 1 and "3.2.1" in app.expander[0].markdown[0].value
@@ -109,7 +116,7 @@ def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[...
 
 def test_one_letter(open_page: Callable[..., AppTest]) -> None:
     app = open_page(letters="q")
-    assert not app.exception and rows(app)["longest path between two letters"] == ["0", "0"]
+    assert not app.exception and rows(app)[PATH] == ["2", "1, in each layer"]
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ from pages.components import figure
 from pages.embeddings import inputs
 from tests.support.app import address, messages, switch_page, written
 from tests.support.build import VARIANTS, tiny_model, tiny_pretrained, variant_name
-from transformer.analysis.embedding import Norms
+from transformer.analysis.embedding import Neighbours, Norms
 from transformer.checkpoints.folder import save_checkpoint
+from transformer.text.tokenizer import SPECIALS
 
 FIGURES = {
     "norms": ["embedding-norms-source", "embedding-norms-target"],
@@ -81,7 +82,7 @@ def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder:
         ("residual", "layer", "0", "1"),
         ("lens", "step", "77", "4"),
         ("lens", "step", "x", "1"),
-        ("output", "step", "<script>alert(1)</script>", "1"),
+        ("lens", "step", "<script>alert(1)</script>", "1"),
         ("nonsense", "part", "nonsense", None),
     ],
 )
@@ -182,7 +183,7 @@ def test_the_shading_of_the_lens_is_the_shown_probability(open_page: Callable[..
     lens = shown(app)["logit-lens"]
     assert (lens["figure"]["data"][0]["zmin"], lens["figure"]["data"][0]["zmax"]) == (0, 1)
     probability = re.search(
-        r"In (\d+) of (\d+) steps the final token already leads before the last layer", written(app)
+        r"in (\d+) of (\d+) steps the final token already leads before the last layer", written(app)
     )
     assert probability and 0 <= int(probability[1]) <= int(probability[2]) == len(
         tiny_pretrained().trace("ka lo mi", "re sta vu").target_out
@@ -235,26 +236,56 @@ def test_the_headline_compares_the_lengths_of_words_and_positions(source: float,
 
 def test_the_headline_stands_above_the_figures_and_without_positions_says_so(open_page: Callable[..., AppTest]) -> None:
     text = written(open_page())
-    assert text.index("hs-emb-headline") < text.index("Section 3.4") and "√d_model" not in text
+    assert text.index("hs-point") < text.index("Section 3.4") and "√d_model" not in text
     none = Norms(torch.ones(2), torch.ones(2), torch.zeros(2))
     assert "adds no positions" in inputs._headline([none, none])
 
 
-def test_single_characters_are_counted_and_can_be_left_out(
+def test_neighbours_are_words_unless_the_toggle_says_otherwise(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tiny_pretrained()
     pieces = model.tokenizer.pieces(range(len(model.tokenizer)))
-    single = {index for index, piece in enumerate(pieces) if len(piece.removeprefix("▁")) == 1}
-    assert set(inputs._single(model)) == single and single
-    monkeypatch.setattr(inputs, "NEAREST", len(pieces) - 5)  # every row but the specials and the token itself
+    ordinary = [index for index, piece in enumerate(pieces) if piece not in SPECIALS]
+    no_words = {index for index in ordinary if len(pieces[index]) < 3 or not pieces[index].startswith("▁")}
+    assert set(inputs._parts(model)) == no_words and 0 < len(no_words) < len(ordinary)
+    monkeypatch.setattr(inputs, "NEAREST", len(pieces))
+
+    def bars(app: AppTest) -> int:
+        assert not app.exception
+        return len(shown(app)["embedding-neighbours"]["figure"]["layout"]["meta"]["labels"]["y"])
+
     app = open_page(part="neighbours")
-    match = re.search(r"(\d+) of these (\d+) are single characters", written(app))
-    assert match and int(match[1]) in (len(single), len(single) - 1) and int(match[2]) == len(pieces) - 5
-    app.toggle("embeddings_words").set_value(True).run()
-    assert not app.exception and "single characters" not in written(app)
-    bars = shown(app)["embedding-neighbours"]["figure"]["layout"]["meta"]["labels"]["y"]
-    assert len(bars) in (len(pieces) - len(single) - 4, len(pieces) - len(single) - 5)
+    words = len(ordinary) - len(no_words)
+    assert bars(app) in (words, words - 1) and "words" not in address(app)  # the token itself may be a word
+    app.toggle("embeddings_words").set_value(False).run()
+    assert bars(app) == len(ordinary) - 1 and address(app)["words"] == "off"
+    assert bars(open_page(part="neighbours", words="off")) == len(ordinary) - 1
+
+
+def test_the_sentence_about_neighbours_names_the_nearest() -> None:
+    nearest = Neighbours((7, 8, 9, 10), (0.667, 0.48, -0.1, -0.2), 0.163)
+    text = inputs._nearest("yesterday", ("Yesterday", "today", "ago", "far"), nearest)
+    assert "“yesterday”: Yesterday (0.67), today (0.48), ago (−0.10). Half of all" in text and "below 0.16" in text
+
+
+def test_the_slider_of_the_residual_stream_reaches_the_link(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="residual")
+    name = "residual-lengths-tokens-encoder"
+    frames = [frame["name"] for frame in shown(app)[name]["figure"]["frames"]]
+    assert "vector" not in address(app) and frames[shown(app)[name]["start"]] == "x + Sublayer(x)"
+    app.session_state["figure_emb_stream_tokens"] = {"frame": 0}
+    app.run()
+    assert not app.exception and address(app)["vector"] == "enters"
+    assert shown(open_page(part="residual", vector="enters"))[name]["start"] == 0
+
+
+def test_output_opens_on_the_least_certain_step(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="output")
+    trace = tiny_pretrained().trace("ka lo mi", "re sta vu")
+    least = min(range(4), key=lambda step: trace.probabilities[step])
+    (step,) = [box for box in app.selectbox if box.label.startswith("Step")]
+    assert step.value == least + 1 and f"least in step {least + 1}: “" in written(app)
 
 
 def test_a_sentence_says_that_an_axis_is_thinned(open_page: Callable[..., AppTest]) -> None:

@@ -6,18 +6,19 @@ import html
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from pages.components import figure
 from pages.components.translation import number
 from pages.feedforward.knockouts import ListError, read_neurons, strongest, write_neurons
-from tests.support.app import address, messages
-from tests.support.build import D_FF, tiny_model, tiny_pretrained
-from transformer.checkpoints.folder import save_checkpoint
-from transformer.inference.pretrained import load
+from tests.support.app import address, figures, messages
+from tests.support.build import D_FF, tiny_pretrained
+from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions import sets
 from transformer.interventions.sets import Interventions
 
@@ -68,16 +69,18 @@ def test_sub_layers_and_neurons_by_link(open_page: Callable[..., AppTest]) -> No
     assert address(app)["skip"] == "decoder.2.cross,encoder.1.ff"
 
 
+def perplexity_of(model: Pretrained, switches: str) -> float:
+    trace = model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
+    logs = [trace.logits[q].log_softmax(-1)[token_id].item() for q, token_id in enumerate(trace.target_out_ids)]
+    return math.exp(-sum(logs) / len(logs))
+
+
 def test_perplexity_without_a_sub_layer_is_that_of_the_given_target(
     open_page: Callable[..., AppTest], folder: Path
 ) -> None:
     app = open_page("feedforward", part="knock", skip="decoder.2.ff")
     model = load(folder / "tiny")
-    numbers = []
-    for switches in ("", "skip=decoder.2.ff"):
-        trace = model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
-        logs = [trace.logits[q].log_softmax(-1)[token_id].item() for q, token_id in enumerate(trace.target_out_ids)]
-        numbers.append(number(math.exp(-sum(logs) / len(logs))))
+    numbers = [number(perplexity_of(model, switches)) for switches in ("", "skip=decoder.2.ff")]
     assert numbers[0] != numbers[1]
     assert f"Perplexity of your target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown(app)
 
@@ -136,35 +139,43 @@ def test_too_many_neurons_give_a_message_under_the_list(
     assert app.text_input("feedforward_neurons_encoder_0").value == "1-6" and "neurons" not in address(app)
 
 
-def test_suggested_experiments_change_the_switches(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_every_sub_layer_is_left_out_alone(open_page: Callable[..., AppTest], folder: Path) -> None:
     app = open_page("feedforward", part="knock")
-    labels = [app.button(f"feedforward_try_{index}").label for index in range(3)]
-    assert "FFN 2 of the encoder" in labels[0] and "10 most active neurons of decoder layer 1" in labels[2]
-    leaders = strongest(load(folder / "tiny").trace("ka lo mi", "re sta vu"), "decoder", 0)
-    wanted = sorted(f"decoder.1.{neuron + 1}" for neuron in leaders)
-    switched = ({"skip": "encoder.2.ff"}, {"skip": "decoder.1.cross,decoder.2.cross"}, {"neurons": ",".join(wanted)})
-    for index, params in enumerate(switched):
-        app.button(f"feedforward_try_{index}").click().run()
-        assert not app.exception and {name: address(app).get(name) for name in params} == params
-        assert {"skip", "neurons"} & set(address(app)) == set(params)
-        with pytest.raises(KeyError):
-            app.button("feedforward_try_0")  # something is switched: no need to begin
-        if "neurons" in params:
-            assert read_neurons(app.text_input("feedforward_neurons_decoder_0").value, D_FF)
-        app.button("feedforward_back").click().run()
+    model = load(folder / "tiny")
+    skips = [
+        f"{stack}.{layer}.{part}"
+        for stack, parts in (("encoder", ("self", "ff")), ("decoder", ("self", "cross", "ff")))
+        for layer in (1, 2)
+        for part in parts
+    ]
+    wanted = [perplexity_of(model, f"skip={skip}") for skip in skips]
+    bars, line = figures(app)["feedforward-left-out"]["data"]
+    assert bars["y"] == pytest.approx(wanted, rel=1e-4)
+    trained = perplexity_of(model, "")
+    assert line["y"] == pytest.approx([trained] * 2, rel=1e-4)
+    small = sum(value < 1.1 * trained for value in wanted)
+    assert f"{small} of the {len(skips)}, the perplexity of this translation rises by less than 10 %" in shown(app)
+    assert f"it goes from {number(trained)} to {number(max(wanted))}" in shown(app)
 
 
-def test_experiments_on_a_model_of_one_layer(open_page: Callable[..., AppTest], folder: Path) -> None:
-    tiny = tiny_pretrained()
-    model = tiny_model(vocab_size=len(tiny.tokenizer), encoder_layers=1, decoder_layers=1, d_ff=6)
-    save_checkpoint(folder / "small", model, tiny.tokenizer, tiny.languages)
-    app = open_page("feedforward", part="knock", checkpoint="small")
-    labels = [app.button(f"feedforward_try_{index}").label for index in range(3)]
-    assert "FFN 1 of the encoder" in labels[0] and "The 6 most active neurons" in labels[2]
-    for index, params in enumerate(({"skip": "encoder.1.ff"}, {"skip": "decoder.1.cross"})):
-        app.button(f"feedforward_try_{index}").click().run()
-        assert not app.exception and address(app)["skip"] == params["skip"]
-        app.button("feedforward_back").click().run()
+def test_a_click_on_a_bar_leaves_its_sub_layer_out_or_puts_it_back(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw, clicks = figure.draw, [9, 3, 9]
+
+    def clicked(drawn: Any, name: str, *rest: Any, on_pick: Any = None, **more: Any) -> Any:
+        if name == "feedforward_alone" and clicks:
+            on_pick(clicks.pop(0))
+        return draw(drawn, name, *rest, on_pick=on_pick, **more)
+
+    monkeypatch.setattr(figure, "draw", clicked)
+    app = open_page("feedforward", part="knock")
+    for wanted in ("decoder.2.ff", "decoder.2.ff,encoder.2.ff", "encoder.2.ff"):
+        assert not app.run().exception and address(app)["skip"] == wanted
+    assert not clicks and address(app)["skip"] == "encoder.2.ff"
+    (bars, _line) = figures(app)["feedforward-left-out"]["data"]
+    assert [opacity == 1 for opacity in bars["marker"]["opacity"]] == [index == 3 for index in range(10)]
+    assert "of the translation differ, and the perplexity" in shown(app)
 
 
 def test_sub_layers_are_chosen(open_page: Callable[..., AppTest]) -> None:

@@ -58,7 +58,7 @@ def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
 def says(app: AppTest) -> str:
     """Every sentence of the page, without tags."""
     found = [element.proto.body for element in app.get("html") if "<style" not in element.proto.body]
-    bodies = [body for body in found if "hs-ff-" in body or "hs-said" in body]
+    bodies = [body for body in found if "hs-ff-" in body or "hs-said" in body or "hs-point" in body]
     return html.unescape(re.sub(r"<[^>]+>", "", " ".join(bodies)))
 
 
@@ -96,13 +96,13 @@ def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder
 
 def test_the_threshold_is_set_by_link_and_slider(open_page: Callable[..., AppTest]) -> None:
     app = open_page(threshold="50")
-    assert drawn(app)["feedforward-active"]["start"] == 10 and "are above the threshold 0.50" in says(app)
+    assert drawn(app)["feedforward-active"]["start"] == 10 and "are above 0.50" in says(app)
     app = moved(app, 20)
-    assert not app.exception and address(app)["threshold"] == "100" and "are above the threshold 1.00" in says(app)
+    assert not app.exception and address(app)["threshold"] == "100" and "are above 1.00" in says(app)
     assert "&gt; 1.00" in drawn(app)["feedforward-spread"]["figure"]["layout"]["title"]["subtitle"]["text"]
     assert drawn(app)["feedforward-active"]["start"] is None  # where it stands is the browser's to say
     app = moved(app, 0)
-    assert address(app)["threshold"] == "0" and "are above the threshold 0.00" in says(app)
+    assert address(app)["threshold"] == "0" and "are above 0.00" in says(app)
 
 
 def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder:
     app = open_page(checkpoint="gelu", threshold="3")
     assert not app.exception and "from 0 to 200 in steps of 5. Shown: 5." in messages(app)
     app = open_page(checkpoint="gelu")
-    assert "are above the threshold 0.20" in says(app) and "threshold" not in address(app)
+    assert "are above 0.20" in says(app) and "threshold" not in address(app)
     assert drawn(app)["feedforward-active"]["start"] == thresholds().index(0.2)
     for part in ("neurons", "nonlinearity"):
         app = open_page(checkpoint="gelu", part=part)
@@ -151,11 +151,11 @@ def test_without_a_choice_the_neuron_is_the_tokens_strongest(open_page: Callable
         app = open_page(part="neurons", stack="decoder", layer="2", token=str(token))
         first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
         assert app.number_input("feedforward_neuron").value == first and "neuron" not in address(app)
-        assert f"Neuron {first} of decoder layer 2" in says(app) and "rank 1 of 37" in says(app)
+        assert f"neuron {first} of decoder layer 2" in says(app) and "rank 1 of 37" in says(app)
     app.number_input("feedforward_neuron").set_value(5).run()
-    assert address(app)["neuron"] == "5" and "Neuron 5 of decoder layer 2" in says(app)
+    assert address(app)["neuron"] == "5" and "euron 5 of decoder layer 2" in says(app)
     app.selectbox("feedforward_token").select(2).run()
-    assert "Neuron 5 of decoder layer 2" in says(app)
+    assert "euron 5 of decoder layer 2" in says(app)
 
 
 def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token(
@@ -167,7 +167,7 @@ def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token
     token = 2 + [len(label) for label in labels].index(max(map(len, labels)))
     first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
     assert app.selectbox("feedforward_token").value == token and app.selectbox("feedforward_layer").value == 2
-    assert f"Neuron {first} of decoder layer 2" in says(app)
+    assert f"neuron {first} of decoder layer 2" in says(app)
     assert not {"stack", "layer", "token", "neuron"} & set(address(app))
 
 
@@ -179,7 +179,7 @@ def test_a_neuron_with_examples_is_selected_after_counting_unless_one_was_shown(
     activation = model.trace("314", None).decoder_ff.activation[-1, 1]
     first, second = activation.topk(2).indices.tolist()
     app = open_page(**params)
-    assert f"Neuron {first + 1} of" in says(app)
+    assert f"neuron {first + 1} of" in says(app)
     kept = neurons.counts_of(cache.load("sort", str(sort)))  # as the page has it, with the state of its folder
     assert kept.found is not None
 
@@ -190,10 +190,10 @@ def test_a_neuron_with_examples_is_selected_after_counting_unless_one_was_shown(
         kept.found = replace(kept.found, decoder=replace(kept.found.decoder, counts=counts))
 
     seldom(first)
-    assert f"Neuron {first + 1} of" in says(app.run())
-    assert f"Neuron {second + 1} of" in says(open_page(**params))
+    assert f"neuron {first + 1} of" in says(app.run())
+    assert f"neuron {second + 1} of" in says(open_page(**params))
     seldom(*range(model.config.d_ff))
-    assert f"Neuron {first + 1} of" in says(open_page(**params))
+    assert f"neuron {first + 1} of" in says(open_page(**params))
 
 
 def test_a_click_on_a_bar_chooses_its_neuron(
@@ -217,7 +217,7 @@ def test_a_click_on_a_bar_chooses_its_neuron(
     clicks.append(2)
     app.run()
     app.run()
-    assert address(app)["neuron"] == third and f"Neuron {third} of decoder layer 2" in says(app)
+    assert address(app)["neuron"] == third and f"neuron {third} of decoder layer 2" in says(app)
     assert app.number_input("feedforward_neuron").value == int(third)
     clicks.append(99)  # of a figure that had more bars
     assert not app.run().exception and address(app)["neuron"] == third
@@ -341,7 +341,7 @@ def test_choices_stay_while_another_page_is_open(open_page: Callable[..., AppTes
     app = open_page(part="neurons", stack="decoder", layer="2", token="3", neuron="9")
     switch_page(app, "model").run()
     switch_page(app, "feedforward").run()
-    assert not app.exception and "Neuron 9 of decoder layer 2" in says(app)
+    assert not app.exception and "neuron 9 of decoder layer 2" in says(app)
     params = address(app)
     assert [params[name] for name in ("part", "stack", "layer", "token", "neuron")] == [
         "neurons",

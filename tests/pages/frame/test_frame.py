@@ -11,7 +11,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.runtime.shared import clear_caches
-from tests.support.app import EXAMPLE, address, app_test, figures, messages, pictures, switch_page
+from tests.support.app import (
+    EXAMPLE,
+    address,
+    app_test,
+    figures,
+    messages,
+    model_sizes,
+    page_text,
+    pictures,
+    switch_page,
+)
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 
@@ -175,9 +185,10 @@ def test_the_model_page_shows_the_checkpoints_metadata(open_app: Callable[..., A
     (folder / "tiny" / "metrics.json").write_text('{"bleu": 12.34, "chrf": "n/a"}')
     app = switch_page(open_app(kind="encoder_self"), "model").run()
     assert not app.exception
-    values = {metric.label: metric.value for metric in app.metric}
+    values = model_sizes(app)
     assert values["parameters"] == f"{tiny_pretrained().model.parameter_count():,}" and values["sacreBLEU"] == "12.3"
     assert "chrF" not in values and values["heads per layer"] == "3 × 22"
+    assert "BLEU 12.3 is on this model's own test sentences. The paper's 28.4 is on newstest2014" in page_text(app)
     assert list(figures(app)) == ["training"] and any("Made for tests." in text.value for text in app.markdown)
     assert address(app)["kind"] == "encoder_self" and address(app)["source"] == "ka lo mi"
 

@@ -72,11 +72,6 @@ def handed(app: AppTest) -> dict[str, Any]:
     return json.loads(drawn.proto.json)
 
 
-def counting(app: AppTest) -> list[Any]:
-    """The buttons of the count."""
-    return [button for button in app.button if str(button.key).startswith("hs-exact")]
-
-
 def chosen(app: AppTest) -> dict[str, str]:
     """The part's own options in the address bar."""
     return {name: value for name, value in address(app).items() if name in ("d_model", "length", "dims", "k", "q")}
@@ -104,9 +99,9 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
         data["limits"] == {"d_model": [2, 512], "length": [2, 512]} and data["curves"] == position_figures.MOST_CURVES
     )
     assert not chosen(app) and not page_text(app, "hs-message")
-    assert "like the digits of a counter. Click a column to draw it below." in page_text(app, "hs-said-quiet")
+    assert "Click a column to draw it as a curve" in page_text(app, "hs-said-quiet")
     app = start("distance")
-    assert "depends only on their distance p − q" in page_text(app, "hs-said-quiet")
+    assert "Click a column of the first picture to draw it against p − q" in page_text(app, "hs-said-quiet")
     data = handed(app)
     assert data["values"] == {"d_model": 66, "length": 64, "k": 5, "q": 10}
     assert list(data["figures"]) == ["products", "offsets", "map", "shifted"]
@@ -222,7 +217,7 @@ def test_dimensions_of_the_browser_are_checked(dims: Any) -> None:
 def test_the_learned_table_of_the_loaded_model() -> None:
     app = start("learned", LEARNED, "abc")
     drawn = figures(app)
-    assert list(drawn) == ["positions_tables", "positions_norms", "positions_cosines"]
+    assert sorted(drawn) == ["positions_cosines", "positions_exact", "positions_norms", "positions_tables"]
     for name in drawn:
         assert drawn[name]["layout"]["shapes"], name
     assert drawn["positions_tables"]["layout"]["shapes"][0]["y0"] == 16.5
@@ -239,7 +234,10 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     (more,) = app.expander
     source = html.unescape(" ".join(element.proto.body for element in more.get("html")))
     assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / d_model" in source
-    assert [button.label for button in counting(app)] == ["Count exact answers at 4 to 24 symbols, 100 inputs each"]
+    right = [f"{100 * exact(load(LEARNED), 'reverse', length):.0f} %" for length in (16, 17)]
+    assert f"It gets {right[0]} of the inputs with 16 symbols right and {right[1]} of those with 17." in page_text(
+        app, "hs-point"
+    )
 
 
 @pytest.mark.parametrize(
@@ -252,7 +250,7 @@ def test_the_learned_table_of_the_loaded_model() -> None:
 )
 def test_other_models_show_the_bundled_one(model: str, sentence: str) -> None:
     app = start("learned", model, "abc" if model == FORMULA else SENTENCE)
-    assert sentence in page_text(app) and len(figures(app)) == 3 and app.button(key="hs-exact-start")
+    assert sentence in page_text(app) and len(figures(app)) == 4
     assert "their recipes differ in one line" in page_text(app)
 
 
@@ -262,7 +260,7 @@ def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
     assert [line["name"] for line in drawn["positions_norms"]["data"]] == ["formula", "le&lt;b&gt;arned"]
     assert not drawn["positions_norms"]["layout"].get("shapes")
     assert "le<b>arned does not say which positions it was trained on" in page_text(app)
-    assert app.button(key="hs-exact-start")  # of the toys
+    assert "positions_exact" in drawn and not page_text(app, "hs-point")  # exact answers are those of the toys
 
 
 def test_without_toy_checkpoints_the_page_shows_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,14 +268,13 @@ def test_without_toy_checkpoints_the_page_shows_a_sentence(monkeypatch: pytest.M
     app = start("learned")
     assert "No checkpoint with learned positions was found" in page_text(app) and not figures(app)
     app = start("learned", LEARNED, "abc")  # the other half is missing
-    assert len(figures(app)) == 3 and not counting(app)
+    assert len(figures(app)) == 3 and not page_text(app, "hs-point")
 
 
 def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "COUNT", 12)
     monkeypatch.setattr(learned, "LENGTHS", range(15, 19))
     app = start("learned", LEARNED, "abc")
-    app.button(key="hs-exact-start").click().run()
     lines = figures(app)["positions_exact"]["data"]
     assert [line["name"] for line in lines] == [FORMULA, LEARNED]
     for name, line in zip((FORMULA, LEARNED), lines, strict=True):
@@ -293,8 +290,7 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
     conclusion = "Here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
     assert f"{conclusion}({share} of those with 17), and reverse-learned none beyond 16." in text
     assert f"{LEARNED}: 100 % exact at 16 symbols, the longest it was trained on; 0 % at 17, 0 % at 18." in text
-    assert not app.get("progress") and not counting(app)
-    assert "positions_exact" in figures(app.run())  # kept
+    assert not app.get("progress")
 
 
 @pytest.mark.parametrize(
@@ -330,23 +326,17 @@ def test_dissimilar_rows_are_not_called_similar() -> None:
     assert "(mean cosine –)" in learned._row_statistics(table, (0, 6), "m")
 
 
-def test_a_stopped_count_keeps_its_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = []
-
+def test_a_long_count_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     def counts(model: Pretrained, task: str, length: int) -> float:
-        counted.append(length)
         if length == 6 and model.name == LEARNED:
             raise RuntimeError("stopped here")
         return 1.0
 
     monkeypatch.setattr(learned, "exact", counts)
+    monkeypatch.setattr(learned, "SOON", -1)
     app = start("learned", LEARNED, "abc")
-    app.button(key="hs-exact-start").click().run()
-    assert counted == [4, 4, 5, 5, 6, 6]
     (bar,) = app.get("progress")
     assert bar.proto.text == "inputs of 6 symbols, up to 24" and bar.proto.value == 100 * 2 // 21
-    app.button(key="hs-exact-stop").click().run()
-    assert app.button(key="hs-exact-start") and "positions_exact" not in figures(app) and len(counted) == 6
 
 
 def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,7 +345,6 @@ def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypat
     monkeypatch.setattr(learned, "COUNT", 2)
     monkeypatch.setattr(learned, "LENGTHS", range(62, 66))
     app = start("learned", LEARNED, "abc")
-    app.button(key="hs-exact-start").click().run()
     assert len(figures(app)["positions_exact"]["data"]) == 2
     assert f"{LEARNED} has 64 positions, </s> included: inputs of 64 symbols or more do not fit." in page_text(app)
 

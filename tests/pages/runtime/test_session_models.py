@@ -17,7 +17,7 @@ from pages.runtime import session_models
 from pages.runtime.session_models import SessionModel
 from pages.runtime.shared import SharedCache, clear_caches, identity
 from tests.fuzz.folders import base
-from tests.support.app import address, app_test, checkpoints, every_part, linked, messages, switch_page
+from tests.support.app import address, app_test, checkpoints, every_part, linked, messages, model_sizes, switch_page
 from tests.support.build import tiny_model, tiny_tokenizer
 from transformer.checkpoints.archive import read_zip, zipped
 from transformer.checkpoints.folder import CARD, CheckpointError, checkpoint_files
@@ -78,7 +78,7 @@ def test_the_model_page_shows_the_metadata_of_the_zip(start: Callable[..., AppTe
     app = start("model", (SessionModel("mine/good", data),), checkpoint="mine/good")
     shown = " ".join([element.value for element in app.markdown])
     assert "Card" in shown and "data, licence" in shown
-    values = {metric.label: metric.value for metric in app.metric}
+    values = model_sizes(app)
     assert values["sacreBLEU"] == "12.5" and values["layers"] == "1 + 1"
     assert any("training" in element.proto.json for element in app.get("bidi_component"))  # the curve
     assert len(app.get("download_button")) == 1
@@ -89,7 +89,7 @@ def test_the_model_page_shows_the_metadata_of_the_zip(start: Callable[..., AppTe
 def test_a_zip_without_card_and_log_says_what_is_missing(start: Callable[..., AppTest]) -> None:
     app = start("model", (SessionModel("mine/bare", other_zip()),), checkpoint="mine/bare")
     captions = [element.value for element in app.caption]
-    assert "This checkpoint has no training.csv." in captions
+    assert "This checkpoint has no log of its training (training.csv)." in captions
     assert "This checkpoint has no model card (README.md)." in captions
 
 

@@ -1,7 +1,8 @@
 """Imports Marian models (Junczys-Dowmunt et al. 2018) in Hugging Face's format, such as OPUS-MT, as our Transformer.
 
     config.json             {"model_type": "marian", ...}, `MarianConfig` of transformers
-    model.safetensors       or pytorch_model.bin, from which only tensors are read and nothing is run
+    model.safetensors       or its parts, listed in model.safetensors.index.json; or pytorch_model.bin, from which only
+                            tensors are read and nothing is run
     source.spm, target.spm  SentencePiece models that divide the text into pieces
     vocab.json              piece -> id; with target_vocab.json, each side has its own table
     generation_config.json  settings of the search (optional)
@@ -13,13 +14,15 @@ have separate tables. Reading never runs code from the folder.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+import re
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from reprlib import repr as shown
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 from torch import Tensor
@@ -39,7 +42,7 @@ from transformer.checkpoints.folder import (
     shapes_only,
 )
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
-from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
+from transformer.checkpoints.weights import Entry, WeightsError, read_header, read_tensor
 from transformer.files import open_regular
 from transformer.model.config import LIMITS, ConfigError, ModelConfig
 from transformer.model.positions import positions_of, sinusoidal
@@ -47,7 +50,8 @@ from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, read_processor
 
 MODEL_TYPE = "marian"
-PICKLED = "pytorch_model.bin"
+PICKLED, SHARDED = "pytorch_model.bin", "model.safetensors.index.json"
+MOST_SHARDS = 100
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 SPLITTERS = ("source.spm", "target.spm")
 LARGEST_VOCABULARY = 50_000_000  # bytes; OPUS-MT's tables of 60,000 pieces take 1.6 million
@@ -155,12 +159,56 @@ def names(config: ModelConfig) -> dict[str, tuple[str, ...]]:
     return possible
 
 
+@dataclasses.dataclass(frozen=True)
+class _Entry:
+    """A tensor in an open file."""
+
+    file: BinaryIO
+    entry: Entry
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.entry.shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.entry.dtype
+
+    def tensor(self) -> Tensor:
+        return read_tensor(self.file, self.entry)
+
+
 class _Tensors:
-    """The tensors of model.safetensors, or of pytorch_model.bin if there is only that."""
+    """The tensors of model.safetensors, of its parts, or of pytorch_model.bin, whichever is there first."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = next((folder / name for name in (WEIGHTS, PICKLED) if (folder / name).is_file()), folder / WEIGHTS)
+        present = (folder / name for name in (WEIGHTS, SHARDED, PICKLED) if (folder / name).is_file())
+        self.path = next(present, folder / WEIGHTS)
         self._pickled = self._unpickle() if self.path.name == PICKLED else None
+        self._files = [folder / name for name in self._shards()] if self.path.name == SHARDED else [self.path]
+
+    def _shards(self) -> list[str]:
+        """Names of the parts, from the index. Only plain names: a part never lies in another folder."""
+        index = read_json(self.path, LARGEST_VOCABULARY)
+        table = index.get("weight_map") if isinstance(index, dict) else None
+        if not isinstance(table, dict) or not all(isinstance(name, str) for name in table.values()):
+            raise CheckpointError('{name} has no table "weight_map" of tensors and files', name=self.path.name)
+        shards = sorted(set(table.values()))
+        for name in shards:
+            if not re.fullmatch(r"[\w-][\w.-]*\.safetensors", name):
+                raise CheckpointError(
+                    "{name}: {file} is not the name of a safetensors file in this folder",
+                    name=self.path.name,
+                    file=shown(name),
+                )
+        if len(shards) > MOST_SHARDS:
+            raise CheckpointError(
+                "{name} lists {count:,} files; at most {most} are allowed",
+                name=self.path.name,
+                count=len(shards),
+                most=MOST_SHARDS,
+            )
+        return shards
 
     def _unpickle(self) -> dict[str, Tensor]:
         """Tensors only: with weights_only=True, torch's reader builds nothing else and calls nothing."""
@@ -199,18 +247,38 @@ class _Tensors:
         if self._pickled is not None:
             return self._pickled
         try:
-            with open_regular(self.path) as file:
-                return read_header(file)
-        except (OSError, WeightsError):
+            with contextlib.ExitStack() as stack:
+                return self._entries(stack)
+        except (CheckpointError, OSError, WeightsError):
             return ()  # `read` reports the problem
+
+    def _entries(self, stack: contextlib.ExitStack) -> dict[str, _Entry]:
+        """Name -> tensor of all files, which stay open as long as the stack. Raises CheckpointError."""
+        entries: dict[str, _Entry] = {}
+        for path in self._files:
+            try:
+                file = stack.enter_context(open_regular(path))
+                header = read_header(file)
+            except OSError as error:
+                raise CheckpointError(
+                    "{name} cannot be read: {reason}", name=path.name, reason=error.strerror or error
+                ) from error
+            except WeightsError as error:
+                raise CheckpointError(
+                    "{name} is not a complete safetensors file; copy it again", name=path.name
+                ) from error
+            if twice := sorted(entries.keys() & header):
+                raise CheckpointError("{name} has {tensor} a second time", name=path.name, tensor=shown(twice[0]))
+            entries.update({name: _Entry(file, entry) for name, entry in header.items()})
+        return entries
 
     def read(self, wanted: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
         """wanted: `names`; shapes: of our parameters. Raises CheckpointError."""
         try:
             if self._pickled is not None:
                 return dict(self._read(wanted, shapes, self._pickled, lambda tensor: tensor))
-            with open_regular(self.path) as file:
-                return dict(self._read(wanted, shapes, read_header(file), lambda entry: read_tensor(file, entry)))
+            with contextlib.ExitStack() as stack:
+                return dict(self._read(wanted, shapes, self._entries(stack), _Entry.tensor))
         except OSError as error:
             raise CheckpointError(
                 "{name} cannot be read: {reason}", name=self.path.name, reason=error.strerror or error
@@ -326,7 +394,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
     for name in (CONFIG, VOCABULARY, *SPLITTERS):
         if not (path / name).is_file():
             raise CheckpointError("{path} is not a Marian checkpoint: {name} is missing", path=path, name=name)
-    if not any((path / name).is_file() for name in (WEIGHTS, PICKLED)):
+    if not any((path / name).is_file() for name in (WEIGHTS, SHARDED, PICKLED)):
         raise CheckpointError(
             "{path} is not a Marian checkpoint: {weights} and {pickled} are both missing",
             path=path,

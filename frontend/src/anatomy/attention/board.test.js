@@ -134,7 +134,8 @@ function contextOf(
 
 /** Items of a board by key. */
 const board = (...asked) => byKey(attentionBoard(Reflect.apply(contextOf, null, asked)));
-const faults = (ctx) => faultsOf(attentionBoard(ctx), ctx, { cut: false });
+// Large text gets smaller before a shape goes.
+const faults = (ctx) => faultsOf(attentionBoard(ctx), ctx, { cut: false, least: ctx.big ? 0.55 : 0.85 });
 const rect = ({ x, y, w, h }) => [x, y, w, h];
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} and ${b}`);
 const matricesOf = (items) => Object.entries(items).filter(([, item]) => item.kind === "matrix");

@@ -1,7 +1,7 @@
 import { formatFactor } from "../../core/format.js";
 import { PALE } from "./parts.js";
 import { RESULT_NAMES, scoresOf } from "./heads.js";
-import { clamp } from "../stage/measure.js";
+import { clamp, lettersWidth, mathWidth } from "../stage/measure.js";
 
 // The boards of one head of attention, large: Q K^T, divided, masked, softmax, times V (equation 1).
 
@@ -11,19 +11,27 @@ export function headBoard(sheet) {
   const gap = slim ? 0.7 * u : 1.5 * u;
   // The operand is as wide at the left as the other is high above.
   const labels = sheet.columnRoom(0.5 * sheet.w0);
-  const strip = clamp(Math.min(0.2 * sheet.w0, 0.3 * (area.h - 2 * line)), 3.4 * u, (slim ? 6 : 12) * u);
+  const low = area.h < 34 * u; // a projector: the result takes the height that the operands leave
+  const share = low && !slim ? 0.16 : 0.3;
+  const strip = clamp(
+    Math.min(0.2 * sheet.w0, share * (area.h - 2 * line)),
+    (low ? 2.4 : 3.4) * u,
+    (slim ? 6 : 12) * u,
+  );
   const fixed = labels.h + strip + 0.25 * u + line;
-  const aside = slim ? labels.over : Math.max(labels.over, 8.5 * u); // at the right, for the effect of the step and for V
+  const values = sheet.state.step === "values";
+  const tight = !slim && !values && area.w < 48 * u;
+  // At the right, for the effect of the step and for V; where it is tight, the effect stands above the result.
+  const aside = slim || tight ? labels.over : Math.max(labels.over, 8.5 * u);
   let wide = Math.min(sheet.w0 - strip - gap - aside, 4.8 * u * m);
   let high = Math.min(area.h - fixed, 1.1 * sheet.cap * n, sheet.most);
   high = Math.min(high, ((1.6 * wide) / m) * n);
   wide = Math.min(wide, Math.max(((3.2 * high) / n) * m, 5 * u));
   const yRows = sheet.top(fixed + high) + fixed;
-  const values = sheet.state.step === "values";
   // A few tokens do not fill the width: center them.
   const shift = slim || values ? 0 : (sheet.w0 - strip - gap - wide - aside) / 2;
   const at = { x: sheet.x0 + shift + strip + gap, y: yRows, w: wide, h: high };
-  const heights = { yTop: yRows - line - 0.25 * u - strip, top: yRows - fixed };
+  const heights = { tight, yTop: yRows - line - 0.25 * u - strip, top: yRows - fixed };
   const plan = { at, shift, strip, gap, labels: sheet.columnRoom(wide), ...heights };
   if (values) headValues(sheet, plan);
   else headScores(sheet, plan);
@@ -46,7 +54,7 @@ function factorText({ data, config, head, dk }, root) {
 const tokenNames = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
 
 // Q at the left, K^T above, the scores in the corner, and at the right the effect of the step on all of them.
-function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
+function headScores(sheet, { at, shift, strip, gap, labels, yTop, tight }) {
   const { u, line, head, dk, slim, q, k } = sheet;
   const { step } = sheet.state;
   const x0 = sheet.x0 + shift;
@@ -74,7 +82,14 @@ function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
   scoresOf(sheet, head, at, { numbers: true, pick: { matrix: resultName } });
   const does = { scale: factorText(sheet, dk), mask, softmax: sheet.t("attention_row_sum") }[step];
   const beside = { x: at.x + at.w + gap, y: at.y + at.h / 2 - 0.7 * u, w: 8.5 * u - gap };
-  if (does && !slim) sheet.note(step, does, beside, { size: 1.1 });
+  if (!does || slim) return;
+  if (!tight) sheet.note(step, does, beside, { size: 1.1 });
+  else if (step === "softmax") {
+    const size = `[${q.n}, ${k.n}]`;
+    const used = lettersWidth(weights) * 1.1 + lettersWidth(size) * 0.92 + 1 + mathWidth(does) * 1.05;
+    const room = { x: at.x, y: at.y - line, w: at.w };
+    if (used * u <= at.w) sheet.note(step, does, room, { size: 1.05, align: "right" });
+  }
 }
 
 // Weights at the left, V above at the right, and in the corner the output of the head.

@@ -152,7 +152,8 @@ function splitOne(sheet, { letter, role, side, cols, axis }, y, h) {
 // -- tiles ------------------------------------------------------------------------------------------------------------
 
 // The size of a tile for this number of columns. Beside the scores there is a strip for one operand, above them a strip
-// for the other. labels: height for the keys' labels above the first row. null: not enough space.
+// for the other. labels: height for the keys' labels, between the title and the strip: above every row of tiles, or, with
+// little height, only above the first. null: not enough space.
 function tileSize(sheet, columns, labels) {
   const { u, heads, slim, area } = sheet;
   const [n, m] = [sheet.q.n, sheet.k.n];
@@ -160,7 +161,8 @@ function tileSize(sheet, columns, labels) {
   const gap = clamp((0.1 * sheet.w0) / columns, 5, 1.3 * u);
   const gapY = clamp((0.06 * area.h) / rows, 5, slim ? 0.8 * u : 1.1 * u);
   const w = (sheet.w0 - labels.over - gap * (columns - 1)) / columns;
-  const h = (area.h - labels.h - 6 - gapY * (rows - 1)) / rows;
+  const every = slim || area.h / rows >= 15 * u;
+  const h = (area.h - labels.h * (every ? rows : 1) - 6 - gapY * (rows - 1)) / rows;
   const title = w >= 1.5 * u && h >= 4 * u ? 1.45 * u : 0;
   const strip = clamp(0.17 * Math.min(w, h - title), 3, slim ? 1.7 * u : 2.6 * u);
   const space = clamp(0.03 * Math.min(w, h), 2, 0.35 * u);
@@ -171,7 +173,7 @@ function tileSize(sheet, columns, labels) {
   wide = Math.min(wide, ((2.1 * high) / n) * m);
   high = Math.min(high, ((1.5 * wide) / m) * n);
   const cell = { w: wide + strip + space, h: high + title + strip + space };
-  return { columns, rows, gap, gapY, title, strip, space, wide, high, cell, labels };
+  return { columns, rows, every, gap, gapY, title, strip, space, wide, high, cell, labels };
 }
 
 // The number of columns that makes the scores largest; a few on a phone, where there is height.
@@ -204,21 +206,24 @@ export function tileBoard(sheet) {
   const gap = size.gap + (columns > 1 ? Math.min(spare / (columns - 1), 1.6 * sheet.u) : 0);
   const used = columns * cell.w + (columns - 1) * gap;
   const left = sheet.x0 + Math.max(0, sheet.w0 - labels.over - used) / 2;
-  const top = sheet.top(labels.h + rows * cell.h + (rows - 1) * gapY + 6) + 3;
+  const labelled = (row) => (size.every || row === 0 ? labels.h : 0);
+  const heights = Array.from({ length: rows }, (_, row) => cell.h + labelled(row));
+  const top = sheet.top(heights.reduce((sum, height) => sum + height, 0) + (rows - 1) * gapY + 6) + 3;
   for (const head of headsOf(sheet)) {
     const [row, column] = [Math.floor(head / columns), head % columns];
     const x = left + column * (cell.w + gap);
-    const y = top + labels.h + row * (cell.h + gapY);
-    sheet.opens(head, { x: x - 3, y: y - 3, w: cell.w + 6, h: cell.h + 6 });
+    const y = top + heights.slice(0, row).reduce((sum, height) => sum + height + gapY, 0);
+    sheet.opens(head, { x: x - 3, y: y - 3, w: cell.w + 6, h: heights[row] + 6 });
     const most = Math.min(cell.w + 0.8 * gap, sheet.area.x + sheet.area.w - x);
     if (size.title) headLabel(sheet, head, { x, y, w: cell.w }, { off: sheet.off(head), most });
-    const at = { x, y: y + size.title, size };
-    const tile = sheet.state.step === "values" ? valuesTile : scoresTile;
-    const inside = tile(sheet, head, at);
+    const at = { x, y: y + size.title + labelled(row), size };
+    const values = sheet.state.step === "values";
+    const inside = (values ? valuesTile : scoresTile)(sheet, head, at);
     if (column === 0) sheet.rowTokens(sheet.q, inside.y, inside.h, { x: left - sheet.pad - sheet.tw });
     // Tiles of a few pixels have no labels of their own: the first tile's labels stand for all.
-    const named = row === 0 && labels.h && (column === 0 || size.wide >= 2 * sheet.u);
-    if (named) sheet.columnTokens(sheet.k, { x: inside.x, y: top - 4, w: inside.w, h: labels.h });
+    if (!labelled(row) || (column > 0 && size.wide < 2 * sheet.u)) continue;
+    const foot = values ? inside.y : at.y; // on the keys' strip, or on the weights
+    sheet.columnTokens(sheet.k, { x: inside.x, y: foot - labels.h - 1, w: inside.w, h: labels.h });
   }
 }
 

@@ -5,6 +5,7 @@ import { clamp, lettersWidth, mathWidth, sheetScale } from "../stage/measure.js"
 // The parts of the attention boards: named matrices with their shapes, labels, signs. Lengths are in pixels; one unit
 // is the text size.
 
+const SHRUNK = 0.6; // of its size, the smallest title in large text
 export const PALE = 0.3; // opacity of what a step does not use
 
 // Tensors that are cut into heads or joined from heads: the matrix of all heads, and each head's columns.
@@ -18,6 +19,7 @@ const JOINED = {
 // The sheet on which a board is drawn: it knows the sub-layer, sizes and sides of the state, and collects items.
 export class AttentionSheet {
   /** @type {any} */ area;
+  /** @type {any} */ ctx;
   /** @type {any} */ data;
   /** @type {any} */ items;
   /** @type {any} */ state;
@@ -135,18 +137,22 @@ export class AttentionSheet {
     const textWidth = (text) => mathWidth(text) * size * u;
     const names = [name].flat();
     const text = names.find((name) => textWidth(name) <= w) || names[names.length - 1];
-    const wide = Math.min(textWidth(text), w);
     const says = Array.isArray(shape) ? `[${shape.map(formatCount).join(", ")}]` : shape || "";
-    const more = (lettersWidth(says) * 0.92 + 0.1) * u;
-    const both = says && wide + 0.4 * u + more <= w;
-    const used = both ? wide + 0.4 * u + more : wide;
+    const needed = textWidth(text) + 0.4 * u + (lettersWidth(says) * 0.92 + 0.1) * u;
+    // Large text gets smaller before a shape goes.
+    const least = this.ctx.big ? SHRUNK : 1;
+    const share = says && w < needed && w >= least * needed ? w / needed : 1;
+    const wide = Math.min(textWidth(text) * share, w);
+    const more = (lettersWidth(says) * 0.92 + 0.1) * u * share;
+    const both = says && wide + 0.4 * u * share + more <= w + 0.01;
+    const used = both ? wide + 0.4 * u * share + more : wide;
     const left = align === "right" ? x + w - used : align === "center" ? x + (w - used) / 2 : x;
     const line = { h: 1.4 * u, alpha, align: "left", parent: [key] };
-    const shrunk = clamp((size * w) / textWidth(text), 0.6, size);
+    const shrunk = clamp((size * w) / textWidth(text), 0.6, size * share);
     this.add({ key: "name:" + key, kind: "math", text, x: left, y, w: wide, size: shrunk, colour: "ink", ...line });
     if (!both) return;
-    const at = { x: left + wide + 0.4 * u, y, w: more };
-    this.add({ key: "shape:" + key, kind: "text", text: says, ...at, size: 0.92, colour: "dim", ...line });
+    const at = { x: left + wide + 0.4 * u * share, y, w: more };
+    this.add({ key: "shape:" + key, kind: "text", text: says, ...at, size: 0.92 * share, colour: "dim", ...line });
     const scale = top ? sheetScale(top) : "";
     const end = { x: at.x + more + 0.3 * u, y, w: (lettersWidth(scale) * 0.9 + 0.2) * u };
     if (!scale || end.x + end.w > x + w) return;

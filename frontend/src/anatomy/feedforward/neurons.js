@@ -76,10 +76,10 @@ export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small
   const space = rows / n;
   const head = { x, y: rowsTop - NAME_SIZE * unit, w: w + (small ? 0.6 * unit : 0) };
   pen.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.9 });
-  const written = new Set(numbersFit(n, space, 1.02 * unit, line.current));
+  const size = Math.min(0.9, Math.max(0.6, (0.88 * space) / unit)); // small before any is left out
+  const written = new Set(numbersFit(n, space, (1.02 / 0.9) * size * unit, line.current));
   const counts = labels.map((_, i) => drawActive(matrix, i));
   const most = Math.max(1, ...counts); // the longest bar fills the space
-  const size = 0.9;
   // A bar is below its number, or beside it if rows are low.
   const under = space >= 1.4 * unit;
   const thick = under ? 0.32 * unit : Math.min(space * 0.78, 0.9 * unit);

@@ -1,11 +1,13 @@
 import { formatCount, formatNumber } from "../format.js";
-import { lastStep } from "../walk.js";
+import { lastStep, stackOf } from "../walk.js";
 import { Lane, laneColumns, parametersOf } from "./lane.js";
 
 // The model and a layer as a flow. The encoder's lane is below, the decoder's above it: the sentence goes in at the
-// bottom left and the next word comes out at the top right.
+// bottom left and the next word comes out at the top right. One layer is open, that of the stack one is in; the other
+// stack is a closed box between what goes in and what comes out.
 
-const GAP = 26; // pixels between the lanes
+const CLOSED = { encoder: 0.37, decoder: 0.27 }; // of the height; the closed encoder has the panel beside it
+const WORD = 1.2; // units of height for a predicted word, at least
 
 // The output of a layer: the next layer's x, or the output of the stack.
 function afterLane(stack, layer, layers) {
@@ -120,7 +122,8 @@ function decoderFlow(ctx, rect, single, memory, lower) {
     // this head attends to them.
     const { keys, values } = parts;
     const middle = keys.x + keys.w / 2;
-    const into = Math.max(heads.x + unit, Math.min(heads.x + heads.w - unit, middle));
+    const bent = Math.max(heads.x + unit, Math.min(heads.x + heads.w - unit, middle));
+    const into = Math.abs(bent - middle) < unit * 0.8 ? middle : bent;
     const turn = keys.y - unit * 0.8;
     const points = [middle, keys.y - 2, middle, turn, into, turn, into, lane.top + lane.high + 3];
     lane.add({
@@ -149,7 +152,7 @@ function decoderFlow(ctx, rect, single, memory, lower) {
 }
 
 // The most likely next words at the top right, with their probabilities.
-function drawWords(ctx, lane, leaves, rect) {
+function drawWords(ctx, lane, leaves, rect, closed = false) {
   const { data, state, unit, t, narrow } = ctx;
   const { outputs } = data;
   const labels = outputs.labels[state.t];
@@ -157,13 +160,15 @@ function drawWords(ctx, lane, leaves, rect) {
   const count = labels.length;
   const go = { zoom: "sub", place: "output", step: "logits" };
   const pad = unit * 0.35;
+  // In a closed stack there is height for the first few words only.
+  const shown = Math.max(1, Math.min(count, Math.floor(rect.h / (WORD * unit))));
   lane.add({
     key: "box:output",
     kind: "box",
     x: rect.x - pad,
     y: rect.y - unit * 1.75,
     w: rect.w + 2 * pad,
-    h: rect.h + unit * (narrow ? 2.1 : 3.3),
+    h: rect.h + unit * (narrow || closed ? 2.1 : 3.3),
     fill: isCurrent ? "target" : null,
     strength: isCurrent ? 0.09 : undefined,
     stroke: isCurrent ? "target" : null,
@@ -178,10 +183,10 @@ function drawWords(ctx, lane, leaves, rect) {
     size: 0.95,
     align: "center",
   });
-  const high = rect.h / count;
+  const high = Math.min(rect.h / shown, 2 * unit);
   const [names, numbers] = [rect.w * 0.44, unit * 3.3];
   const barWidth = rect.w - names - numbers - unit * 0.4;
-  labels.forEach((label, i) => {
+  labels.slice(0, shown).forEach((label, i) => {
     const p = outputs.probability[state.t * count + i];
     const y = rect.y + i * high;
     const chosen = outputs.ids[state.t][i] === outputs.chosen[state.t];
@@ -226,7 +231,7 @@ function drawWords(ctx, lane, leaves, rect) {
   });
   const outputCount = data.config.tied_output ? null : formatCount(data.header.boxes.output.count);
   const note = outputCount ? t("flow_own", { n: outputCount }) : t("flow_shared");
-  if (!narrow)
+  if (!narrow && !closed)
     lane.text("count:output", note, rect.x, rect.y + rect.h + unit * 0.85, rect.w, {
       colour: "dim",
       align: "center",
@@ -252,21 +257,48 @@ function drawWords(ctx, lane, leaves, rect) {
   }
 }
 
+// Where the lanes of the whole model lie, and the free corner at the bottom right for the panel.
+function modelPlan({ area, unit, state }) {
+  const opened = stackOf(state.place);
+  const gap = unit * 0.9;
+  const share = CLOSED[opened === "encoder" ? "decoder" : "encoder"];
+  const closed = Math.max((area.h - gap) * share, unit * 6.5);
+  const upper = opened === "decoder" ? area.h - gap - closed : closed;
+  const rim = unit * 0.5; // for the frames around the first part
+  const sky = opened === "decoder" ? unit * 0.7 : 0; // for the name of the open layer
+  const top = area.y + upper + gap;
+  const above = { x: area.x + rim, y: area.y + sky, w: area.w - unit - rim, h: upper - sky };
+  const below = { x: area.x + rim, y: top, w: area.w - rim, h: area.h - upper - gap };
+  return { opened, above, below };
+}
+
+// The left and the top edge of the panel over the canvas of the whole model.
+export function modelPanel(ctx) {
+  const { area, unit } = ctx;
+  const { opened, above, below } = modelPlan(ctx);
+  if (opened === "encoder") return { left: area.x + area.w - Math.max(24 * unit, area.w * 0.31), top: below.y };
+  const columns = laneColumns(ctx, "decoder", above.x, above.w, false);
+  return { left: columns["ff.x"].x + columns["ff.x"].w + unit * 1.2, top: below.y };
+}
+
 export function modelFlow(ctx) {
   const { area, unit, narrow } = ctx;
   if (narrow) return narrowFlow(ctx);
-  const lanes = (area.h - GAP) / 2;
-  const above = { x: area.x + area.w * 0.06, y: area.y + unit * 0.6, w: area.w * 0.94 - unit, h: lanes };
-  // The encoder ends where its values can still go over to the decoder.
+  const { opened, above, below } = modelPlan(ctx);
   const columns = laneColumns(ctx, "decoder", above.x, above.w, false);
+  if (opened === "encoder") {
+    const rect = { ...below, w: modelPanel(ctx).left - area.x - unit * 1.6 };
+    const encoder = encoderFlow(ctx, rect, false);
+    const decoder = closedLane(ctx, "decoder", above, columns);
+    const { leaves } = encoder;
+    const { box, lane } = decoder;
+    const x = leaves.x + leaves.w / 2;
+    lane.add(upArrow("under:decoder.cross", x, leaves.y - unit * 1.5, box.y + box.h + 3));
+    return [...encoder.lane.items, ...lane.items, totalText(ctx, { ...box, y: lane.top - unit * 1.15 }, "center")];
+  }
+  // The encoder ends where its values can still go over to the decoder.
   const freeWidth = columns["ff.x"].x - columns["cross.parts"].w - unit * 5.4 - area.x;
-  const below = {
-    x: area.x,
-    y: area.y + lanes + GAP + unit * 0.4,
-    w: Math.min(area.w * 0.5, freeWidth),
-    h: lanes - unit * 0.4,
-  };
-  const encoder = encoderFlow(ctx, below, false);
+  const encoder = closedLane(ctx, "encoder", { ...below, w: Math.min(area.w * 0.5, freeWidth) });
   const { top, high } = encoder.lane;
   const decoder = decoderFlow(ctx, above, false, encoder.leaves, { y: top, h: high });
   const { words } = decoder.lane.columns;
@@ -276,12 +308,91 @@ export function modelFlow(ctx) {
     w: words.w - unit * 0.4,
     h: decoder.lane.high,
   });
-  const total = totalHeight(ctx, decoder.lane);
-  return [...encoder.lane.items, ...decoder.lane.items, total];
+  const corner = { x: area.x + area.w * 0.48, y: area.y, w: area.w * 0.52 };
+  return [...encoder.lane.items, ...decoder.lane.items, totalText(ctx, corner, "right")];
+}
+
+const upArrow = (key, x, from, to) => ({
+  key,
+  kind: "arrow",
+  points: [x, from, x, to],
+  ...{ x: 0, y: 0, w: 0, h: 0 },
+  colour: "cross",
+  weight: 2,
+});
+
+// A stack as one box: the vectors that go in, all layers in one, the vectors that come out, and behind the decoder the
+// next word. columns: those of the open decoder, so that its words stay where they are.
+function closedLane(ctx, stack, rect, columns = null) {
+  const { unit, data, t } = ctx;
+  const lane = new Lane(ctx, stack, rect, false);
+  lane.top = rect.y + unit * 2.1;
+  lane.high = rect.h - unit * 2.7;
+  const { side, layers, top, high } = lane;
+  const count = formatCount(layers * parametersOf(data.header.boxes, `${stack}.0`));
+  const words = columns && columns.words;
+  const end = words ? words.x - unit * 2.4 : rect.x + rect.w;
+  const strip = 42;
+  const room = unit * 2.4;
+  const go = { zoom: "sub", place: side, step: "plus" };
+  const first = lane.strip(`m:${side}.x`, `${stack}.0.self.enters`, { x: rect.x + unit * 0.4, w: strip }, side, {
+    go,
+    title: t("flow_x_first"),
+    label: t("flow_go_embedding"),
+  });
+  const into = first.x + strip + room;
+  const out = end - strip;
+  const name = t(stack === "encoder" ? "an_encoder" : "an_decoder");
+  const label = t("flow_closed", { stack: name, layers, n: count });
+  const box = { x: into, y: top, w: out - room - into, h: high };
+  for (let i = Math.min(3, layers - 1); i > 0; i--)
+    lane.add({
+      key: `behind:${stack}.${i}`,
+      kind: "box",
+      ...{ ...box, x: box.x + i * 3, y: box.y - i * 3 },
+      fill: "ground",
+      stroke: "line",
+      radius: 10,
+      z: -3,
+    });
+  const open = { place: `${stack}.self` };
+  lane.add({
+    key: `layer:${stack}`,
+    kind: "box",
+    ...box,
+    fill: "panel",
+    stroke: "line",
+    radius: 10,
+    z: -2,
+    go: open,
+    label,
+  });
+  lane.text(`layername:${stack}`, label, box.x + unit * 0.5, top + high / 2, box.w - unit, {
+    weight: 600,
+    colour: side,
+    align: "center",
+  });
+  const title = t(stack === "encoder" ? "flow_source" : "flow_target");
+  lane.text(`name:${side}`, title, first.x, top - unit * 0.8, 0, { weight: 600, colour: side, size: 0.95 });
+  const key = stack === "encoder" ? "m:encoder.output" : "m:output.hidden";
+  const leaves = lane.strip(key, `${stack}.output`, { x: out, w: strip }, side, {
+    go: stack === "encoder" ? open : { zoom: "sub", place: "output", step: "hidden" },
+    title: stack === "encoder" ? t("flow_memory_title") : undefined,
+  });
+  lane.text(`name:${stack === "encoder" ? "memory" : "out"}`, t("flow_memory"), out + strip / 2, top - unit * 0.8, 0, {
+    size: 0.85,
+    colour: "dim",
+    align: "center",
+  });
+  const edge = (x, w) => ({ x, y: top, w, h: high });
+  lane.flow(`in:${stack}`, first, edge(box.x, 0));
+  lane.flow(`out:${stack}`, edge(box.x + box.w, 0), leaves);
+  if (words) drawWords(ctx, lane, leaves, { x: words.x, y: top, w: words.w - unit * 0.4, h: high }, true);
+  return { lane, leaves, box };
 }
 
 // How the counts on the boxes add up to the total of the model.
-function totalHeight({ data, area, unit, t }, lane) {
+function totalText({ data, area, unit, t }, rect, align) {
   const { boxes, config } = data.header;
   const layer = (stack) => parametersOf(boxes, `${stack}.0`);
   const table = config.parameters - config.encoder_layers * layer("encoder") - config.decoder_layers * layer("decoder");
@@ -294,37 +405,52 @@ function totalHeight({ data, area, unit, t }, lane) {
     decoder: layer("decoder"),
   };
   for (const [name, count] of Object.entries(counts)) counts[name] = formatCount(count);
-  const w = area.w * 0.52;
   const size = area.w < 75 * unit ? 0.82 : 0.9;
-  const y = lane.rect.y + unit * 0.35;
+  const y = rect.y + unit * 0.35;
   const text = t("flow_total", counts);
-  return { key: "total", kind: "text", text, x: area.x + area.w - w, y, w, h: 0, size, align: "right", colour: "dim" };
+  return { key: "total", kind: "text", text, x: rect.x, y, w: rect.w, h: 0, size, align, colour: "dim" };
 }
 
-// One below the other: the encoder, the decoder, the words.
+// One below the other: the encoder, the decoder, the words. The stack that is closed is a line.
 function narrowFlow(ctx) {
-  const { area, unit } = ctx;
-  const words = unit * 17;
-  const high = (area.h - words - unit * 4) / 2;
-  const encoder = encoderFlow(ctx, { x: 4, y: unit, w: area.w - 12, h: high }, false);
-  const decoder = decoderFlow(ctx, { x: 4, y: high + unit * 2.2, w: area.w - 12, h: high }, false, null, null);
-  const { lane } = decoder;
+  const { area, unit, state } = ctx;
+  const opened = stackOf(state.place);
+  const line = unit * 2.6;
+  const words = unit * (opened === "decoder" ? 17 : 6.4);
+  const high = area.h - words - line - unit * 2.6;
+  const width = area.w - 12;
+  const at = (y, h) => ({ x: 4, y, w: width, h });
+  if (opened === "encoder") {
+    const { lane, leaves } = encoderFlow(ctx, at(unit, high), false);
+    const box = closedLine(lane, "decoder", at(area.h - words - line, line));
+    const x = leaves.x + leaves.w / 2;
+    lane.add(upArrow("under:decoder.cross", x, leaves.y + leaves.h + 4, box.y - 3));
+    drawWords(ctx, lane, null, { x: 8, y: area.h - words + unit * 2.2, w: width - 12, h: words - unit * 2.6 }, true);
+    return lane.items;
+  }
+  const { lane } = decoderFlow(ctx, at(line + unit * 1.6, high), false, null, null);
+  const box = closedLine(lane, "encoder", at(4, line));
   const { x, w } = lane.columns["cross.heads"];
-  const from = encoder.leaves;
-  const y = encoder.lane.top + encoder.lane.high + unit * 1.1;
-  lane.add({
-    key: "under:decoder.cross",
-    kind: "arrow",
-    points: [from.x + from.w / 2, from.y + from.h, from.x + from.w / 2, y, x + w / 2, y, x + w / 2, lane.top - 3],
-    x: 0,
-    y: 0,
-    w: 0,
-    h: 0,
-    colour: "cross",
-    weight: 2,
+  lane.add(upArrow("under:decoder.cross", x + w / 2, box.y + box.h + 2, lane.top - 3));
+  drawWords(ctx, lane, null, { x: 8, y: area.h - words + unit * 2, w: width - 12, h: words - unit * 3 });
+  return lane.items;
+}
+
+function closedLine(lane, stack, rect) {
+  const { ctx } = lane;
+  const { data, t } = ctx;
+  const layers = data.config[stack + "_layers"];
+  const name = t(stack === "encoder" ? "an_encoder" : "an_decoder");
+  const n = formatCount(layers * parametersOf(data.header.boxes, `${stack}.0`));
+  const label = t("flow_closed", { stack: name, layers, n });
+  const go = { place: `${stack}.self` };
+  lane.add({ key: `layer:${stack}`, kind: "box", ...rect, fill: "panel", stroke: "line", radius: 8, z: -2, go, label });
+  lane.text(`layername:${stack}`, label, rect.x, rect.y + rect.h / 2, rect.w, {
+    weight: 600,
+    colour: stack === "encoder" ? "source" : "target",
+    align: "center",
   });
-  drawWords(ctx, lane, null, { x: 8, y: area.h - words + unit * 2, w: area.w - 24, h: words - unit * 3 });
-  return [...encoder.lane.items, ...lane.items];
+  return rect;
 }
 
 export function layerFlow(ctx) {
@@ -334,7 +460,7 @@ export function layerFlow(ctx) {
     const rect = { x: area.x, y: area.y, w: area.w - pad, h: area.h };
     return encoderFlow(ctx, rect, true).lane.items;
   }
-  const upper = narrow ? area.h : area.h * 0.64;
+  const upper = narrow ? area.h : area.h * (area.h < 32 * unit ? 0.72 : 0.64);
   const rect = { x: area.x, y: area.y, w: area.w - pad, h: upper };
   if (narrow) return decoderFlow(ctx, rect, true, null, null).lane.items;
   // The encoder's output comes in from below, as in the whole model.
@@ -387,5 +513,6 @@ export function height(ctx) {
   const { unit, data, state } = ctx;
   const rows = Math.max(data.labels("source").length, data.steps);
   const lane = Math.max(unit * 17, Math.min(unit * 30, rows * unit * 1.15 + unit * 6));
-  return state.zoom === "layer" ? lane * 1.25 : lane * 2 + unit * 21;
+  if (state.zoom === "layer") return lane * 1.25;
+  return lane + unit * (stackOf(state.place) === "decoder" ? 22.2 : 11.6);
 }

@@ -42,7 +42,10 @@ function drawTiles(lane, part, area) {
   const { heads } = data.config;
   const across = area.w > area.h * 0.7 ? Math.ceil(Math.sqrt(heads)) : Math.min(2, heads);
   const down = Math.ceil(heads / across);
-  const [gap, name] = [unit * 0.35, area.h / down > unit * 3 ? unit * 1.05 : 0];
+  const [gap, name] = [
+    unit * 0.35,
+    area.h / down > unit * 3 ? unit * 1.05 : area.h / down > unit * 1.6 ? unit * 0.75 : 0,
+  ];
   const [w, h] = [(area.w - gap * (across - 1)) / across, (area.h - gap * (down - 1)) / down - name];
   for (let head = 0; head < heads; head++) {
     const [row, col] = [Math.floor(head / across), head % across];
@@ -51,7 +54,7 @@ function drawTiles(lane, part, area) {
     if (!name) continue;
     const words = t(w > unit * 3.4 ? "flow_head_name" : "short_head", { head: head + 1, n: head + 1 });
     const look = {
-      size: 0.82,
+      size: Math.min(0.82, name / unit),
       align: "center",
       colour: head === state.head ? "ink" : "dim",
       weight: head === state.head ? 600 : 400,
@@ -64,7 +67,7 @@ function drawTiles(lane, part, area) {
 // One head with the others behind it.
 function drawOpenHead(lane, part, area) {
   const { ctx, stack, layer } = lane;
-  const { data, state, t, unit } = ctx;
+  const { data, state } = ctx;
   const { heads } = data.config;
   const at = `${stack}.${layer}.${part}`;
   for (let i = Math.min(3, heads - 1); i > 0; i--)
@@ -78,17 +81,7 @@ function drawOpenHead(lane, part, area) {
       stroke: "line",
       radius: 1,
     });
-  const tile = drawTile(lane, part, state.head, area);
-  if (!ctx.narrow && part !== "cross")
-    lane.text(
-      `which:${at}`,
-      t("flow_head", { head: state.head + 1, heads }),
-      area.x,
-      area.y + area.h + unit * 1.9,
-      area.w,
-      { size: 0.85, colour: "dim", align: "center" },
-    );
-  return tile;
+  return drawTile(lane, part, state.head, area);
 }
 
 // The heads of a part in a column. strips: what it is computed from, by name; `weights` is added to them.
@@ -98,7 +91,8 @@ export function headTiles(lane, part, column, strips, x) {
   const at = `${stack}.${layer}.${part}`;
   const selfAttention = part !== "cross";
   const alone = single && data.config.heads > 1;
-  const area = { x: column.x, y: top, w: column.w, h: selfAttention && strips.keys && !alone ? high * 0.64 : high };
+  // As high as the rows of its tokens.
+  const area = { x: column.x, y: top, w: column.w, h: high };
   const weights = alone ? drawTiles(lane, part, area) : drawOpenHead(lane, part, area);
   strips.weights = weights;
   lane.flow(`meet:${at}`, strips.queries || x, weights, { strength: 0.13 });
@@ -106,7 +100,7 @@ export function headTiles(lane, part, column, strips, x) {
   if (single) return void lane.flow(`under:${at}`, strips.keys, weights, { strength: 0.08 });
   // K comes from below: its tokens are the columns.
   const { keys } = strips;
-  const below = weights.y + weights.h + unit * 0.85;
+  const below = weights.y + weights.h + unit * 0.5;
   const from = keys.y + keys.h * 0.8;
   const [out, turn, end] = [keys.x + keys.w, (keys.x + keys.w + weights.x) / 2, weights.x + weights.w / 2];
   const points = [out, from, turn, from, turn, below, end, below, end, weights.y + weights.h + 2];

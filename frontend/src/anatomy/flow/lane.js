@@ -1,4 +1,6 @@
 import { formatCount } from "../format.js";
+import { isAttention } from "../walk.js";
+import { clamp, lettersWidth } from "../stage/measure.js";
 import { headTiles } from "./heads.js";
 
 // A stack as a lane of the flow: tokens as rows, vectors as strips, bands between them, one layer open.
@@ -103,7 +105,7 @@ export class Lane {
     this.items = [];
     this.columns = laneColumns(ctx, stack, rect.x, rect.w, single);
     this.top = rect.y + unit * 3.6;
-    this.high = rect.h - unit * 5.4;
+    this.high = rect.h - unit * (ctx.narrow ? 5.4 : 6.05);
     this.late = stack === "decoder" ? { dimAfter: state.t, current: state.t } : {};
   }
 
@@ -212,7 +214,7 @@ export class Lane {
       x: from - pad,
       y: top - unit * 1.75,
       w: to - from + 2 * pad,
-      h: high + unit * (narrow ? 2.1 : 3.3),
+      h: high + unit * (narrow ? 2.1 : 3.7),
       fill: isCurrent ? colour : null,
       strength: isCurrent ? 0.09 : undefined,
       stroke: isCurrent ? colour : null,
@@ -221,7 +223,7 @@ export class Lane {
       go,
       label: t("flow_go", { name: title }),
     });
-    this.text(`name:${place}`, title, from, top - unit * 0.95, to - from, {
+    this.text(`name:${place}`, title, from, top - unit * 1.1, to - from, {
       weight: 600,
       colour,
       align: "center",
@@ -230,11 +232,15 @@ export class Lane {
     if (count && !narrow) {
       const n = formatCount(count);
       const align = this.single && place === "decoder.cross" ? "left" : "center"; // K comes in below the middle
-      const note = to - from < unit * 8.2 ? n : t(shared ? "flow_table" : "flow_count", { n });
-      this.text(`count:${place}`, note, from, top + high + unit * 0.85, to - from, {
+      const isHead = !this.single && isAttention(place);
+      const which = { head: state.head + 1, heads: ctx.data.config.heads, n };
+      const note = isHead ? t("flow_head_count", which) : t(shared ? "flow_table" : "flow_count", { n });
+      const room = to - from + unit * 0.3;
+      const size = clamp(room / (unit * lettersWidth(note)), 0.64, 0.88); // small rather than cut off
+      this.text(`count:${place}`, note, (from + to - room) / 2, top + high + unit * 1.25, room, {
         colour: "dim",
         align,
-        size: 0.88,
+        size,
       });
     }
     return box;
@@ -249,7 +255,7 @@ export class Lane {
       x: from - pad,
       y: top - unit * 2.15,
       w: to - from + 2 * pad,
-      h: high + unit * (ctx.narrow ? 2.9 : 4.1),
+      h: high + unit * (ctx.narrow ? 2.9 : 4.5),
     };
     const behind = single ? 0 : Math.min(BEHIND, layers - 1);
     const apart = Math.min(4, DEEP / Math.max(1, behind));
@@ -414,8 +420,7 @@ export class Lane {
         round: 4,
         tip: false,
       });
-    const fits = this.columns["self.mix"].w > unit * 2.6;
-    const both = fits && norm === "post" ? "flow_add_norm" : "flow_add";
+    const both = norm === "post" ? "flow_add_norm" : "flow_add";
     const text = t(residual === false ? "flow_norm" : both);
     const w = unit * (text.length * 0.46 + 0.5);
     const x = right - to.w / 2 - unit * 0.2 - w;
@@ -423,9 +428,9 @@ export class Lane {
       key: `pill:${key}`,
       kind: "box",
       x,
-      y: y - unit * 0.55,
+      y: y - unit * 0.48,
       w,
-      h: unit * 1.1,
+      h: unit * 0.96,
       fill: "ground",
       stroke: "line",
       radius: 6,

@@ -45,9 +45,10 @@ export const FLOW_TEXTS = {
   flow_table: "shared table: {n}",
   flow_layer: "{stack}, layer {layer} of {layers}",
   flow_layer_count: "{stack}, layer {layer} of {layers} · {n} parameters",
+  flow_closed: "{stack}: {layers} layers · {n} parameters",
+  flow_head_count: "head {head} of {heads} · {n} parameters",
   flow_total:
     "{total} parameters = {rest} + {encoder_layers} × {encoder} (encoder) + {decoder_layers} × {decoder} (decoder)",
-  flow_head: "head {head} of {heads}",
   flow_go: "{name}: look inside",
   flow_go_embedding: "How a token becomes a vector",
   flow_go_parts: "{name}: how queries, keys and values are computed",

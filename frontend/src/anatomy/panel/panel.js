@@ -8,17 +8,19 @@ import { placeName } from "../bars.js";
 import { wholeRow, textKeys, textValues, factOf, boxesOf, plainText, isNear } from "./facts.js";
 import { sideOf, switchedText } from "./facts.js";
 import { spokenState } from "../words/spoken.js";
-import { stackOf } from "../walk.js";
+import { isOpen, stackOf } from "../walk.js";
 
 // The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and the reason.
 
+const STRIP_ROWS = 3; // of the legend of a strip
+const STRIP_NUMBERS = 48;
 const STOPS = 32; // of the gradient between the smallest and the largest number
 
 export class ExplanationPanel {
   /** @type {any} */ kit;
   /** @type {Translate} */ t;
   /** @type {any} */ tooltip;
-  constructor({ t, tooltip }) {
+  constructor({ t, tooltip, hooks }) {
     Object.assign(this, { t, tooltip, kit: new PaintKit() });
     const made = (tag, name, ...children) =>
       el(tag, { class: "hs-an-" + name, "data-testid": "tell-" + name }, ...children);
@@ -38,10 +40,14 @@ export class ExplanationPanel {
     const switched = el("p", { class: "hs-an-off-name" }, t("tell_switched"));
     this.off = made("div", "off", this.changed, switched, this.switches);
     this.hover = made("p", "hover");
+    this.folds = { more: this.more, parameters: this.box };
+    for (const [name, fold] of Object.entries(this.folds))
+      fold.addEventListener("toggle", () => hooks.fold(name, fold.open));
+    this.start = new StartPart(t, hooks);
     this.element = el(
       "section",
       { class: "hs-an-tell", "aria-label": t("tell_region"), "data-testid": "anatomy-tell" },
-      ...[this.title, this.equation, this.shape, this.legend, this.hover],
+      ...[this.start.element, this.title, this.equation, this.shape, this.legend, this.hover],
       el("div", { class: "hs-an-why" }, this.explanation, this.fact, this.more, this.box, this.off),
     );
     this.element.tabIndex = 0; // it scrolls
@@ -56,6 +62,8 @@ export class ExplanationPanel {
     const values = textValues(state, data);
     this.element.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
     this.element.dataset.step = isNear(state) ? state.step : "";
+    for (const [name, fold] of Object.entries(this.folds)) fold.open = isOpen(state, name);
+    this.element.toggleAttribute("data-start", this.start.draw(state, data));
     this.title.replaceChildren(...richText(t(keys.title), values));
     this.drawEquation(state, data, matrix);
     this.drawShape(matrix, info.waiting);
@@ -200,6 +208,53 @@ export class ExplanationPanel {
   // One or two sentences that replace the picture for screen readers.
   spoken(state, data, info) {
     return spokenState(this.t, state, data, info.matrix || null, placeName(state.place), info.waiting);
+  }
+}
+
+// The first stop of the way through the model: what a strip is, and the call to begin.
+class StartPart {
+  constructor(t, hooks) {
+    this.t = t;
+    this.strip = el("div", { class: "hs-an-strip", "aria-hidden": "true" });
+    this.says = el("p", { class: "hs-an-strip-text", "data-testid": "tell-strip" });
+    this.button = el(
+      "button",
+      { type: "button", class: "hs-an-begin", "data-testid": "anatomy-begin", click: () => hooks.begin() },
+      t("start_begin"),
+    );
+    this.element = el(
+      "div",
+      { class: "hs-an-start" },
+      el("h2", null, t("start_title")),
+      el("p", { class: "hs-an-call" }, this.button, el("span", null, t("start_keys"))),
+      this.strip,
+      this.says,
+    );
+  }
+
+  // Whether this is the first stop.
+  draw({ zoom, place }, data) {
+    const first = zoom === "model" && place === "source";
+    this.element.hidden = !first;
+    const key = `${data.id}/${readTheme(this.element).key}`;
+    if (!first || key === this.key) return first;
+    this.key = key;
+    const labels = data.labels("source").slice(0, STRIP_ROWS);
+    const matrix = data.matrix("encoder.0.self.enters");
+    const theme = readTheme(this.element);
+    const kit = new PaintKit();
+    const colour = (value) => cssColour(kit.rgb(theme, { ramp: "source", matrix }, value));
+    const bars = (row) => {
+      const stops = Array.from({ length: STRIP_NUMBERS }, (_, i) => {
+        const [from, to] = [i, i + 1].map((at) => `${((100 * at) / STRIP_NUMBERS).toFixed(2)}%`);
+        return `${colour(matrix.at(row, i))} ${from} ${to}`;
+      });
+      return el("i", { style: `background:linear-gradient(to right,${stops.join(",")})` });
+    };
+    const rows = matrix ? labels.flatMap((label, row) => [el("span", { dir: "auto" }, label), bars(row)]) : [];
+    this.strip.replaceChildren(...rows);
+    this.says.replaceChildren(...richText(this.t("start_strip", { d_model: formatCount(data.config.d_model) })));
+    return first;
   }
 }
 

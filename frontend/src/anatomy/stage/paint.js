@@ -5,7 +5,7 @@ import { paintText, paintMath, paintTokens } from "./paint_text.js";
 // How the items of a scene are painted. A matrix is painted once, one pixel per cell, and then only scaled.
 
 const CACHE_SIZE = 240; // pictures of matrices
-const NUMBER_WIDTH = 2.35; // units of width from which a cell can hold its number
+const SMALLEST = 9.5; // pixels of a number that is still read
 const NUMBERS_AT = ["x", "y", "w", "h"];
 const THIN = 6; // pixels of height below which a row gets no frame
 const PALE = 0.22; // strength of rows that are not decoded yet
@@ -270,8 +270,9 @@ function paintHighlight(context, item, current, cell, theme, lit) {
 function paintNumbers(context, item, { x, y, w, h }, kit, theme, unit) {
   const { rows, cols } = item.matrix;
   const [wide, high] = [w / cols, h / rows];
-  if (wide < NUMBER_WIDTH * unit || high < 1.15 * unit) return;
-  context.font = `${Math.min(unit * 0.95, high * 0.62, wide * 0.34)}px ${theme.font}`;
+  const size = Math.min(unit * 0.95, high * 0.66, wide * 0.34);
+  if (size < SMALLEST) return;
+  context.font = `${size}px ${theme.font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   const alpha = context.globalAlpha;

@@ -1,5 +1,6 @@
 import { el, sizeCanvas } from "../../core/dom.js";
 import { paintItem, PaintKit } from "./paint.js";
+import { paintWave, waveOf } from "./wave.js";
 
 // The stage of the anatomy: shows scenes of items on one canvas and moves smoothly from one to the next. Items with the
 // same key in both scenes are the same and move; new items grow out of their parent; the rest follows the camera.
@@ -45,6 +46,7 @@ export class Stage {
     const resized = this.size && (this.size.width !== size.width || this.size.height !== size.height);
     this.size = size;
     this.items = items;
+    this.flowing = null;
     this.leave();
     const duration = how === "cut" || resized || !before.length || this.still ? 0 : how === "move" ? MOVE : STEP;
     this.moving = this.plan(before, items);
@@ -53,6 +55,12 @@ export class Stage {
     this.element.toggleAttribute("data-moving", duration > 0);
     this.layButtons();
     this.tick();
+  }
+
+  // Shows once where the numbers of a part go, when the move has ended.
+  wave(place) {
+    this.flowing = this.still ? null : waveOf(this.items, place);
+    if (this.flowing) this.tick();
   }
 
   // The items on the canvas now, also during a move.
@@ -131,9 +139,10 @@ export class Stage {
   tick() {
     cancelAnimationFrame(this.frame);
     const at = this.progress();
+    if (at >= 1 && this.element.hasAttribute("data-moving")) this.rest();
     this.paint(at);
     if (this.frames) this.frames.push(performance.now());
-    if (at < 1) this.frame = requestAnimationFrame(() => this.tick());
+    if (at < 1 || this.flowing) this.frame = requestAnimationFrame(() => this.tick());
     else this.rest();
   }
 
@@ -153,6 +162,12 @@ export class Stage {
         paintItem(context, move.old, now, this.kit, theme, null);
         paintItem(context, move.item, { ...now, alpha: now.alpha * eased(at) }, this.kit, theme, this.lit);
       } else paintItem(context, move.item, now, this.kit, theme, this.lit);
+    }
+    if (this.flowing && at >= 1) {
+      this.flowing.since ??= performance.now();
+      const on = paintWave(context, this.flowing, performance.now() - this.flowing.since, theme);
+      this.element.dataset.drawn = String((Number(this.element.dataset.drawn) || 0) + 1);
+      if (!on) this.flowing = null;
     }
     if (this.focused) this.kit.focus(context, this.focused, theme);
   }

@@ -104,6 +104,20 @@ export const ANATOMY_TEXTS = {
   slider_step: "Step {n} of {count}: fed “{fed}”, predicts “{predicted}”",
   slider_step_next: "Step {n} of {count}: fed “{fed}”, next: “{predicted}”",
 
+  // the first view
+  start_title: "Follow one sentence through the model",
+  start_begin: "Begin",
+  start_keys: "or press →; the space key plays",
+  start_strip: "A strip: one row for each token, {d_model} numbers in a row. Strong colour: far from 0. Grey: below 0.",
+
+  // saved files
+  save_csv: "The numbers of this step (CSV)",
+  save_sentence: "{source}  →  {target}",
+  save_switched: "Switched: {switches}",
+  save_rounded: "Strips are rounded to 8 bits.",
+  save_csv_corner: "{name}",
+  save_csv_corner_rounded: "{name}, rounded to 8 bits",
+
   // the panel
   tell_region: "What is computed here",
   tell_number: "One number",

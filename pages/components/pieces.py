@@ -1,0 +1,24 @@
+"""Tokens of a vocabulary as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transformer.inference.pretrained import Pretrained, readable
+from transformer.text.tokenizer import PIECE_MARK, SPECIALS
+
+
+def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[str, ...]:
+    """Tokens of a side's vocabulary as text; "…" stands before a token that continues a word.
+
+    Without it, "man" at the start of a word and in "Mailman" would look the same.
+    """
+    tokenizer = model.tokenizer_of(side)
+    pieces = tokenizer.pieces(ids)
+    marked = tokenizer.surfaces("a")[:1]
+    if not marked or not marked[0].startswith(PIECE_MARK):  # the vocabulary is letters
+        return readable(pieces)
+    return tuple(
+        f"…{label}" if piece not in SPECIALS and not piece.startswith(PIECE_MARK) and label[:1].isalnum() else label
+        for piece, label in zip(pieces, readable(pieces), strict=True)
+    )
