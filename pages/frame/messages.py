@@ -15,7 +15,7 @@ def message(sentence: str, kind: str = "warning") -> None:
     st.html(f'<div class="hs-message hs-{kind}" role="status">{sentence}</div>')
 
 
-def capital(error: Exception | str) -> str:
-    """A text, such as that of an error, with a capital first letter, to start a sentence."""
+def capital(error: object) -> str:
+    """A text, or that of an error, with a capital first letter, to start a sentence."""
     text = str(error)
     return text[:1].upper() + text[1:]
