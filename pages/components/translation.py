@@ -168,11 +168,7 @@ def changes(compared: Compared) -> str:
         )
     except (InterventionError, InputError):
         return ""
-    marks = [
-        mark
-        for word, mark in zip(before, apart(before, after)[0], strict=True)
-        if not is_special(word.pieces)[0] and any(map(str.isalnum, word.text))
-    ]
+    marks = [mark for word, mark in zip(before, apart(before, after)[0], strict=True) if is_word(word)]
     text = _(
         "{switches}: {changed} of the {count} words of the translation differ, and the perplexity of the original "
         "one goes from {before} to {after}."

@@ -198,7 +198,7 @@ def peeked(with_mask: float, without: float) -> str:
     return {
         "helps": _("Seeing later tokens helps the model with this target."),
         "confuses": _(
-            "Seeing later tokens confuses the model: it is {times} times as unsure of every token of this target."
+            "Seeing later tokens confuses the model: its perplexity on this target is {times} times as high."
         ),
         "little": _("Seeing later tokens hardly matters for this target."),
     }[peeking(with_mask, without)].format(times=f"{times:.1f}" if times < 100 else f"{times:,.0f}")

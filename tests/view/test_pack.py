@@ -16,7 +16,7 @@ from tests.support.payloads import array, unpack
 from transformer.analysis.attention import summarise
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import KINDS, Trace
-from transformer.view.pack import feed_pack, full_pack
+from transformer.view.pack import feed_pack, full_pack, wording
 from transformer.view.page import html_page, notebook_cell
 from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
 
@@ -164,6 +164,17 @@ def test_a_switched_trace_has_its_own_masks_scales_and_rules() -> None:
     assert scales["decoder_self", 1][1] == 1
     page = html_page(trace)
     assert "switched: scaling=0.5@cross.1" in page
+
+
+def test_the_name_of_masked_attention_says_when_its_mask_is_off() -> None:
+    names = {
+        "": None, "scaling=off": None, "causal=off": "Decoder self (mask off)",
+        "causal=off@decoder_self.1": "Decoder self (mask partly off)",
+        "causal=off@decoder_self.1,off@decoder_self.2": "Decoder self (mask off)",
+    }  # fmt: skip
+    for text, name in names.items():
+        trace = tiny_pretrained().trace("ka lomi nu.", "re sta", interventions=Interventions.parse(text))
+        assert wording(trace).get("kind_decoder_self") == name, text
 
 
 def test_heads_that_see_everything_send_no_mask(trace: Trace) -> None:

@@ -587,7 +587,8 @@ export class Lab {
     const sides = this.models.after.sides(state.kind, state);
     const token = this.models.after.pieceLabel(sides.rows, q);
     row.title.textContent = t("lab_row", { token });
-    row.note.textContent = this.shownRow === null ? t("lab_row_most") : "";
+    const changed = this.chosenView("difference").raw.some((change) => Math.abs(change) > 1e-6);
+    row.note.textContent = this.shownRow === null && changed ? t("lab_row_most") : "";
     const rowOf = (side) => {
       const exact = this.models[side].exactOf(state.kind, layer, head, state.summary);
       return exact ? recomputeRow(exact, q, this.models[side].hidden(state.kind, layer, head)) : null;

@@ -3,6 +3,7 @@ import { makeRamp, rampGradient, cssColour } from "../core/colour.js";
 import { differencePalette } from "./difference.js";
 
 const GAP = 22; // between two columns, at text of 15 pixels; as in lab.css
+const LABEL = 11.5; // pixels of a row whose label is as small as heads/head.js makes it
 const ROW = 1.2; // width of the bars, in widths of a head
 
 // The two colour scales of the lab: weights from 0 to 1, and the difference from -1 to 1.
@@ -37,7 +38,8 @@ export function measureLabRoom(lab) {
   const above = Math.min(documentTop(root.host || root), window.innerHeight * 0.4) + work.offsetTop;
   const left = window.innerHeight - above - 72 * unit; // titles and numbers
   const least = Math.min(queries, 40) * 12 * unit + 92 * unit;
-  const head = Math.max(225 * unit, Math.min(left, Math.max(least, (queries * 24 + 100) * unit)));
+  const labels = Math.min(queries, 40) * LABEL + 100 * unit; // with less, labels of rows would be left out
+  const head = Math.max(225 * unit, labels, Math.min(left, Math.max(least, (queries * 24 + 100) * unit)));
   return {
     width,
     head,

@@ -61,7 +61,12 @@ export class SwitchCards {
       "aria-label": this.hooks.t("lab_where"),
       change: () => this.setWhere(name, select.value),
     });
-    const more = el("button", { type: "button", class: "hs-more", hidden: true, click: () => this.dropMore(name) });
+    const more = el("button", {
+      type: "button",
+      class: "hs-card-more",
+      hidden: true,
+      click: () => this.dropMore(name),
+    });
     return { select, more, element: el("div", { class: "hs-where" }, select, more) };
   }
 
@@ -148,7 +153,7 @@ export class SwitchCards {
     const count = el("span", { class: "hs-number", "data-testid": "knocked" });
     const clear = el(
       "button",
-      { type: "button", class: "hs-more", "data-testid": "knock-clear", click: () => this.change("zero", []) },
+      { type: "button", class: "hs-card-more", "data-testid": "knock-clear", click: () => this.change("zero", []) },
       t("lab_zero_clear"),
     );
     const card = this.card(

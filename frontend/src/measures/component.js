@@ -230,7 +230,7 @@ class View extends PlainView {
     const sentence = this.t(key, { ...says, ...means, switches: this.data.in_words });
     this.sentence.replaceChildren(...sentence.split("**").map((part, i) => (i % 2 ? el("b", {}, part) : part)));
     this.plot.replaceChildren(
-      el("h3", {}, this.t("plot", says), el("small", {}, this.t("plot_hint"))),
+      el("h2", {}, this.t("plot", says), el("small", {}, this.t("plot_hint"))),
       el("div", { class: "measures-keys" }, ...keys.map(([swatch, key]) => el("span", {}, swatch, this.t(key)))),
       el("div", { "data-testid": "measures-scatter" }, svg),
     );
