@@ -291,11 +291,13 @@ def test_parameters_on_the_boxes_add_up(moved: Callable[..., Anatomy], model: Pr
     for place, layers in (("encoder.self", config.encoder_layers), ("decoder.self", config.decoder_layers)):
         drawing = moved(zoom="model", place=place)
         texts = drawing.element.evaluate(
-            "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('layername:')).map((item) => item.text)"
+            """(one) => ["encoder", "decoder"].map((stack) => one.anatomy.scene
+                 .filter(({ key }) => key === `layername:${stack}` || key === `layercount:${stack}`)
+                 .map((item) => item.text).join(" "))"""
         )
         counts = [int(re.findall(r"([\d,]+) parameters", text)[0].replace(",", "")) for text in texts]
         # One stack is open, and shows one layer; the other is a box, and shows all of its layers.
-        stacks = {text.split(",")[0].split(":")[0]: count for text, count in zip(texts, counts, strict=True)}
+        stacks = dict(zip(("Encoder", "Decoder"), counts, strict=True))
         opened, closed = ("Encoder", "Decoder") if place.startswith("encoder") else ("Decoder", "Encoder")
         total = layers * stacks[opened] + stacks[closed]
         table = drawing.element.evaluate(
