@@ -310,6 +310,11 @@ def test_parameters_on_the_boxes_add_up(moved: Callable[..., Anatomy], model: Pr
 def test_keys_work_on_a_page_just_opened_and_numbers_run(context: BrowserContext, server: str) -> None:
     drawing = Anatomy(context, server)
     assert (drawing.at["place"], drawing.at["t"]) == ("source", 0)
+    for name in ("Feed-forward", "Anatomy"):  # the focus is on the link
+        drawing.page.get_by_test_id("stPageLink").get_by_text(name, exact=True).click()
+        drawing.page.locator("[data-testid=anatomy]").wait_for(state="visible" if name == "Anatomy" else "detached")
+    drawing.page.locator("[data-testid=anatomy][data-drawn]").wait_for()
+    drawing.settle()
     maps = "(one) => one.anatomy.scene.find(({ key }) => key.startsWith('m:decoder.0.self.weights'))"
     drawing.page.keyboard.press("ArrowRight")
     drawing.page.wait_for_function("(one) => one.anatomy.stage.flowing?.since", arg=drawing.element.element_handle())
