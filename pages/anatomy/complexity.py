@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.anatomy import layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, names, paths, shortest, winners
+from pages.anatomy.folds import fold
 from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
@@ -204,8 +205,8 @@ def products_html(sizes: Sizes) -> str:
     )
 
 
-def _explain(sizes: Sizes) -> None:
-    with st.expander(_("What do the three columns mean?")):
+def _explain(frame: PageFrame, sizes: Sizes) -> None:
+    with fold(frame, "columns", _("What do the three columns mean?")):
         st.markdown(
             _(
                 "Section 4 asks three things about a layer that maps n vectors of width d to n others: how many "
@@ -227,7 +228,7 @@ def _explain(sizes: Sizes) -> None:
             )
         )
         paragraph(paths(sizes), quiet=True)
-    with st.expander(_("Counted matrix product by matrix product")):
+    with fold(frame, "products", _("Counted matrix product by matrix product")):
         st.html(products_html(sizes))
         paragraph(
             _(
@@ -254,6 +255,6 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
     paragraph(as_built(sizes))
     paragraph(winners(layer_costs), quiet=True)
-    _explain(sizes)
+    _explain(frame, sizes)
     _curves(sizes)
     layer_timing.draw(sizes)

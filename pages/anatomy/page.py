@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages.anatomy import complexity, drawing, rnn
+from pages.anatomy.folds import FOLDS, fold
 from pages.components import payloads
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
@@ -22,7 +21,7 @@ def draw(frame: PageFrame) -> None:
     else:
         payloads.forget(drawing.KEY)
     if frame.part == "flow":
-        with st.expander(_("What am I looking at?")):
+        with fold(frame, "about", _("What am I looking at?")):
             drawing.about(frame.model.config)
         return
     note_waiting_switches(frame.state.switches)
@@ -36,5 +35,5 @@ def draw(frame: PageFrame) -> None:
 CONTENT = Content(
     draw,
     parts,
-    (*drawing.OPTIONS, "n", "kernel", "restricted", "letters", "heads"),
+    (*drawing.OPTIONS, "n", "kernel", "restricted", "letters", "heads", *FOLDS),
 )

@@ -7,6 +7,7 @@ import math
 
 import streamlit as st
 
+from pages.anatomy.folds import fold
 from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.components.translation import table
@@ -79,10 +80,9 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
 def point(old: RecurrentTrace, new: Trace, alignments: tuple[Alignment, Alignment], layers: int) -> str:
     """What the two maps show, in numbers. layers: of the Transformer's encoder."""
     looks = _(
-        "To write a letter, a model has to look at the right place. The largest weight is on the right letter for "
-        "{old} of {old_rows} letters in the recurrent model and for {new} of {new_rows} in the Transformer. The "
-        "recurrent model reads {tokens} tokens one after another; the Transformer reads all at once, in {layers} "
-        "layers."
+        "The largest weight is on the letter to be written for {old} of {old_rows} letters in the recurrent model and "
+        "for {new} of {new_rows} in the Transformer. The recurrent model reads {tokens} tokens one after another; the "
+        "Transformer reads all at once, in {layers} layers."
     )
     first, second = alignments
     counts = {"old": first.hits, "old_rows": first.rows, "new": second.hits, "new_rows": second.rows}
@@ -239,7 +239,7 @@ def _explanation(model: Pretrained, old: RecurrentTrace) -> None:
     )
 
 
-def _equations(model: Pretrained) -> None:
+def _equations(frame: PageFrame, model: Pretrained) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         paragraph(_("Additive (Bahdanau et al. 2015, section 3.1, appendix A.1.2)"), quiet=True)
@@ -248,7 +248,7 @@ def _equations(model: Pretrained) -> None:
         paragraph(_("Scaled dot-product (Vaswani et al. 2017, section 3.2.1, equation 1)"), quiet=True)
         st.latex(r"e_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}")
     config = _recurrent().config
-    with st.expander(_("The two scores")):
+    with fold(frame, "scores", _("The two scores")):
         st.markdown(
             _(
                 "Both ask how well the next output, row *i*, matches what was read, column *j*. A softmax over *j* "
@@ -307,4 +307,4 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
         )
     )
     _explanation(model, old)
-    _equations(model)
+    _equations(frame, model)

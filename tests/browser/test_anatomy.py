@@ -296,11 +296,13 @@ def test_the_parameters_on_the_boxes_add_up_to_those_of_the_model(
     for place, layers in (("encoder.self", config.encoder_layers), ("decoder.self", config.decoder_layers)):
         drawing = moved(zoom="model", place=place)
         texts = drawing.element.evaluate(
-            "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('layername:')).map((item) => item.text)"
+            """(one) => ["encoder", "decoder"].map((stack) => one.anatomy.scene
+                 .filter(({ key }) => key === `layername:${stack}` || key === `layercount:${stack}`)
+                 .map((item) => item.text).join(" "))"""
         )
         counts = [int(re.findall(r"([\d,]+) parameters", text)[0].replace(",", "")) for text in texts]
         # One stack is open, and shows one layer; the other is a box, and shows all of its layers.
-        stacks = {text.split(",")[0].split(":")[0]: count for text, count in zip(texts, counts, strict=True)}
+        stacks = dict(zip(("Encoder", "Decoder"), counts, strict=True))
         opened, closed = ("Encoder", "Decoder") if place.startswith("encoder") else ("Decoder", "Encoder")
         total = layers * stacks[opened] + stacks[closed]
         table = drawing.element.evaluate(
@@ -313,6 +315,11 @@ def test_the_parameters_on_the_boxes_add_up_to_those_of_the_model(
 def test_keys_work_on_a_page_just_opened_and_numbers_run(context: BrowserContext, server: str) -> None:
     drawing = Anatomy(context, server)
     assert (drawing.at["place"], drawing.at["t"]) == ("source", 0)
+    for name in ("Feed-forward", "Anatomy"):  # the focus is on the link
+        drawing.page.get_by_test_id("stPageLink").get_by_text(name, exact=True).click()
+        drawing.page.locator("[data-testid=anatomy]").wait_for(state="visible" if name == "Anatomy" else "detached")
+    drawing.page.locator("[data-testid=anatomy][data-drawn]").wait_for()
+    drawing.settle()
     maps = "(one) => one.anatomy.scene.find(({ key }) => key.startsWith('m:decoder.0.self.weights'))"
     drawing.page.keyboard.press("ArrowRight")
     drawing.page.wait_for_function("(one) => one.anatomy.stage.flowing?.since", arg=drawing.element.element_handle())

@@ -317,10 +317,12 @@ export class AnatomyView {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !this.data.trace) return;
     const way = event.composedPath().filter((node) => node instanceof Element);
     const inside = way.includes(this.element);
-    // Outside the drawing the keys belong to whatever has the focus, and to nothing on a page just opened.
-    if (!inside && !way[0].matches("body, html")) return;
+    // Outside the drawing the keys belong to what has the focus: on a page just opened to nothing, or to the link that
+    // led here, which needs only Enter.
+    const link = way[0].matches("a");
+    if (!inside && !link && !way[0].matches("body, html")) return;
     if (way.some((node) => node.matches(TAKES_KEYS))) return;
-    const onButton = way.some((node) => node.matches("button, summary, a"));
+    const onButton = inside ? way.some((node) => node.matches("button, summary, a")) : link && key === "Enter";
     const { zoom, place, t } = this.state;
     const number = zoom === "number";
     const arrow = arrowStep(event);

@@ -148,6 +148,16 @@ def test_a_link_to_a_head_opens_on_its_weights(open_page: Callable[..., AppTest]
     assert header(open_page("anatomy", zoom="head", step="dot"))["state"]["step"] == "dot"
 
 
+@pytest.mark.parametrize(("part", "name"), [("flow", "about"), ("compare", "columns"), ("compare", "products")])
+def test_a_link_opens_a_folded_explanation(open_page: Callable[..., AppTest], part: str, name: str) -> None:
+    def opened(app: AppTest) -> int:
+        return sum(fold.proto.expanded for fold in app.get("expander"))
+
+    assert opened(open_page("anatomy", part=part)) == 0
+    app = open_page("anatomy", part=part, **{name: "on"})
+    assert opened(app) == 1 and address(app)[name] == "on"
+
+
 def test_a_zoom_that_a_place_lacks_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", place="encoder.ff", zoom="head")
     assert "which &#x27;encoder.ff&#x27; does not have; &#x27;sub&#x27; is shown" in messages(app)

@@ -9,7 +9,6 @@ export function headBoard(sheet) {
   const { u, area, line, slim } = sheet;
   const [n, m] = [sheet.q.n, sheet.k.n];
   const gap = slim ? 0.7 * u : 1.5 * u;
-  // The operand is as wide at the left as the other is high above.
   const labels = sheet.columnRoom(0.5 * sheet.w0);
   const low = area.h < 34 * u; // a projector: the result takes the height that the operands leave
   const share = low && !slim ? 0.16 : 0.3;
@@ -18,21 +17,22 @@ export function headBoard(sheet) {
     (low ? 2.4 : 3.4) * u,
     (slim ? 6 : 12) * u,
   );
+  const across = slim ? strip : Math.max(strip, 5.8 * u); // of Q, whose name and shape stand above it
   const fixed = labels.h + strip + 0.25 * u + line;
   const values = sheet.state.step === "values";
   const tight = !slim && !values && area.w < 48 * u;
   // At the right, for the effect of the step and for V; where it is tight, the effect stands above the result.
   const aside = slim || tight ? labels.over : Math.max(labels.over, 8.5 * u);
-  let wide = Math.min(sheet.w0 - strip - gap - aside, 4.8 * u * m);
+  let wide = Math.min(sheet.w0 - across - gap - aside, 4.8 * u * m);
   let high = Math.min(area.h - fixed, 1.1 * sheet.cap * n, sheet.most);
   high = Math.min(high, ((1.6 * wide) / m) * n);
   wide = Math.min(wide, Math.max(((3.2 * high) / n) * m, 5 * u));
   const yRows = sheet.top(fixed + high) + fixed;
   // A few tokens do not fill the width: center them.
-  const shift = slim || values ? 0 : (sheet.w0 - strip - gap - wide - aside) / 2;
-  const at = { x: sheet.x0 + shift + strip + gap, y: yRows, w: wide, h: high };
+  const shift = slim || values ? 0 : (sheet.w0 - across - gap - wide - aside) / 2;
+  const at = { x: sheet.x0 + shift + across + gap, y: yRows, w: wide, h: high };
   const heights = { tight, yTop: yRows - line - 0.25 * u - strip, top: yRows - fixed };
-  const plan = { at, shift, strip, gap, labels: sheet.columnRoom(wide), ...heights };
+  const plan = { at, shift, strip, across, gap, labels: sheet.columnRoom(wide), ...heights };
   if (values) headValues(sheet, plan);
   else headScores(sheet, plan);
 }
@@ -54,7 +54,7 @@ function factorText({ data, config, head, dk }, root) {
 const tokenNames = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
 
 // Q at the left, K^T above, the scores in the corner, and at the right the effect of the step on all of them.
-function headScores(sheet, { at, shift, strip, gap, labels, yTop, tight }) {
+function headScores(sheet, { at, shift, strip, across, gap, labels, yTop, tight }) {
   const { u, line, head, dk, slim, q, k } = sheet;
   const { step } = sheet.state;
   const x0 = sheet.x0 + shift;
@@ -63,9 +63,9 @@ function headScores(sheet, { at, shift, strip, gap, labels, yTop, tight }) {
   const alpha = step === "dot" ? 1 : 1.3 * PALE;
   const more = { head, group: "h" + head, alpha };
   drawQueries(sheet, { at, shift });
-  sheet.title(queries, Q, [q.n, dk], { x: x0, y: at.y - line, w: strip + gap * 0.7, alpha });
-  sheet.matrix("place.queries", { ...at, x: x0, w: strip }, { ...more, ramp: q.side, side: q, colAxis: "d_k" });
-  const corner = { x: x0, w: strip + gap - 0.5 * u, align: "right" };
+  sheet.title(queries, Q, [q.n, dk], { x: x0, y: at.y - line, w: across + gap * 0.7, alpha });
+  sheet.matrix("place.queries", { ...at, x: x0, w: across }, { ...more, ramp: q.side, side: q, colAxis: "d_k" });
+  const corner = { x: x0, w: across + gap - 0.5 * u, align: "right" };
   sheet.title(keys, K + "^T", [dk, k.n], { ...corner, y: yTop + strip / 2 - 0.7 * u, alpha });
   const axes = { rowAxis: "d_k", colAxis: "key", colLabels: k.labels };
   sheet.matrix("place.keys", { ...at, y: yTop, h: strip }, { ...more, transposed: true, ramp: k.side, ...axes });

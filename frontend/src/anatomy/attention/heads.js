@@ -167,7 +167,7 @@ function tileSize(sheet, columns, labels) {
   const strip = clamp(0.17 * Math.min(w, h - title), 3, slim ? 1.7 * u : 2.6 * u);
   const space = clamp(0.03 * Math.min(w, h), 2, 0.35 * u);
   let wide = Math.min(w - strip - space, 3.6 * u * m);
-  let high = Math.min(h - title - strip - space, 2.4 * u * n, slim && sheet.natural ? 6.5 * u : Infinity);
+  let high = Math.min(h - title - strip - space, 2.4 * u * n, slim && sheet.natural ? 8 * u : Infinity);
   if (wide < 2 || high < 2) return null;
   // Cells may be stretched, within limits.
   wide = Math.min(wide, ((2.1 * high) / n) * m);

@@ -228,7 +228,8 @@ for (const model of MODELS)
     const faults = SIZES.flatMap((size) =>
       statesOf(model).flatMap((state) => {
         const { items, ...ctx } = sceneOf(data, state, size);
-        return faultsOf(items, ctx, { apart }).map((fault) =>
+        const least = size.unit > 15 ? 0.6 : 0.85; // large text gets smaller before a number goes
+        return faultsOf(items, ctx, { apart, least }).map((fault) =>
           [fault, ...Object.values(state), size.w, size.unit].join(" "),
         );
       }),

@@ -76,7 +76,7 @@ export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small
   const space = rows / n;
   const head = { x, y: rowsTop - NAME_SIZE * unit, w: w + (small ? 0.6 * unit : 0) };
   pen.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.9 });
-  const size = Math.min(0.9, Math.max(0.6, (0.88 * space) / unit)); // small before any is left out
+  const size = Math.min(0.9, Math.max(ctx.big ? 0.6 : 0.9, (0.88 * space) / unit)); // large text: small before any goes
   const written = new Set(numbersFit(n, space, (1.02 / 0.9) * size * unit, line.current));
   const counts = labels.map((_, i) => drawActive(matrix, i));
   const most = Math.max(1, ...counts); // the longest bar fills the space

@@ -335,7 +335,24 @@ function closedLane(ctx, stack, rect, columns = null) {
   const strip = 42;
   const room = unit * 2.4;
   const go = { zoom: "sub", place: side, step: "plus" };
-  const first = lane.strip(`m:${side}.x`, `${stack}.0.self.enters`, { x: rect.x + unit * 0.4, w: strip }, side, {
+  // The source tokens are named: cross-attention reads their rows.
+  const named = stack === "encoder" ? unit * 5 : 0;
+  const start = rect.x + named + unit * 0.5;
+  if (named)
+    lane.add({
+      key: `tokens:${side}`,
+      kind: "tokens",
+      orient: "rows",
+      align: "right",
+      labels: lane.labels,
+      colour: side,
+      axis: side,
+      x: rect.x,
+      y: top,
+      w: named,
+      h: high,
+    });
+  const first = lane.strip(`m:${side}.x`, `${stack}.0.self.enters`, { x: start, w: strip }, side, {
     go,
     title: t("flow_x_first"),
     label: t("flow_go_embedding"),
@@ -367,11 +384,12 @@ function closedLane(ctx, stack, rect, columns = null) {
     go: open,
     label,
   });
-  lane.text(`layername:${stack}`, label, box.x + unit * 0.5, top + high / 2, box.w - unit, {
-    weight: 600,
-    colour: side,
-    align: "center",
-  });
+  const middle = top + high / 2;
+  const inside = [box.x + unit * 0.3, box.w - unit * 0.6];
+  const look = { colour: side, align: "center" };
+  const layersText = t("flow_layers", { stack: name, layers });
+  lane.text(`layername:${stack}`, layersText, inside[0], middle - unit * 0.6, inside[1], { ...look, weight: 600 });
+  lane.text(`layercount:${stack}`, t("flow_count", { n: count }), inside[0], middle + unit * 0.7, inside[1], look);
   const title = t(stack === "encoder" ? "flow_source" : "flow_target");
   lane.text(`name:${side}`, title, first.x, top - unit * 0.8, 0, { weight: 600, colour: side, size: 0.95 });
   const key = stack === "encoder" ? "m:encoder.output" : "m:output.hidden";

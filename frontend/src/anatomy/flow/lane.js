@@ -236,7 +236,8 @@ export class Lane {
       const which = { head: state.head + 1, heads: ctx.data.config.heads, n };
       const note = isHead ? t("flow_head_count", which) : t(shared ? "flow_table" : "flow_count", { n });
       const room = to - from + unit * 0.3;
-      const size = clamp(room / (unit * lettersWidth(note)), 0.64, 0.88); // small rather than cut off
+      const most = align === "left" ? 0.66 : 0.88;
+      const size = clamp(room / (unit * lettersWidth(note)), 0.64, most); // small rather than cut off
       this.text(`count:${place}`, note, (from + to - room) / 2, top + high + unit * 1.25, room, {
         colour: "dim",
         align,

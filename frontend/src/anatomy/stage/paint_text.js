@@ -3,7 +3,7 @@ import { cssColour } from "../../core/colour.js";
 
 // Texts, formulas and columns of tokens on the canvas of the anatomy.
 
-const SMALLEST = 9.5; // pixels of a label that is still read
+const SMALLEST = 9; // pixels of a label that is still read
 
 export function paintText(context, item, current, kit, theme, unit) {
   context.font = `${item.weight || 400} ${unit * (item.size || 1)}px ${theme.font}`;
@@ -86,8 +86,8 @@ export function paintTokens(context, item, current, kit, theme, lit, unit) {
   const { x, y, w, h } = current;
   const rows = item.orient !== "columns";
   const space = (rows ? h : w) / Math.max(1, labels.length);
-  const least = Math.max(SMALLEST, unit * (rows ? 0.5 : 0)); // labels shrink before some are left out
-  const size = Math.min(unit * (item.size || 1), Math.max(least, space * 0.92));
+  // Labels shrink before some are left out.
+  const size = Math.min(unit * (item.size || 1), Math.max(SMALLEST, space * 0.92));
   const lean = !rows && space < size * 4;
   // If labels would touch, only every second, third, ... is written.
   const every = Math.max(1, Math.ceil((rows || lean ? size : 0) / space - 0.02));
