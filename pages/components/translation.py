@@ -169,12 +169,13 @@ def changes(compared: Compared) -> str:
     except (InterventionError, InputError):
         return ""
     marks = [mark for word, mark in zip(before, apart(before, after)[0], strict=True) if is_word(word)]
+    switches = in_words(compared.interventions, compared.model.config)
     text = _(
         "{switches}: {changed} of the {count} words of the translation differ, and the perplexity of the original "
         "one goes from {before} to {after}."
     )
     return text.format(
-        switches=capital(in_words(compared.interventions, compared.model.config)),
+        switches=switches[:1].upper() + switches[1:],
         changed=sum(marks),
         count=len(marks),
         before=number(perplexity(compared.before)),

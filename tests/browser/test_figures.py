@@ -201,3 +201,22 @@ def test_an_out_of_range_link_shows_a_warning_and_keeps_the_sentence(context: Br
     assert "'99'" in warnings and "Shown: 4." in warnings and "Shown: 1024." in warnings
     expect(page.get_by_label(re.compile("^Source"))).to_have_value(SENTENCE)
     page.wait_for_url(re.compile("layer=4.*neuron=1024"))
+
+
+@pytest.mark.parametrize("big", ["", "1"])
+def test_the_first_pictures_end_in_the_first_screen_of_a_projector(
+    context: BrowserContext, server: str, big: str
+) -> None:
+    page = opened(context, server, "positions", part="encoding", **({"big": big} if big else {}))
+    page.set_viewport_size({"width": 1280, "height": 720})
+    bottoms = "(selector) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect().bottom)"
+    for path, selector, count in (
+        ("positions?part=distance", ".pos-figure", 2), ("positions?part=learned", ".hs-figure", 2),
+        ("embeddings?part=residual", ".hs-figure", 2), ("feedforward?part=neurons", ".hs-figure", 2),
+        ("feedforward?part=knock", ".hs-figure", 1),
+    ):  # fmt: skip
+        page.goto(f"{server}/{path}&big={big or 0}")
+        page.wait_for_selector(selector)
+        still(page)
+        shown = page.evaluate(bottoms, selector)
+        assert len(shown) >= count and max(shown[:count]) <= 720, (path, shown)

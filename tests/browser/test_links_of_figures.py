@@ -90,15 +90,14 @@ def test_every_control_is_in_the_link(browser: Browser, server: str, name: str) 
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         params = urlencode({"part": part, "source": SOURCE, "target": TARGET})
         page = opened(context.new_page(), f"{server}/{name}?{params}")
-        kinds = [kind for kind, _name, _value in page.evaluate(CONTROLS)]
-        first = int(kinds[0] == "stButtonGroup")  # the menu of parts
-        for index in range(first, len(kinds)):
+        index = int(page.evaluate(CONTROLS)[0][0] == "stButtonGroup")  # the menu of parts
+        while index < len(page.evaluate(CONTROLS)):  # a choice may bring more of them
             before, link = page.evaluate(CONTROLS)[index], page.url
             change(page, index)
             page.wait_for_function("(link) => location.href !== link", arg=link)
             still(page)
             assert page.evaluate(CONTROLS)[index] != before, before
-        assert [kind for kind, _name, _value in page.evaluate(CONTROLS)][: len(kinds)] == kinds
+            index += 1
         wanted, link = page.evaluate(CONTROLS), page.url
         context.close()
         other = browser.new_context(viewport={"width": 1440, "height": 900})

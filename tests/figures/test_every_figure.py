@@ -61,6 +61,7 @@ FIGURES: list[partial[go.Figure]] = [
     partial(feedforward.histogram, np.array([-1.0, 0, 1]), BOTH["encoder"], BOTH["decoder"], "encoder", 0),
     partial(feedforward.spread, np.array([3, 1]), "encoder", 0, 0.0),
     partial(feedforward.curves, VALUES, CURVES, CURVES, "gelu", VALUES, 9, "decoder"),
+    partial(feedforward.left_out, {"encoder": {"¤self 1": 1.5}, "decoder": {"¤FFN 1": 3.0}}, 1.2),
     partial(learned_positions.tables_beside, TABLE, TABLE, tuple(TABLES), (0, 16)),
     partial(learned_positions.row_norms, TABLES, (0, 1)),
     partial(learned_positions.neighbour_cosines, TABLES, (0, 1)),

@@ -15,8 +15,11 @@ export function followLook(element, retheme, resized, { fitsWindow = false } = {
     const topNow = fitsWindow ? documentTop(host) : 0;
     if (element.clientWidth !== width || topNow !== top) resized();
     if (fitsWindow && top === null) {
-      const block = host.closest("[data-testid=stVerticalBlock]");
-      if (block) resizes.observe(block);
+      // in a column, the block around it does not grow with what comes above the column
+      for (const around of ["stVerticalBlock", "stMainBlockContainer"]) {
+        const block = host.closest(`[data-testid=${around}]`);
+        if (block) resizes.observe(block);
+      }
     }
     width = element.clientWidth;
     top = topNow;

@@ -313,7 +313,11 @@ function hasColourScale(trace) {
   return trace.type === "heatmap" && trace.showscale !== false && trace.visible !== false;
 }
 
+const CROWDED = 12; // numbers above bars that stand beside one another on a phone
+
 function isNarrow(trace) {
+  if (trace.type === "bar" && Array.isArray(trace.text) && trace.text.length > CROWDED && trace.orientation !== "h")
+    return { ...trace, textangle: -90 };
   if (!hasColourScale(trace)) return trace;
   const below = { orientation: "h", yref: "container", y: 0, yanchor: "bottom", ypad: 4, thickness: 12, len: 0.9 };
   const title = (trace.colorbar || {}).title;
