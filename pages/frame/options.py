@@ -193,18 +193,34 @@ class Options:
         st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, value, labels))
         return value
 
-    def number(self, name: str, label: str, low: int, high: int, default: int, **more: Any) -> int:
-        """A whole number from low to high, typed or stepped."""
-        value = self.value(name, low, high, default)
-        st.number_input(label, low, high, step=1, **more, **self._widget(name, value))
+    def number(self, name: str, label: str, low: int, high: int, default: int, refuse: bool = True, **more: Any) -> int:
+        """A whole number from low to high, typed or stepped. refuse: the field refuses to send others; without it a typed
+        number is returned as it is, and the page says what is allowed."""
+        typed = self._chosen().get(name)
+        value = self.value(name, low, high, default) if refuse or not isinstance(typed, int) else typed
+        self.shown[name] = value
+        bounds = (low, high) if refuse else (None, None)
+        st.number_input(label, *bounds, step=1, **more, **self._widget(name, value))
         return value
 
     def fraction(
-        self, name: str, label: str, low: float, high: float, default: float, step: float, shown: str, **more: Any
+        self,
+        name: str,
+        label: str,
+        low: float,
+        high: float,
+        default: float,
+        step: float,
+        shown: str,
+        refuse: bool = True,
+        **more: Any,
     ) -> float:
-        """A number from low to high, typed or stepped. shown: how it is written, "%.2f"."""
-        value = self.decimal(name, low, high, default)
-        st.number_input(label, low, high, step=step, format=shown, **more, **self._widget(name, value))
+        """A number from low to high, typed or stepped. shown: how it is written, "%.2f"; refuse: as in `number`."""
+        typed = self._chosen().get(name)
+        value = self.decimal(name, low, high, default) if refuse or not isinstance(typed, float) else typed
+        self.shown[name] = value
+        bounds = (low, high) if refuse else (None, None)
+        st.number_input(label, *bounds, step=step, format=shown, **more, **self._widget(name, value))
         return value
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a switch did, in measured numbers, beside what the paper leads one to expect."""
+"""What a run shows, in measured numbers, beside what the paper leads one to expect."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Finding:
-    """One run beside the first.
+    """One run beside the first, or a run alone.
 
-    run: which of the runs, from 1; differs: the fields that do
+    run: which of the runs, from 1, or 0 for one alone, which is its own reference; differs: the fields that do
     prediction: what the paper leads one to expect, a key of PREDICTIONS; "" where it says nothing, or several things
     differ at once; section: where it says so
     reference, here: the numbers of both; agrees: None where nothing is predicted, a run is too short, or the one
@@ -101,7 +101,12 @@ def _order(pair: _Pair) -> int | None:
 
 
 def _better(pair: _Pair) -> bool | None:
-    return None if (order := _order(pair)) is None else order == 1
+    """None if both learn the task, or neither does: then it is too easy, or too hard, to tell them apart."""
+    order = _order(pair)
+    if order == 1:
+        return True
+    alike = order == 0 or _learned(pair.base) is _learned(pair.other) is not None
+    return None if order is None or alike else False
 
 
 def _alike(pair: _Pair) -> bool | None:
@@ -126,8 +131,13 @@ def _smoothing(pair: _Pair) -> bool | None:
     return base.validation_loss > other.validation_loss and order == 1
 
 
+def _learns(pair: _Pair) -> bool | None:
+    return _learned(pair.other)
+
+
 # What the paper leads one to expect: where it says so, and whether a pair of runs agrees.
 PREDICTIONS: dict[str, tuple[str, Callable[[_Pair], bool | None]]] = {
+    "complete": ("1", _learns),  # "relying entirely on an attention mechanism to draw global dependencies"
     "mask": ("3.2.3", _leaks),  # "prevent leftward information flow [...] to preserve the auto-regressive property"
     "positions": ("3.5", _fails),  # "in order for the model to make use of the order of the sequence"
     "learned-positions": ("3.5, Table 3 (E)", _alike),  # "produced nearly identical results"
@@ -139,6 +149,8 @@ PREDICTIONS: dict[str, tuple[str, Callable[[_Pair], bool | None]]] = {
     "dropout": ("6.2, Table 3 (D)", _better),  # "dropout is very helpful in avoiding over-fitting"
     "smoothing": ("5.4", _smoothing),
     "residual": ("3.1", _better),  # it employs them, and cites He et al. 2016: without them depth is hard to train
+    "pre-norm": ("", _better),  # not the paper, but Xiong et al. 2020: with LayerNorm before, deep models train easily
+    "warmup": ("5.3", _better),  # it raises the rate over 4,000 steps, and does not say why
     "norm": ("3.1", _better),  # it employs LayerNorm, and cites Ba et al. 2016: with it training takes less time
 }
 
@@ -163,7 +175,9 @@ def prediction(reference: Experiment, other: Experiment) -> tuple[str, bool]:
             return ("positions" if reference.task in ORDERED else ""), theirs == "none"
         return "learned-positions", ours == "sinusoidal"
     if name == "norm":
-        return ("norm" if "none" in (ours, theirs) else ""), theirs == "none"
+        return ("norm", theirs == "none") if "none" in (ours, theirs) else ("pre-norm", ours == "pre")
+    if name == "warmup":
+        return ("warmup" if 0 in (ours, theirs) else ""), theirs == 0
     if name == "heads":
         return ("heads" if 1 in (ours, theirs) else ""), theirs == 1
     if name == "d_k":
@@ -177,11 +191,15 @@ def prediction(reference: Experiment, other: Experiment) -> tuple[str, bool]:
 
 
 def findings(runs: Sequence[RunSoFar]) -> tuple[Finding, ...]:
-    """Every run but the first, beside the first; nothing of runs that have no frame yet."""
+    """Every run but the first, beside the first; a single run alone. Nothing of runs that have no frame yet."""
     if not runs or not runs[0][2]:
         return ()
     reference, opening, frames, ended = runs[0]
     first = numbers(opening, frames)
+    if len(runs) == 1:
+        key = "complete" if complete(reference) else ""
+        section = PREDICTIONS[key][0] if key else ""
+        return (Finding(0, (), key, section, first, first, judged(key, True, first, first) if ended else None),)
     found = []
     for number, (experiment, its_opening, its_frames, its_end) in enumerate(runs[1:], 1):
         if not its_frames:
@@ -192,6 +210,12 @@ def findings(runs: Sequence[RunSoFar]) -> tuple[Finding, ...]:
         agrees = judged(key, forward, first, here) if ended and its_end else None
         found.append(Finding(number, reference.differences(experiment), key, section, first, here, agrees))
     return tuple(found)
+
+
+def complete(experiment: Experiment) -> bool:
+    """Whether it has every part of the paper's model, on a task that anybody can check."""
+    parts = experiment.scaling and experiment.causal and experiment.residual and experiment.norm == "post"
+    return parts and experiment.positions != "none" and experiment.warmup > 0 and experiment.task != "own"
 
 
 def judged(key: str, forward: bool, reference: Numbers, here: Numbers) -> bool | None:

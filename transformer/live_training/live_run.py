@@ -33,7 +33,7 @@ class Patience:
     that was started ahead; look: between two checks."""
 
     gone: float = 10.0
-    start: float = 120.0
+    start: float = 600.0
     silence: float = 60.0
     stop: float = 30.0
     pause: float = 120.0
@@ -58,9 +58,10 @@ LEFT, STOPPED, TIME = (Ending("done", reason) for reason in ("left", "stopped", 
 class LiveRun:
     """A run of the workshop. Any thread may read its attributes; they change until `ended`.
 
-    stage: "waiting", "starting", "training", "paused", "done" or "failed"; place: in the queue, 1: next, 0: not waiting
-    opening, frames: from the worker, frames are only added; step, seconds: of training so far
-    limit: seconds of training after which it ends; reason, error, result: as in `Ending`, after the end
+    stage: "waiting", "starting", "training", "paused", "done" or "failed"; place: in the queue, 1: next, 0: not waiting;
+    wait: seconds until it will probably start, None if nothing is known
+    opening, frames: from the worker, frames are only added; step, seconds (of a core): so far
+    limit: core seconds after which it ends; reason, error, result: as in `Ending`, after the end
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class LiveRun:
         self.id = secrets.token_hex(6)
         self.experiment, self.limit, self.viewer = experiment, limit, viewer
         self.stage, self.place, self.reason = "waiting", 0, ""
+        self.wait: float | None = None
         self.error: Text | str = ""
         self.opening: Opening | None = None
         self.frames: list[Frame] = []
@@ -139,6 +141,26 @@ class LiveRun:
                 self._worker.send({"do": "stop"})
 
     # -- for the workshop -------------------------------------------------------------------------------------------
+
+    @property
+    def trained(self) -> float | None:
+        """Seconds since its first step could begin, without pauses; None before."""
+        if self.opening is None:
+            return None
+        paused = self._paused_for + (time.monotonic() - self._paused_at if self.stage == "paused" else 0.0)
+        return time.monotonic() - self._since - paused
+
+    @property
+    def total(self) -> float | None:
+        """Seconds that all its steps will take at its pace so far; None before a step."""
+        steps, trained = int(getattr(self.experiment, "steps", 0)), self.trained
+        return None if trained is None or not self.step else trained * max(1.0, steps / self.step)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until its last step at its pace so far; None before a step."""
+        total, trained = self.total, self.trained
+        return None if total is None or trained is None else max(0.0, total - trained)
 
     def start(self) -> None:
         """The run leaves the queue and starts."""
@@ -261,14 +283,11 @@ class LiveRun:
     def _look_at_worker(self, now: float, patience: Patience) -> None:
         if self.stage == "paused" and not self.pause_left:
             self.go_on()
-        paused = self._paused_for + (now - self._paused_at if self.stage == "paused" else 0.0)
-        # The limit counts only training; measuring takes time too. A worker that exceeds twice the limit is overdue.
-        overdue = self.seconds > self.limit + 5 or now - self._since - paused > 2 * self.limit + 30
         if self._stopping and now - self._stopping > patience.stop:
             self.condemn(TIME if self._late else STOPPED)
         elif now - self._heard > patience.silence:
             silent = Text("The training process sent nothing for {seconds:g} seconds and was ended.",
                           seconds=patience.silence)  # fmt: skip
             self.condemn(self._died(silent))
-        elif overdue:
+        elif self.seconds > self.limit + 5:  # of a core: a busy machine takes none of them
             self._tell_to_stop(late=True)

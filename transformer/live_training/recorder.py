@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 
 import torch
@@ -19,7 +20,7 @@ from transformer.training.loop import Trainer
 
 SHOWN = 6  # inputs whose outputs every frame has
 BEYOND = 4  # tokens that an output may go on for after the longest right answer would have ended
-APART = 5  # of so many frames one is measured on all unseen inputs: 40 ms each, against 9 of the others
+APART = 5  # while a viewer watches: measuring all unseen inputs takes 40 ms, the other frames take 9
 
 
 def example_of(unseen: Sequence[Pair]) -> Pair:
@@ -31,10 +32,10 @@ def example_of(unseen: Sequence[Pair]) -> Pair:
 class Recorder:
     """Makes the frames of one run. Measuring draws no random number and leaves the model to be trained on as it was.
 
-    recorded: steps that have a frame.
+    recorded: steps that have a frame; apart: of so many frames one is measured on all unseen inputs.
     """
 
-    def __init__(self, trainer: Trainer, recorded: Sequence[int]) -> None:
+    def __init__(self, trainer: Trainer, recorded: Sequence[int], apart: int = APART) -> None:
         self.trainer = trainer
         self.unseen = [(source, target) for source, target in trainer.validation if source and target]
         example = example_of(self.unseen)
@@ -47,8 +48,9 @@ class Recorder:
         )
         self._real = self._batch.target_out != config.pad_id
         self._limit = self._batch.target_out.shape[1] + BEYOND
-        self._whole = {*recorded[::APART], recorded[-1]}
+        self._whole = {*recorded[::apart], recorded[-1]}
         self._loss = self._tokens = 0.0
+        self._began = time.process_time()
         trace = self.trace()
         self.opening = Opening(
             source=example[0],
@@ -63,6 +65,14 @@ class Recorder:
             unseen=len(self.unseen),
             shown=self.shown,
         )
+
+    def start_clock(self) -> None:
+        self._began = time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Core seconds of this process since the clock started. A busy machine or a pause takes none of them."""
+        return time.process_time() - self._began
 
     def count(self, loss: float, tokens: int) -> None:
         """Take note of a step's loss a token: a frame gives the mean over all since the frame before."""
@@ -86,7 +96,7 @@ class Recorder:
             outputs = self._outputs(self._few.source)
         return Frame(
             step=trainer.step,
-            seconds=trainer.seconds,
+            seconds=self.seconds,
             rate=trainer.rate(trainer.step) if trainer.step else 0.0,
             loss=loss,
             validation_loss=validation_loss,

@@ -18,8 +18,8 @@ run of a few lines:
 
 Triggers of the picture (`training_messages.read_message` reads both):
 
-    ask      {"have": {run id: frames}, "n": number}; only while a run is waiting, starting, training or paused, or
-             while the picture lacks frames
+    ask      {"have": {run id: frames}, "n": number, "place": what is looked at (`training_messages.Place`)}; only while
+             a run is waiting, starting, training or paused, while the picture lacks frames, or after the place changed
     command  the same and {"run": run id, "do": one of COMMANDS}; "again": the same with the next seed; "open": in the
              explorer. It is sent once, and is done as soon as a pack with its number has come; no ask passes it.
 
@@ -34,6 +34,8 @@ widget elsewhere was used) hands over `asked.have`, None: a pack without frames.
     findings  [{"run": run id, "title": text, "predicts": text, "happened": text, "section": a text such as "3.2.3",
               or "", "verdict": "as predicted" | "differs" | "open"}], a row each of "What the paper predicts / What
               happened here"; all texts are sentences in the reader's language, shown as they are
+    place     the fields of `training_messages.Place`, which the picture takes over when `scene` has changed
+    scene     a text: the preset, and whether recorded or live runs are shown; a recorded scene plays by itself
     texts     {key of training_texts.js: translation}
 
 A file: a component of script("training_file") and style("training"), mounted with a key,
@@ -129,6 +131,8 @@ def _run(run: Run, label: str, have: int | None, room: int, writer: Writer) -> t
         "steps": run.experiment.steps,
         "seed": run.experiment.seed,
         "causal": run.experiment.causal,
+        "recording": bool(getattr(run, "recording", False)),
+        "wait": None if run.stage != "waiting" else getattr(run, "wait", None),
         "openable": run.result is not None,
         "pause_left": math.ceil(getattr(run, "pause_left", 0.0)) if run.stage == "paused" else 0,
     }
@@ -160,7 +164,7 @@ def training_pack(
     the runs stand. more: see the docstring of this module. number: of the message that is answered.
 
     header["runs"], in the order given: id, label, stage, place, reason, error, step, seconds, limit, steps, seed,
-    causal, openable; pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None where
+    causal, recording (it was made beforehand), wait (seconds until it starts, None if nobody knows), openable; pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None where
     the browser has it); from, the index of the first frame in this pack; recorded, how many frames there are; frames, a
     table each without weights; weights, uint8 [frames, bytes a frame], or None without frames.
     """

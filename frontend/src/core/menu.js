@@ -1,13 +1,13 @@
 import { el } from "./dom.js";
 
-// The menu that saves the picture. save: called with "png", "svg" or "csv"; name: of the menu and its buttons in tests.
+// The menu that saves the picture. save: called with one of the formats, each of which has a text; name: of the menu and its buttons in tests.
 // close: for a click anywhere else, with the event's target.
-export function makeSaveMenu(t, name, save) {
+export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
   const choose = (format) => {
     element.open = false;
     save(format);
   };
-  const choices = ["png", "svg", "csv"].map((format) =>
+  const choices = formats.map((format) =>
     el(
       "button",
       { type: "button", "data-testid": `${name}-${format}`, click: () => choose(format) },

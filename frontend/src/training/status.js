@@ -29,6 +29,7 @@ export function commandsFor(about) {
   if (about.stage === "training") return ["pause", "stop"];
   if (about.stage === "paused") return ["go", "stop"];
   if (about.stage === "waiting" || about.stage === "starting") return ["stop"];
+  if (about.recording) return [];
   return about.openable ? ["open", "again", "remove"] : ["again", "remove"];
 }
 

@@ -41,7 +41,7 @@ test("every stage of a run has its words", () => {
     [{ stage: "waiting", place: 4 }, 9, "4th of 9 waiting"],
     [{ stage: "waiting", place: 3 }, null, "3rd in the queue"],
     [{ stage: "training" }, 0, "step 120 of 4,000"],
-    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000: time limit of 90 s"],
+    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000: limit of 90 s of computing"],
     [{ stage: "done", reason: "odd" }, 0, "ended at step 120 of 4,000"],
     [{ stage: "failed", error: "the loss is not finite." }, 0, "failed at step 120: the loss is not finite."],
   ];
