@@ -194,8 +194,8 @@ class Options:
         return value
 
     def number(self, name: str, label: str, low: int, high: int, default: int, refuse: bool = True, **more: Any) -> int:
-        """A whole number from low to high, typed or stepped. refuse: the field refuses to send others; without it a typed
-        number is returned as it is, and the page says what is allowed."""
+        """A whole number from low to high, typed or stepped. refuse: the field refuses to send others; without it a
+        typed number is returned as it is, and the page says what is allowed."""
         typed = self._chosen().get(name)
         value = self.value(name, low, high, default) if refuse or not isinstance(typed, int) else typed
         self.shown[name] = value

@@ -56,8 +56,8 @@ def _loaded() -> None:
 
 
 def begin_buttons(options: Options, chosen: Chosen) -> bool:
-    """The button to train live, what to look for, and the choice between the recorded run and live runs. Returns whether
-    live runs are shown."""
+    """The button to train live, what to look for, and the choice between the recorded run and live runs. Returns
+    whether live runs are shown."""
     shop, experiment = runs.shop(), chosen.experiment
     messages: list[str] = []
     ready = experiment is not None and shop.most > 0
@@ -77,7 +77,7 @@ def begin_buttons(options: Options, chosen: Chosen) -> bool:
     if shop.most < 1:
         message(_("This server does not train models. Its operator can allow it with headscope --trainings N."), "note")
     for sentence in messages:
-        message(sentence, "note")
+        message(sentence)
     return live
 
 

@@ -68,8 +68,8 @@ def predicts(finding: Finding, experiment: Experiment) -> str:
         ),
         "norm": _("LayerNorm shortens training (Ba et al. 2016). Without it the model does worse."),
         "pre-norm": _(
-            "Nothing: it has LayerNorm after each sub-layer. Later work (Xiong et al. 2020) says that deep models train "
-            "more easily with LayerNorm before each sub-layer."
+            "The paper has LayerNorm after each sub-layer. Later work (Xiong et al. 2020) predicts that deep models "
+            "train more easily with LayerNorm before it."
         ),
         "warmup": _(
             "The paper raises the learning rate over the first 4,000 steps, and does not say why. Without this warm-up "

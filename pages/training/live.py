@@ -85,7 +85,7 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
     if asked.do:
         _run_command(asked)
     for text in st.session_state.get(SAYS, ()):
-        message(text, "note")
+        message(text)
     runs.collect()
     shown = runs.shown(preset, live)
     names = runs.names(shown)

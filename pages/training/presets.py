@@ -79,8 +79,8 @@ def look_for(name: str) -> str:
             "wherever it is."
         ),
         "shift": _(
-            "A small Transformer learns to replace each of ten letters by another. Cross-attention does the same as for "
-            "copy."
+            "A small Transformer learns to replace each of ten letters by another. Cross-attention does the same as "
+            "for copy."
         ),
         "no-mask": _(
             "Reverse without the causal mask: every position sees the token that it must write. Watch decoder "
@@ -90,17 +90,17 @@ def look_for(name: str) -> str:
             "Reverse without positions: attention cannot tell the places apart, and the diagonal never comes."
         ),
         "wide-unscaled": _(
-            "Reverse with one wide head and no division by √d_k: scores are large from the start, and rows of attention "
-            "are nearly black and white."
+            "Reverse with one wide head and no division by √d_k: scores are large from the start, and rows of "
+            "attention are nearly black and white."
         ),
         "one-head": _(
-            "Sort with a single layer: every output must compare all the letters. One head does worse than four heads of "
-            "a quarter of its width."
+            "Sort with a single layer: every output must compare all the letters. One wide head does worse than four "
+            "narrow ones."
         ),
         "no-residual": _("Reverse without residual connections: what a sub-layer does not pass on is lost."),
         "pre-norm": _(
             "Reverse with 4 + 4 layers, LayerNorm before each sub-layer, as in most later models. With LayerNorm after "
-            "it, as in the paper, so deep a model learns nothing in so few steps."
+            "it, as in the paper, this model learns nothing in 400 steps."
         ),
         "no-norm": _("Reverse with 4 + 4 layers and no LayerNorm: nothing keeps the numbers between layers in bounds."),
         "no-warmup": _("Reverse with a high learning rate from the first step on, when all weights are still random."),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from pages.training import presets as presets
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import prediction
 from transformer.live_training.frames import Frame, Opening
@@ -71,13 +70,3 @@ def recorded_reference(experiment: Experiment) -> RecordedRun | None:
             if key and forward:
                 return run
     return None
-
-
-def is_recorded(experiment: Experiment) -> bool:
-    """Whether this experiment with this seed is the recorded run of a preset."""
-    return any(
-        run is not None and not run.experiment.differences(experiment)
-        for name in PRESETS
-        if not replace(PRESETS[name], seed=experiment.seed).differences(experiment)
-        for run in [recorded(name)]
-    )

@@ -13,7 +13,7 @@ from pages.runtime import session_models
 from pages.runtime.streamlit import is_connected, session_id
 from pages.training import presets as presets
 from pages.training.descriptions import labels, phrase, title
-from pages.training.recorded import RecordedRun, is_recorded, recorded_reference, recorded_runs
+from pages.training.recorded import RecordedRun, recorded_reference, recorded_runs
 from transformer.checkpoints.folder import CheckpointError
 from transformer.live_training import workshop
 from transformer.live_training.experiment import BOUNDS, Experiment
@@ -80,20 +80,16 @@ def names(runs: Sequence[Shown]) -> list[str]:
 
 
 def with_new_seed(experiment: Experiment) -> tuple[Experiment, list[str]]:
-    """The experiment with the first seed from its own on that was not trained yet, here or for the recording; and a
-    sentence if that is another one."""
-
-    def there(seed: int) -> bool:
-        candidate = replace(experiment, seed=seed)
-        return is_recorded(candidate) or any(not entry.experiment.differences(candidate) for entry in watched())
-
+    """The experiment with the first seed from its own on that no run here has; and a sentence if that is another
+    one."""
+    there = {entry.experiment.seed for entry in watched() if set(entry.experiment.differences(experiment)) <= {"seed"}}
     seed = experiment.seed
-    while there(seed):
+    while seed in there:
         seed = (seed + 1) % (BOUNDS["seed"][1] + 1)
     if seed == experiment.seed:
         return experiment, []
     new = replace(experiment, seed=seed)
-    sentence = _("This experiment was trained with {seed} already; the same seed gives the same run. Now: {new}.")
+    sentence = _("There is a run with {seed} already, and the same seed gives the same run. The new run has {new}.")
     return new, [sentence.format(seed=phrase("seed", experiment), new=phrase("seed", new))]
 
 

@@ -58,8 +58,8 @@ LEFT, STOPPED, TIME = (Ending("done", reason) for reason in ("left", "stopped", 
 class LiveRun:
     """A run of the workshop. Any thread may read its attributes; they change until `ended`.
 
-    stage: "waiting", "starting", "training", "paused", "done" or "failed"; place: in the queue, 1: next, 0: not waiting;
-    wait: seconds until it will probably start, None if nothing is known
+    stage: "waiting", "starting", "training", "paused", "done" or "failed"
+    place: in the queue, 1: next, 0: not waiting; wait: seconds until it will probably start, None if nobody knows
     opening, frames: from the worker, frames are only added; step, seconds (of a core): so far
     limit: core seconds after which it ends; reason, error, result: as in `Ending`, after the end
     """

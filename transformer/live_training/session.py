@@ -63,8 +63,8 @@ class Session:
         hold: Callable[[], None] = lambda: None,
         seconds: float = float("inf"),
     ) -> str:
-        """Train to the end, or until `stop` says so or `seconds` of a core are used. Returns why it ended: "steps", "stopped"
-        or "time". Raises TrainingError.
+        """Train to the end, or until `stop` says so or `seconds` of a core are used. Returns why it ended: "steps",
+        "stopped" or "time". Raises TrainingError.
 
         show: is given every frame, that of step 0 too; where it ends early its last step has one, which is measured on
         all unseen inputs. hold: called after every step; it may wait.

@@ -34,8 +34,8 @@ class WorkshopError(UserError):
 class Workshop:
     """Trains in separate processes: `most` at the same time, the others wait in a queue.
 
-    seconds: of a core, after which a run ends. The queue is fair: every viewer's first run goes before anybody's second.
-    The workshop does not keep ended runs; their viewers do. At most one
+    seconds: of a core, after which a run ends. The queue is fair: every viewer's first run goes before anybody's
+    second. The workshop does not keep ended runs; their viewers do. At most one
     more worker exists, which has imported torch and waits for the next run.
     """
 

@@ -32,8 +32,9 @@ class FileError(UserError):
 class Place:
     """What a viewer looks at; layer, head and run count from 1.
 
-    run: among the runs shown; step: the one it is held at, -1 while it plays; kinds: of attention, one of KINDS or "all";
-    kind, layer, head: of the enlarged head; rows: labels of decoder rows; log: logarithmic axis of losses
+    run: among the runs shown; step: the one it is held at, -1 while it plays
+    kinds: of attention, one of KINDS or "all"; kind, layer, head: of the enlarged head
+    rows: labels of decoder rows; log: whether losses have a logarithmic axis
     """
 
     run: int

@@ -164,8 +164,9 @@ def training_pack(
     the runs stand. more: see the docstring of this module. number: of the message that is answered.
 
     header["runs"], in the order given: id, label, stage, place, reason, error, step, seconds, limit, steps, seed,
-    causal, recording (it was made beforehand), wait (seconds until it starts, None if nobody knows), openable; pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None where
-    the browser has it); from, the index of the first frame in this pack; recorded, how many frames there are; frames, a
+    causal, recording (it was made beforehand), wait (seconds until it starts, None if nobody knows), openable;
+    pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None where the browser has
+    it); from, the index of the first frame in this pack; recorded, how many frames there are; frames, a
     table each without weights; weights, uint8 [frames, bytes a frame], or None without frames.
     """
     writer = Writer()

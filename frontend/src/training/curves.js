@@ -199,7 +199,9 @@ export class Curves {
     const { t } = this.hooks;
     const written = plot.name === "loss" ? lossText : percentText;
     const [thin, thick] = plot.series.map((name) => written(t, at < 0 ? null : run.latest(name, at)));
-    return this.runs.length > 2 ? thick : t(plot.name + "_both", { thin, thick });
+    return this.runs.length > 2 || (plot.name === "loss" && this.runs.length > 1)
+      ? thick
+      : t(plot.name + "_both", { thin, thick });
   }
 
   spoken(plot, step) {

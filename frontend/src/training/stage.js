@@ -197,8 +197,9 @@ export class HeadStage {
 
   sayExample(opening) {
     const { t } = this.hooks;
-    const values = opening && { ...opening, parameters: opening.parameters.toLocaleString("en") };
-    this.example.textContent = opening ? t("example", values) : "";
+    const values = opening && { ...opening, seed: this.run.about.seed };
+    const name = opening && this.run.about.recording ? "example_recorded" : "example";
+    this.example.textContent = opening ? t(name, values) : "";
     this.example.title = opening ? t("example_title", values) : "";
   }
 

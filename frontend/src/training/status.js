@@ -129,6 +129,10 @@ export class StatusCards {
       this.element.replaceChildren(...this.cards.map((card) => card.element));
       this.element.dataset.runs = this.cards.length;
     }
+    this.element.toggleAttribute(
+      "data-recorded",
+      store.runs.every((run) => run.about.recording),
+    );
     for (const card of this.cards) card.draw(card.run === chosen, store.more.waiting, now);
   }
 }

@@ -138,6 +138,7 @@ export class TrainingView {
     this.findings = new FindingTable(t);
     this.nothing = el("p", { class: "hs-empty" }, t("nothing"));
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
+    this.bar = el("div", { class: "learn-top" }, this.status.element, this.time.element);
     this.work = el("div", { class: "learn-work" }, this.curves.element, this.stage.grids, this.stage.one);
     this.under = el("div", { class: "learn-under" }, this.stage.same, this.predictions.element, this.findings.element);
     this.element.setAttribute("aria-label", t("region"));
@@ -145,8 +146,7 @@ export class TrainingView {
       this.look.sentinel,
       this.nothing,
       this.findings.strip,
-      this.status.element,
-      this.time.element,
+      this.bar,
       this.work,
       this.under,
       this.tooltip.box,
@@ -331,7 +331,7 @@ export class TrainingView {
     this.narrow = element.clientWidth < NARROW * (this.big ? 1.1 : 1);
     element.classList.toggle("learn-narrow", this.narrow);
     this.nothing.hidden = runs.length > 0;
-    for (const part of [this.status.element, this.time.element, this.work, this.under]) part.hidden = !runs.length;
+    for (const part of [this.bar, this.work, this.under]) part.hidden = !runs.length;
     this.laidOut = new Set(runs.filter((run) => run.opening).map((run) => run.id));
     this.findings.draw(store);
     if (!runs.length) return;
