@@ -72,7 +72,9 @@ export class FrameGrid {
     this.mosaic.height = this.image.height;
     this.table = pixelTable(makeRamp(theme, this.kind), 1, 0);
     this.masked = packPixel(theme.masked);
-    this.context = sizeCanvas(this.canvas, width, height);
+    const last = this.rects[this.rects.length - 1];
+    this.height = Math.ceil(last.y + last.h + 3);
+    this.context = sizeCanvas(this.canvas, width, this.height);
     const places = this.rects.map(({ x, y, w, h, layer, head }) => ({ x, y, w, h, layer, head }));
     this.canvas.dataset.plot = JSON.stringify(places);
     this.describe();

@@ -229,7 +229,7 @@ export class HeadStage {
     const height = room.narrow ? Math.min(460 * room.unit, width * 1.1) : room.high - above - 28 * room.unit;
     const view = viewOf(run, kind, layer, head, memory.rows);
     const cell = this.cell && this.cell[0] < view.queries && this.cell[1] < view.keys ? this.cell : null;
-    this.enlarged.setView(view, theme, { width, height: Math.max(200 * room.unit, height), cell, label: "" });
+    this.enlarged.setView(view, theme, { width, height: Math.max(150 * room.unit, height), cell, label: "" });
   }
 
   layoutSame() {

@@ -84,8 +84,13 @@ GOOD = made(BASE, 1.0, 1.0, 0.01)
 
 
 def row(other: Watched, first: Watched = GOOD) -> dict[str, Any]:
-    (finding,) = rows([first, other], labels([first.experiment, other.experiment], BASE))
-    return finding
+    return plain(rows([first, other], labels([first.experiment, other.experiment], BASE)))
+
+
+def plain(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The only row, with ordinary spaces."""
+    (finding,) = found
+    return {**finding, "happened": finding["happened"].replace("\N{NO-BREAK SPACE}", " ")}
 
 
 def test_as_the_paper_predicts() -> None:
@@ -167,7 +172,7 @@ def test_every_prediction_has_its_words() -> None:
 
 
 def test_a_run_alone_has_a_row() -> None:
-    (finding,) = rows([GOOD], ["reverse"])
+    finding = plain(rows([GOOD], ["reverse"]))
     assert finding["predicts"].startswith("Attention alone") and finding["verdict"] == "as predicted"
     assert finding["happened"] == (
         "Writing by itself, the model gets 100 % of the unseen inputs right. It reached 95 % at step 200."
