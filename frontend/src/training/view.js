@@ -349,7 +349,7 @@ export class TrainingView {
     const { host } = this.element.getRootNode();
     const above = Math.min(documentTop(host || this.element), window.innerHeight * 0.4) + this.work.offsetTop;
     const left = Math.min(HIGHEST * unit, window.innerHeight - above - 14);
-    const high = this.narrow ? 560 * unit : Math.max(LOWEST * unit, left);
+    const high = this.narrow ? 340 * unit : Math.max(LOWEST * unit, left);
     const head = 46 * unit; // of a plot: its title, its unit and its values
     return { high, unit, narrow: this.narrow, plot: this.narrow ? 150 * unit : Math.max(80 * unit, high / 2 - head) };
   }
