@@ -10,7 +10,7 @@ import numpy as np
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import prediction
 from transformer.live_training.frames import Frame, Opening
-from transformer.live_training.presets import PRESETS, partner
+from transformer.live_training.presets import PARTNERS, PRESETS, partner
 from transformer.live_training.recordings import recording
 
 
@@ -62,8 +62,11 @@ def recorded_runs(name: str) -> list[RecordedRun]:
 
 
 def recorded_reference(experiment: Experiment) -> RecordedRun | None:
-    """The recorded run of which the paper predicts how this experiment differs: the same, but for one part and the
-    seed."""
+    """The recorded run to compare an experiment with: that of its preset's partner, or one that differs, beside the
+    seed, in one part of which the paper predicts something."""
+    for name, other in PARTNERS.items():
+        if set(experiment.differences(PRESETS[name])) <= {"seed"}:
+            return recorded(other)
     for name in PRESETS:
         if partner(name) is None and (run := recorded(name)) is not None:
             key, forward = prediction(run.experiment, experiment)

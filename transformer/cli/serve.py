@@ -61,7 +61,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--training-seconds",
         type=whole(1, 86_400),
         metavar="N",
-        help="time limit of a visitor's training (default 120)",
+        help="limit of a visitor's training in seconds of computing time (default 120); waiting and a busy machine do not count",
     )
 
 

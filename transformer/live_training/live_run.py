@@ -28,13 +28,15 @@ class Setting(Protocol):
 @dataclass(frozen=True)
 class Patience:
     """Time limits in seconds. gone: until a viewer who left must be back; start: until a worker trains (on a busy
-    machine, importing torch and making data take long); silence: between two messages of a training worker; stop: until
+    machine, importing torch and making data take long); silence: between two messages of a training worker; stuck:
+    between two of its steps; stop: until
     its last message, with the model; pause: all pauses of a run together, because others wait; unused: for a worker
     that was started ahead; look: between two checks."""
 
     gone: float = 10.0
     start: float = 600.0
     silence: float = 60.0
+    stuck: float = 1200.0
     stop: float = 30.0
     pause: float = 120.0
     unused: float = 60.0
@@ -92,7 +94,8 @@ class LiveRun:
         self._stopping = 0.0  # when it was told to stop; 0: not yet
         self._late = False  # told to stop because its time is over
         self._pauses, self._paused_for, self._paused_at = 0, 0.0, 0.0
-        self._seen = self._heard = self._since = time.monotonic()  # of the viewer, the worker, the stage
+        # When the viewer was seen, the worker heard, the stage begun, a step made.
+        self._seen = self._heard = self._since = self._moved = time.monotonic()
 
     # -- for viewers ------------------------------------------------------------------------------------------------
 
@@ -165,7 +168,7 @@ class LiveRun:
     def start(self) -> None:
         """The run leaves the queue and starts."""
         with self._lock:
-            self._since = self._heard = time.monotonic()
+            self._since = self._heard = self._moved = time.monotonic()
             self.place, self.stage = 0, "starting"
 
     def condemn(self, ending: Ending) -> None:
@@ -249,9 +252,12 @@ class LiveRun:
             checked.frame(message)
             frame = Frame.from_message(message.values, message.body)
             self.frames.append(frame)
-            self.step, self.seconds = frame.step, frame.seconds
+            self.step, self.seconds, self._moved = frame.step, frame.seconds, self._heard
         else:
-            self.step, self.seconds = checked.pulse(message)
+            step, self.seconds = checked.pulse(message)
+            if step != self.step or self.stage == "paused":
+                self._moved = self._heard
+            self.step = step
 
     def look(self) -> None:
         """Called every `Patience.look` seconds: end a run without a viewer, or without a working process."""
@@ -289,5 +295,9 @@ class LiveRun:
             silent = Text("The training process sent nothing for {seconds:g} seconds and was ended.",
                           seconds=patience.silence)  # fmt: skip
             self.condemn(self._died(silent))
+        elif now - self._moved > patience.stuck:
+            stuck = Text("The training process made no step for {seconds:g} seconds and was ended.",
+                         seconds=patience.stuck)  # fmt: skip
+            self.condemn(self._died(stuck))
         elif self.seconds > self.limit + 5:  # of a core: a busy machine takes none of them
             self._tell_to_stop(late=True)
