@@ -169,6 +169,8 @@ def about() -> None:
     st.latex(r"\eta(t) = \eta_{\max} \min\!\left(\frac{t}{t_w},\, \sqrt{\frac{t_w}{t}}\right)")
     st.markdown(
         _(
+            "The recorded runs were made beforehand with the same program and seed 1. A live run with seed 1 gives the "
+            "same numbers again.\n\n"
             "The heads shown are for one fixed input that is never trained on. They are recorded at about a hundred "
             "steps, more of them early; the slider moves through them without the server. A run goes on while you "
             "look at another page, and ends when you close its tab. The model of a finished run is in the checkpoint "

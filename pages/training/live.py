@@ -28,6 +28,7 @@ from transformer.view.training_pack import training_pack
 
 KEY = "training"
 OPTIONS = ("show", "run", "step", "kinds", "kind", "layer", "head", "rows", "log")  # in links, beside the form's
+LAST = 63  # index of the last layer and head there may be; the picture shows the last that there is
 SAYS = "headscope_training_says"  # messages of the last command
 
 _picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
@@ -55,7 +56,8 @@ def _run_command(asked: ViewerMessage) -> None:
 def _default_place(shown: Sequence[Shown]) -> Place:
     """Where a picture begins: the last recorded run, which plays, with the head that shows most."""
     run = shown[-1].run if shown else None
-    kind, layer, head = run.look_at if isinstance(run, RecordedRun) else ("cross", 63, 0)
+    kind = "cross" if not shown or shown[-1].experiment.causal else "decoder_self"
+    kind, layer, head = run.look_at if isinstance(run, RecordedRun) else (kind, LAST, 0)
     return Place(len(shown) or 1, -1, kind, kind, layer + 1, head + 1, "predicted", "off")
 
 
@@ -65,7 +67,7 @@ def _place(options: Options, shown: Sequence[Shown], reported: Place | None) -> 
     if reported is not None:
         for name, value in asdict(reported).items():
             options.report(name, value, getattr(default, name))
-    most = {"run": max(1, len(shown)), "layer": 64, "head": 64}
+    most = {"run": max(1, len(shown)), "layer": LAST + 1, "head": LAST + 1}
     values: dict[str, int | str] = {
         name: options.value(name, 1, high, getattr(default, name)) for name, high in most.items()
     }

@@ -61,7 +61,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--training-seconds",
         type=whole(1, 86_400),
         metavar="N",
-        help="limit of a visitor's training in seconds of computing time (default 120); waiting and a busy machine do not count",
+        help="limit of a visitor's training in seconds of computing time, to which waiting does not count "
+        "(default 120)",
     )
 
 

@@ -268,6 +268,51 @@ def test_a_server_that_trains_nothing_says_so(start: Callable[..., AppTest], sho
     assert "This server does not train models" in written(app) and app.button("training_train").disabled
 
 
+# -- what is looked at ------------------------------------------------------------------------------------------------
+
+PLACE = {"run": 2, "step": 120, "kinds": "all", "kind": "cross", "layer": 1, "head": 3, "rows": "fed", "log": "on"}
+
+
+def look(app: AppTest, place: object, scene: str = "no-mask recorded") -> AppTest:
+    """The picture in the browser tells what is looked at."""
+    app.session_state["training"] = {"ask": {"have": {}, "n": 1, "scene": scene, "place": place}}
+    app.run()
+    del app.session_state["training"]
+    return app
+
+
+def test_the_link_holds_what_is_looked_at(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = look(start(preset="no-mask"), PLACE)
+    told = {name: str(value) for name, value in PLACE.items() if name != "run"}  # the run of the preset is the default
+    assert not app.exception and {name: address(app).get(name) for name in told} == told and "run" not in address(app)
+    again = start(**address(app))
+    assert not messages(again) and address(again) == address(app)
+    app.button_group("training_preset").set_value("copy").run()
+    assert not set(told) & set(address(app))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [None, 5, {}, {**PLACE, "kind": "<b>"}, {**PLACE, "step": -2}, {**PLACE, "layer": "1"}, {**PLACE, "log": []}],
+)
+def test_a_place_that_is_none_changes_nothing(start: Callable[..., AppTest], shop: Shop, place: object) -> None:
+    app = start(preset="no-mask")
+    before = address(app)
+    assert address(look(app, place)) == before and not app.exception and not messages(app)
+    assert address(look(app, PLACE, "copy recorded")) == before  # of a picture that is not shown any more
+
+
+def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away(
+    start: Callable[..., AppTest], shop: Shop
+) -> None:
+    app = press(look(start(preset="no-mask"), PLACE))
+    assert address(app)["show"] == "live" and "step" not in address(app)
+    app.button_group("training_show").set_value("recorded").run()
+    assert not app.exception and "show" not in address(app)
+    fresh = start(preset="no-mask", show="live")  # a session without runs shows the recorded one
+    assert not fresh.exception and not messages(fresh)
+
+
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
