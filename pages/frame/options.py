@@ -199,8 +199,8 @@ class Options:
         typed = self._chosen().get(name)
         value = self.value(name, low, high, default) if refuse or not isinstance(typed, int) else typed
         self.shown[name] = value
-        bounds = (low, high) if refuse else (None, None)
-        st.number_input(label, *bounds, step=1, **more, **self._widget(name, value))
+        bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
+        st.number_input(label, step=1, **bounds, **more, **self._widget(name, value))
         return value
 
     def fraction(
@@ -219,8 +219,8 @@ class Options:
         typed = self._chosen().get(name)
         value = self.decimal(name, low, high, default) if refuse or not isinstance(typed, float) else typed
         self.shown[name] = value
-        bounds = (low, high) if refuse else (None, None)
-        st.number_input(label, *bounds, step=step, format=shown, **more, **self._widget(name, value))
+        bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
+        st.number_input(label, step=step, format=shown, **bounds, **more, **self._widget(name, value))
         return value
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:
