@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame.messages import message
 from pages.frame.state import State, current_state, store_state
@@ -30,6 +32,11 @@ class Options:
         self.page, self.arrived = page, arrived
         self.shown: dict[str, Value] = {}
         self.first_part = ("part", "")
+        self.message_place: DeltaGenerator | None = None  # where messages go, if not where the widget is
+
+    def _message(self, sentence: str) -> None:
+        with self.message_place or contextlib.nullcontext():
+            message(sentence)
 
     # -- values without a widget --------------------------------------------------------------------------------
 
@@ -66,7 +73,7 @@ class Options:
         fitted = fit(_whole(asked, default))
         if isinstance(asked, str) and str(fitted) != asked:
             sentence = _("The link asks for {name} {asked!r}. Allowed: {allowed}. Shown: {shown}.")
-            message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=fitted))
+            self._message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=fitted))
         self._show(name, fitted)
         return fitted
 
@@ -92,7 +99,7 @@ class Options:
             if isinstance(asked, str):
                 sentence = _("The link asks for {name} {asked!r}. Allowed: {values}. Shown: {shown}.")
                 there = ", ".join(map(str, values[:12]))
-                message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
+                self._message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
         return self._show(name, match)
 
     def decimal(self, name: str, low: float, high: float, default: float) -> float:
@@ -102,7 +109,9 @@ class Options:
         value = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
         if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == value):
             sentence = _("The link asks for {name} {asked!r}. Allowed: a number from {low} to {high}. Shown: {shown}.")
-            message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{value:g}"))
+            self._message(
+                sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{value:g}")
+            )
         if isinstance(asked, str):
             self.report(name, value)
         self.shown[name] = value

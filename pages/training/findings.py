@@ -115,13 +115,13 @@ def happened(finding: Finding, first: str, both: bool, ended: bool) -> str:
         sentences.append(sentence.format(step=f"{here.step:,}"))
     if finding.prediction == "mask":
         sentence = _(
-            "Fed the right answer, the model gets {forced} of the unseen inputs right. Writing by itself: {here}, and "
-            "{there} for {first}."
+            "Fed the right answer, the model gets {forced} of the unseen inputs right. Writing by itself: {here} "
+            "({first}: {there})."
         )
     elif alone:
         sentence = _("Writing by itself, the model gets {here} of the unseen inputs right.")
     else:
-        sentence = _("Writing by itself, the model gets {here} of the unseen inputs right; {first} gets {there}.")
+        sentence = _("Writing by itself, the model gets {here} of the unseen inputs right ({first}: {there}).")
     sentences.append(
         sentence.format(here=percent(here.exact), there=percent(there.exact), forced=percent(here.forced), first=first)
     )
@@ -148,7 +148,7 @@ def _reached(finding: Finding, first: str, alone: bool) -> str:
     if alone or finding.prediction == "mask":
         return ""
     if here.reached is not None and there.reached is not None:
-        return _("It reached {reached} at step {here}, {first} at step {there}.").format(first=first, **values)
+        return _("It reached {reached} at step {here} ({first}: step {there}).").format(first=first, **values)
     return ""
 
 

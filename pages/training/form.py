@@ -46,11 +46,13 @@ def form(options: Options, top: DeltaGenerator, details: DeltaGenerator) -> Chos
             )
         )
         look = st.container(key="hs-training-look")
+        options.message_place = st.container()  # the fields are in a fold below the picture
         basis = presets.base(name)
         task = str(options.choice("task", CHOICES["task"], presets.OWN if name == presets.OWN else basis.task))
         pairs = _pairs() if task == presets.OWN else None
     with details:
         values = _fields(options, basis, task)
+    options.message_place = None
     experiment: Experiment | None
     try:
         experiment = replace(basis, **values, task=task, pairs=read_pairs(pairs) if pairs is not None else ())

@@ -13,6 +13,7 @@ from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import write_address
 from pages.runtime.texts import plain_markdown
+from pages.training import presets as presets
 from pages.training import runs
 from pages.training.findings import rows
 from pages.training.recorded import RecordedRun
@@ -100,6 +101,7 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
         "findings": rows(shown, names),
         "place": asdict(place),
         "scene": scene,
+        "preset": presets.label(preset),
         "texts": browser_texts("training"),
     }
     if asked.place is not None:  # the frame writes the address at the end of a whole run only

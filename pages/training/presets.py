@@ -87,21 +87,15 @@ def look_for(name: str) -> str:
             "self-attention: it learns to look there."
         ),
         "no-positions": _(
-            "Reverse without positions: attention cannot tell the places apart, and the diagonal never comes."
+            "Reverse without positions: attention cannot tell the places of equal letters apart. Watch for a diagonal."
         ),
         "wide-unscaled": _(
             "Reverse with one wide head and no division by √d_k: scores are large from the start, and rows of "
             "attention are nearly black and white."
         ),
-        "one-head": _(
-            "Sort with a single layer: every output must compare all the letters. One wide head does worse than four "
-            "narrow ones."
-        ),
+        "one-head": _("Sort with one layer and one head: every output must compare all the letters."),
         "no-residual": _("Reverse without residual connections: what a sub-layer does not pass on is lost."),
-        "pre-norm": _(
-            "Reverse with 4 + 4 layers, LayerNorm before each sub-layer, as in most later models. With LayerNorm after "
-            "it, as in the paper, this model learns nothing in 400 steps."
-        ),
+        "pre-norm": _("Reverse with 4 + 4 layers, and LayerNorm before each sub-layer, as in most later models."),
         "no-norm": _("Reverse with 4 + 4 layers and no LayerNorm: nothing keeps the numbers between layers in bounds."),
         "no-warmup": _("Reverse with a high learning rate from the first step on, when all weights are still random."),
         "learned-positions": _(

@@ -12,7 +12,7 @@ from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
 from pages.runtime.streamlit import is_connected, session_id
 from pages.training import presets as presets
-from pages.training.descriptions import labels, phrase, title
+from pages.training.descriptions import differences_words, labels, phrase, title
 from pages.training.recorded import RecordedRun, recorded_reference, recorded_runs
 from transformer.checkpoints.folder import CheckpointError
 from transformer.live_training import workshop
@@ -70,7 +70,11 @@ def shown(name: str, live: bool) -> list[Shown]:
 
 
 def names(runs: Sequence[Shown]) -> list[str]:
-    """Short names; a recorded run beside live ones says that it is recorded."""
+    """Short names; a recorded run beside live ones says that it is recorded. Two recorded runs are named by what they
+    differ in."""
+    if len(runs) == 2 and all(isinstance(run.run, RecordedRun) for run in runs):
+        first, second = (run.experiment for run in runs)
+        return [", ".join(differences_words(first, second)), ", ".join(differences_words(second, first))]
     found = labels([run.experiment for run in runs], presets.plain())
     mixed = len({isinstance(run.run, RecordedRun) for run in runs}) > 1
     return [

@@ -39,7 +39,7 @@ def test_it_plays_by_itself_and_the_link_holds_what_is_seen(browser: Browser, se
     finding = page.get_by_test_id("training-finding")
     expect(finding).to_contain_text("section 3.2.3")
     expect(finding).to_contain_text("✓ as predicted")
-    expect(finding).to_contain_text(re.compile("Writing by itself: 0\\s%, and 100\\s% for reverse"))
+    expect(finding).to_contain_text(re.compile("Writing by itself: 0\\s% .with the causal mask: 100\\s%"))
 
     page.get_by_test_id("training-kind-cross").click()
     page.get_by_test_id("training-rows").select_option("fed")
@@ -66,13 +66,18 @@ def test_it_plays_by_itself_and_the_link_holds_what_is_seen(browser: Browser, se
         with page.expect_download() as download:
             page.get_by_test_id(f"training-save-{name}").click()
         stem = download.value.suggested_filename
-        assert stem.startswith("headscope-training-reverse-seed1-") and f"step{step}." in stem, stem
+        assert stem.startswith("headscope-training-no-mask-with_the_causal_mask-seed1-"), stem
+        assert f"step{step}." in stem
         data = Path(download.value.path()).read_bytes()
         if name == "png":
             assert data[:4] == b"\x89PNG"
         elif name == "svg":
             text = data.decode()
-            assert f"reverse, seed 1, step {step}" in text and "Exact match" in text and "<image" not in text
+            assert (
+                f"No causal mask: with the causal mask, seed 1, step {step}" in text
+                and "Exact match" in text
+                and "<image" not in text
+            )
         else:
             assert ("teacher-forced exact" in data.decode()) is (name == "csv")
     assert not picture.errors

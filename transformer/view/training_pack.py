@@ -35,6 +35,7 @@ widget elsewhere was used) hands over `asked.have`, None: a pack without frames.
               or "", "verdict": "as predicted" | "differs" | "open"}], a row each of "What the paper predicts / What
               happened here"; all texts are sentences in the reader's language, shown as they are
     place     the fields of `training_messages.Place`, which the picture takes over when `scene` has changed
+    preset    the preset's name, for captions of saved files
     scene     a text: the preset, and whether recorded or live runs are shown; a recorded scene plays by itself
     texts     {key of training_texts.js: translation}
 

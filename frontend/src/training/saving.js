@@ -78,10 +78,18 @@ export function saveTraining(view, format) {
   const { run, t } = view;
   if (!run || !run.frames.length) return;
   const { step } = run.frames[Math.min(view.shown, run.last)];
-  const values = { label: runLabel(t, run), seed: run.about.seed, step: step.toLocaleString("en") };
+  const { preset = "", scene = "" } = view.store.more;
+  const values = { preset, label: runLabel(t, run), seed: run.about.seed, step: step.toLocaleString("en") };
   const { kind, layer, head } = view.stage.enlarged.view;
   const which = format === "head" ? [kind, `layer${layer + 1}`, `head${head + 1}`] : [];
-  const stem = fileStem(["headscope-training", values.label, `seed${run.about.seed}`, ...which, `step${step}`]);
+  const stem = fileStem([
+    "headscope-training",
+    scene.split(" ")[0],
+    values.label,
+    `seed${run.about.seed}`,
+    ...which,
+    `step${step}`,
+  ]);
   const csv = (text) => saveFile(stem + ".csv", text, "text/csv;charset=utf-8");
   if (format === "csv") return csv(numbersCsv(t, view.store.runs));
   if (format === "head") return csv(headCsv(view));

@@ -129,7 +129,7 @@ export const TRAINING_TEXTS = {
   save_png: "Heads and curves (PNG)",
   save_svg: "Heads and curves (SVG)",
   save_csv: "Numbers of all steps (CSV)",
-  save_caption: "{label}, seed {seed}, step {step}",
+  save_caption: "{preset}: {label}, seed {seed}, step {step}",
   save_head: "Weights of this head (CSV)",
   save_corner: "row \\ column, weights rounded to 1/255",
   finding_run: "Run",

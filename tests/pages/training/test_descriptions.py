@@ -100,7 +100,7 @@ def test_as_the_paper_predicts() -> None:
     assert finding["predicts"].startswith("Without the mask every position sees the token it must predict")
     assert finding["happened"] == (
         "Fed the right answer, the model gets 100 % of the unseen inputs right. "
-        "Writing by itself: 0 %, and 100 % for reverse."
+        "Writing by itself: 0 % (reverse: 100 %)."
     )
 
 
@@ -108,8 +108,8 @@ def test_a_result_against_the_prediction_is_marked() -> None:
     finding = row(made(PRESETS["no-positions"], 0.992, 1.0, 0.05, 1))
     assert finding["verdict"] == "differs" and finding["section"] == "3.5"
     assert finding["happened"] == (
-        "Writing by itself, the model gets 99.2 % of the unseen inputs right; reverse gets 100 %. "
-        "It reached 95 % at step 200, reverse at step 200. "
+        "Writing by itself, the model gets 99.2 % of the unseen inputs right (reverse: 100 %). "
+        "It reached 95 % at step 200 (reverse: step 200). "
         "This is one run: train it with other seeds before you doubt the paper."
     )
 
