@@ -17,7 +17,11 @@ function writtenText(t, written, right) {
   const text = el("span", { "aria-hidden": wrong ? "true" : null }, ...(written ? shown : [t("empty")]));
   const spoken = t("wrong_spoken", { output: written || t("empty"), wrong, letters: letters.length });
   const parts = wrong ? [text, el("span", { class: "hs-spoken" }, spoken)] : [text];
-  return { element: el("span", { class: "learn-letters", dir: "auto" }, ...parts), wrong, letters: letters.length };
+  return {
+    element: el("span", { class: "learn-letters", dir: "auto", translate: "no" }, ...parts),
+    wrong,
+    letters: letters.length,
+  };
 }
 
 export class PredictionTable {
@@ -94,9 +98,13 @@ export class PredictionTable {
     });
     const cells = [cell(t("column_output"), true), ...beside.map((otherRun) => cell(runLabel(t, otherRun), false))];
     this.rows.push({ target, cells });
-    const name = el("th", { scope: "row" }, el("span", { class: "learn-letters", dir: "auto" }, source));
+    const name = el(
+      "th",
+      { scope: "row" },
+      el("span", { class: "learn-letters", dir: "auto", translate: "no" }, source),
+    );
     if (i === 0) name.append(" ", el("small", null, t("row_example")));
-    const right = el("span", { class: "learn-letters", dir: "auto" }, target);
+    const right = el("span", { class: "learn-letters", dir: "auto", translate: "no" }, target);
     const answer = el("td", { "data-name": t("column_answer") }, right);
     const [{ output, verdict }, ...otherCells] = cells;
     const rest = otherCells.map((otherCell) => otherCell.output);
