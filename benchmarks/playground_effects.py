@@ -46,6 +46,9 @@ SAYS = {
     "smoothing": "loss higher, accuracy better",
     "residual": "employed, citing He et al. 2016: without them training is harder",
     "norm": "employed, citing Ba et al. 2016: without it training takes longer",
+    "pre-norm": "nothing; Xiong et al. 2020: easier with LayerNorm before",
+    "warmup": "employed without a reason: worse without",
+    "complete": "attention alone is enough",
     "": "nothing",
 }
 

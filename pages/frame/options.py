@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,6 +32,11 @@ class Options:
         self.page, self.arrived = page, arrived
         self.shown: dict[str, Value] = {}
         self.first_part = ("part", "")
+        self.message_place: DeltaGenerator | None = None  # where messages go, if not where the widget is
+
+    def _message(self, sentence: str) -> None:
+        with self.message_place or contextlib.nullcontext():
+            message(sentence)
 
     # -- values without a widget --------------------------------------------------------------------------------
 
@@ -67,7 +73,7 @@ class Options:
         fitted = fit(_whole(asked, default))
         if isinstance(asked, str) and str(fitted) != asked:
             sentence = _("The link asks for {name} {asked!r}. Allowed: {allowed}. Shown: {shown}.")
-            message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=fitted))
+            self._message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=fitted))
         self._show(name, fitted)
         return fitted
 
@@ -93,7 +99,7 @@ class Options:
             if isinstance(asked, str):
                 sentence = _("The link asks for {name} {asked!r}. Allowed: {values}. Shown: {shown}.")
                 there = ", ".join(map(str, values[:12]))
-                message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
+                self._message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
         return self._show(name, match)
 
     def decimal(self, name: str, low: float, high: float, default: float) -> float:
@@ -103,7 +109,9 @@ class Options:
         value = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
         if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == value):
             sentence = _("The link asks for {name} {asked!r}. Allowed: a number from {low} to {high}. Shown: {shown}.")
-            message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{value:g}"))
+            self._message(
+                sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{value:g}")
+            )
         if isinstance(asked, str):
             self.report(name, value)
         self.shown[name] = value
@@ -213,18 +221,34 @@ class Options:
         st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, value, labels))
         return value
 
-    def number(self, name: str, label: str, low: int, high: int, default: int, **more: Any) -> int:
-        """A whole number from low to high, typed or stepped."""
-        value = self.value(name, low, high, default)
-        st.number_input(label, low, high, step=1, **more, **self._widget(name, value))
+    def number(self, name: str, label: str, low: int, high: int, default: int, refuse: bool = True, **more: Any) -> int:
+        """A whole number from low to high, typed or stepped. refuse: the field refuses to send others; without it a
+        typed number is returned as it is, and the page says what is allowed."""
+        typed = self._chosen().get(name)
+        value = self.value(name, low, high, default) if refuse or not isinstance(typed, int) else typed
+        self.shown[name] = value
+        bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
+        st.number_input(label, step=1, **bounds, **more, **self._widget(name, value))
         return value
 
     def fraction(
-        self, name: str, label: str, low: float, high: float, default: float, step: float, shown: str, **more: Any
+        self,
+        name: str,
+        label: str,
+        low: float,
+        high: float,
+        default: float,
+        step: float,
+        shown: str,
+        refuse: bool = True,
+        **more: Any,
     ) -> float:
-        """A number from low to high, typed or stepped. shown: how it is written, "%.2f"."""
-        value = self.decimal(name, low, high, default)
-        st.number_input(label, low, high, step=step, format=shown, **more, **self._widget(name, value))
+        """A number from low to high, typed or stepped. shown: how it is written, "%.2f"; refuse: as in `number`."""
+        typed = self._chosen().get(name)
+        value = self.decimal(name, low, high, default) if refuse or not isinstance(typed, float) else typed
+        self.shown[name] = value
+        bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
+        st.number_input(label, step=step, format=shown, **bounds, **more, **self._widget(name, value))
         return value
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:

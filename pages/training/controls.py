@@ -1,4 +1,4 @@
-"""Around the form: the cost of a run, the buttons that start one, models loaded from zips, and the equations."""
+"""Around the form: the buttons that start a run, its cost, models loaded from zips, and the equations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components.sentences import paragraph
 from pages.frame.frame import switch_checkpoint
 from pages.frame.messages import message
+from pages.frame.options import Options
 from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
 from pages.runtime.texts import plain_markdown
@@ -17,6 +18,8 @@ from pages.training import presets as presets
 from pages.training import runs
 from pages.training.descriptions import summary, title
 from pages.training.form import Chosen
+from pages.training.recorded import recorded_reference
+from transformer.live_training.experiment import Experiment
 from transformer.texts import _
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
@@ -52,31 +55,59 @@ def _loaded() -> None:
     _notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
 
 
-def begin_buttons(chosen: Chosen) -> None:
-    """Buttons to train, or to train together with a reference; and the cost of the run."""
+def begin_buttons(options: Options, chosen: Chosen) -> bool:
+    """The button to train live, what to look for, and the choice between the recorded run and live runs. Returns
+    whether live runs are shown."""
     shop, experiment = runs.shop(), chosen.experiment
-    if shop.most < 1:
-        message(_("This server does not train models. Its operator can allow it with headscope --trainings N."), "note")
     messages: list[str] = []
-    reference = presets.reference(chosen.preset, experiment) if experiment is not None else None
-    if any(watched.experiment == reference for watched in runs.watched()):
-        reference = None
+    ready = experiment is not None and shop.most > 0
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-training-begin"):
-        ready = experiment is not None and shop.most > 0
-        if st.button(_("Train"), type="primary", disabled=not ready, key="training_train") and experiment is not None:
+        pressed = st.button(_("Train it live"), type="primary", disabled=not ready, key="training_train")
+        if pressed and experiment is not None:
             messages = runs.train(experiment)
+            _open_live(options)
+        reference = _untrained_reference(chosen)
         if reference is not None and experiment is not None:
             label = _("Train both: {other} and this one").format(other=title(reference, presets.plain()))
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
                 messages = [*runs.train(reference, first=True), *runs.train(experiment)]
-        if experiment is not None and shop.most > 0:
-            _cost(summary(experiment, presets.plain()), shop.seconds)
+                _open_live(options)
+        live = _show_live(options)
+        paragraph(chosen.sentence)
+    if shop.most < 1:
+        message(_("This server does not train models. Its operator can allow it with headscope --trainings N."), "note")
     for sentence in messages:
         message(sentence)
+    return live
+
+
+def _open_live(options: Options) -> None:
+    """Show the live runs, at their newest step."""
+    options.report("show", "live", "recorded")
+    for name in ("run", "step"):
+        options.report(name, -1, -1)
+
+
+def _untrained_reference(chosen: Chosen) -> Experiment | None:
+    """What to train together with a changed preset, because no recorded run shows it."""
+    reference = presets.reference(chosen.preset, chosen.experiment) if chosen.experiment is not None else None
+    if reference is None or chosen.experiment is None or recorded_reference(chosen.experiment) is not None:
+        return None
+    return None if any(not reference.differences(run.experiment) for run in runs.watched()) else reference
+
+
+def _show_live(options: Options) -> bool:
+    """Whether live runs are shown; a choice where there are any."""
+    count = len(runs.watched())
+    labels = {"recorded": _("Recorded run"), "live": _("Live runs: {count}").format(count=count)}
+    if not count:
+        options.choice("show", list(labels), "recorded")
+        return False
+    return options.segment("show", _("Runs"), list(labels), "recorded", labels.__getitem__, hidden=True) == "live"
 
 
 @st.fragment(run_every=LOOK)
-def _cost(what: str, seconds: float) -> None:
+def cost(experiment: Experiment) -> None:
     """The cost of a run, and a process prepared with torch imported."""
     shop = runs.shop()
     shop.prepare()
@@ -85,8 +116,9 @@ def _cost(what: str, seconds: float) -> None:
         if shop.running >= shop.most
         else _("{running} of {most} trainings run now; yours starts at once.")
     )
+    what = summary(experiment, presets.plain())
     paragraph(
-        _("{what}; at most {seconds:g} s.").format(what=what[:1].upper() + what[1:], seconds=seconds),
+        _("Trained live: {what}; at most {seconds:g} s of computing time.").format(what=what, seconds=shop.seconds),
         line.format(running=shop.running, most=shop.most, waiting=shop.waiting),
         quiet=True,
     )
@@ -137,6 +169,8 @@ def about() -> None:
     st.latex(r"\eta(t) = \eta_{\max} \min\!\left(\frac{t}{t_w},\, \sqrt{\frac{t_w}{t}}\right)")
     st.markdown(
         _(
+            "The recorded runs were made beforehand with the same program and seed 1. A live run with seed 1 gives the "
+            "same numbers again.\n\n"
             "The heads shown are for one fixed input that is never trained on. They are recorded at about a hundred "
             "steps, more of them early; the slider moves through them without the server. A run goes on while you "
             "look at another page, and ends when you close its tab. The model of a finished run is in the checkpoint "

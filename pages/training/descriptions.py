@@ -104,4 +104,5 @@ def summary(experiment: Experiment, plain: Experiment) -> str:
     if experiment.task != "own":
         parts += [phrase("alphabet", experiment), lengths_words(experiment)]
     parts += [phrase(name, experiment) for name in SAID]
+    parts.append(_("{n} parameters").format(n=f"{experiment.parameters:,}"))
     return comma_list([*parts, *_unusual(experiment, plain, SAID)])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from pages.components.sentences import paragraph
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.training import presets as presets
@@ -28,39 +28,42 @@ LONGEST = 400_000  # characters of all pairs; 2,000 pairs of 64 + 64 with separa
 
 @dataclass(frozen=True)
 class Chosen:
-    """preset: its name; experiment: the chosen one, None if it is invalid, which the page says; container: the one
-    above the fields, for the start buttons."""
+    """preset: its name; experiment: the chosen one, None if it is invalid, which the page says; look: the line of the
+    start button, which says what to look for."""
 
     preset: str
     experiment: Experiment | None
-    container: st.delta_generator.DeltaGenerator
+    look: DeltaGenerator
+    sentence: str
 
 
-def form(options: Options) -> Chosen:
-    name = str(
-        options.segment(
-            "preset", _("What to train"), presets.names(), presets.FIRST, presets.label, hidden=True, alone=True
+def form(options: Options, top: DeltaGenerator, details: DeltaGenerator) -> Chosen:
+    """top: above the picture, with the presets; details: below it, with every field."""
+    with top:
+        name = str(
+            options.segment(
+                "preset", _("What to train"), presets.names(), presets.FIRST, presets.label, hidden=True, alone=True
+            )
         )
-    )
-    look = st.container(key="hs-training-look")
-    basis = presets.base(name)
-    task = str(options.choice("task", CHOICES["task"], presets.OWN if name == presets.OWN else basis.task))
-    pairs = _pairs() if task == presets.OWN else None
-    container = st.container(gap="small")
-    values = _fields(options, basis, task)
+        look = st.container(key="hs-training-look")
+        options.message_place = st.container()  # the fields are in a fold below the picture
+        basis = presets.base(name)
+        task = str(options.choice("task", CHOICES["task"], presets.OWN if name == presets.OWN else basis.task))
+        pairs = _pairs() if task == presets.OWN else None
+    with details:
+        values = _fields(options, basis, task)
+    options.message_place = None
     experiment: Experiment | None
     try:
         experiment = replace(basis, **values, task=task, pairs=read_pairs(pairs) if pairs is not None else ())
     except ExperimentError as error:
-        with container:
+        with top:
             if pairs is not None and not pairs.strip():
                 message(_("Paste your pairs to train on them: an input and its answer on each line."), "note")
             else:
                 message(f"{capital(error)}.", "error")
         experiment = None
-    with look:
-        paragraph(_look_for(name, experiment))
-    return Chosen(name, experiment, container)
+    return Chosen(name, experiment, look, _look_for(name, experiment))
 
 
 def _look_for(name: str, experiment: Experiment | None) -> str:
@@ -70,7 +73,9 @@ def _look_for(name: str, experiment: Experiment | None) -> str:
     if experiment is None or preset is None or set(changed) <= {"steps", "seed"}:
         return presets.look_for(name)
     what = comma_list(differences_words(experiment, preset))
-    return _("{preset}, changed: {what}.").format(preset=presets.label(name), what=what)
+    return _(
+        "{preset}, changed: {what}. Train it to see what this does; the recorded run is without the change."
+    ).format(preset=presets.label(name), what=what)
 
 
 def _typed() -> None:
@@ -118,7 +123,7 @@ def _heading(text: str) -> None:
 def _whole(options: Options, basis: Experiment, *fields: tuple[str, str, str]) -> dict[str, int]:
     """Whole numbers. fields: (name in `Experiment` and in links, label, help)."""
     return {
-        name: options.number(name, label, *BOUNDS[name], getattr(basis, name), help=about)
+        name: options.number(name, label, *BOUNDS[name], getattr(basis, name), refuse=False, help=about)
         for name, label, about in fields
     }
 
@@ -146,7 +151,8 @@ def _task_fields(options: Options, basis: Experiment, task: str) -> dict[str, An
     )
     if task == "shift":
         about = _("Each symbol becomes the k-th one after it in the alphabet and keeps its position (section 3.5).")
-        values["shift"] = options.number("shift", _("k"), 1, BOUNDS["alphabet"][1] - 1, basis.shift, help=about)
+        most = BOUNDS["alphabet"][1] - 1
+        values["shift"] = options.number("shift", _("k"), 1, most, basis.shift, refuse=False, help=about)
     return values
 
 
@@ -164,8 +170,12 @@ def _model_fields(options: Options, basis: Experiment) -> dict[str, Any]:
         ("d_model", "d_model", d_model),
         ("d_ff", "d_ff", d_ff),
     )
-    about = _("Length of a query and of a key (section 3.2.1). 0: d_model / heads, as in the paper.")
-    values["d_k"] = options.number("d_k", "d_k", 0, LARGEST_D_K, basis.d_k or 0, help=about) or None
+    about = _("Length of a query and of a key (section 3.2.1). The paper: d_model / heads. Type a number to find it.")
+    usual = _("d_model / heads")
+    values["d_k"] = (
+        options.choose("d_k", "d_k", range(LARGEST_D_K + 1), basis.d_k or 0, lambda d_k: str(d_k or usual), help=about)
+        or None
+    )
     return values
 
 
@@ -211,16 +221,19 @@ def _training_fields(options: Options, basis: Experiment) -> dict[str, Any]:
         basis.peak_rate,
         0.001,
         "%.5f",
+        refuse=False,
         help=about,
     )
     about = _("Steps until the rate reaches its largest value (section 5.3). 0: the largest at once. The paper: 4,000.")
     values |= _whole(options, basis, ("warmup", _("Warm-up"), about))
     about = _("Share of the probability moved from the right answer to all others (section 5.4). The paper: 0.1.")
     values["smoothing"] = options.fraction(
-        "smoothing", _("Label smoothing"), 0.0, 0.9, basis.smoothing, 0.05, "%.2f", help=about
+        "smoothing", _("Label smoothing"), 0.0, 0.9, basis.smoothing, 0.05, "%.2f", refuse=False, help=about
     )
     about = _("Share of numbers left out at random in training (section 5.4). The paper: 0.1.")
-    values["dropout"] = options.fraction("dropout", _("Dropout"), 0.0, 0.9, basis.dropout, 0.05, "%.2f", help=about)
+    values["dropout"] = options.fraction(
+        "dropout", _("Dropout"), 0.0, 0.9, basis.dropout, 0.05, "%.2f", refuse=False, help=about
+    )
     about = _("Decides everything random, first weights and inputs. The same seed gives the same result.")
     values |= _whole(options, basis, ("seed", _("Seed"), about))
     return values

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
+
 import streamlit as st
 
 from pages.components.checkpoint_zip import download_button
-from pages.frame.frame import OPEN, Links
+from pages.frame.frame import OPEN, Links, PageFrame
 from pages.frame.messages import message
-from pages.frame.state import current_state
+from pages.frame.options import Options
+from pages.frame.state import write_address
 from pages.runtime.texts import plain_markdown
+from pages.training import presets as presets
 from pages.training import runs
 from pages.training.findings import rows
-from pages.training.runs import Watched
+from pages.training.recorded import RecordedRun
+from pages.training.runs import Shown, Watched
 from transformer.checkpoints.archive import zipped
+from transformer.live_training.messages import STEPS
 from transformer.live_training.recipe import recipe_files
 from transformer.texts import _
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
-from transformer.view.training_messages import ViewerMessage, read_message
+from transformer.view.training_messages import PLACE_CHOICES, Place, ViewerMessage, read_message
 from transformer.view.training_pack import training_pack
 
 KEY = "training"
+OPTIONS = ("show", "run", "step", "kinds", "kind", "layer", "head", "rows", "log")  # in links, beside the form's
+LAST = 63  # index of the last layer and head there may be; the picture shows the last that there is
 SAYS = "headscope_training_says"  # messages of the last command
 
 _picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
@@ -28,50 +37,85 @@ _feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
 
 
 def _run_command(asked: ViewerMessage) -> None:
-    watched = next(candidate for candidate in runs.watched() if candidate.run.id == asked.run)
+    entry = next((candidate for candidate in runs.watched() if candidate.run.id == asked.run), None)
     messages: list[str] = []
+    if entry is None:  # a recorded run takes no commands
+        return
     if asked.do == "pause":
-        watched.run.pause()
+        entry.run.pause()
     elif asked.do == "go":
-        watched.run.go_on()
+        entry.run.go_on()
     elif asked.do == "stop":
-        watched.run.stop()
+        entry.run.stop()
     elif asked.do == "again":
-        messages = runs.again(watched)
+        messages = runs.again(entry)
     elif asked.do == "remove":
-        runs.remove(watched)
+        runs.remove(entry)
     st.session_state[SAYS] = messages
 
 
+def _default_place(shown: Sequence[Shown]) -> Place:
+    """Where a picture begins: the last recorded run, which plays, with the head that shows most."""
+    run = shown[-1].run if shown else None
+    kind = "cross" if not shown or shown[-1].experiment.causal else "decoder_self"
+    kind, layer, head = run.look_at if isinstance(run, RecordedRun) else (kind, LAST, 0)
+    return Place(len(shown) or 1, -1, kind, kind, layer + 1, head + 1, "predicted", "off")
+
+
+def _place(options: Options, shown: Sequence[Shown], reported: Place | None) -> Place:
+    """What is looked at: as the browser reports it, as the link asks, or as the picture begins."""
+    default = _default_place(shown)
+    if reported is not None:
+        for name, value in asdict(reported).items():
+            options.report(name, value, getattr(default, name))
+    most = {"run": max(1, len(shown)), "layer": LAST + 1, "head": LAST + 1}
+    values: dict[str, int | str] = {
+        name: options.value(name, 1, high, getattr(default, name)) for name, high in most.items()
+    }
+    values["step"] = options.value("step", -1, STEPS, -1)
+    values |= {
+        name: str(options.choice(name, choices, getattr(default, name))) for name, choices in PLACE_CHOICES.items()
+    }
+    return Place(**values)  # type: ignore[arg-type]
+
+
 @st.fragment
-def draw(links: Links) -> None:
+def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ...]) -> None:
     """The picture and its data. Every answer to the browser reruns only this fragment."""
     reported = _picture(key=KEY, on_ask_change=lambda: None, on_command_change=lambda: None)
-    watched = runs.watched()
-    asked = read_message(reported.ask, reported.command, tuple(run_of.run.id for run_of in watched))
+    shown = runs.shown(preset, live)
+    asked = read_message(reported.ask, reported.command, tuple(entry.run.id for entry in shown))
     if asked.do:
         _run_command(asked)
     for text in st.session_state.get(SAYS, ()):
         message(text)
     runs.collect()
-    watched, state = runs.watched(), current_state()
-    names = runs.names()
+    shown = runs.shown(preset, live)
+    names = runs.names(shown)
+    scene = f"{preset} {'live' if live else 'recorded'}"
+    place = _place(frame.options, shown, asked.place if asked.scene == scene else None)
     more = {
-        "labels": {entry.run.id: name for entry, name in zip(watched, names, strict=True)},
+        "labels": {entry.run.id: name for entry, name in zip(shown, names, strict=True)},
         "waiting": runs.shop().waiting,
-        "big": state is not None and state.view.big,
-        "findings": rows(watched, names),
+        "big": frame.state.view.big,
+        "findings": rows(shown, names),
+        "place": asdict(place),
+        "scene": scene,
+        "preset": presets.label(preset),
         "texts": browser_texts("training"),
     }
+    if asked.place is not None:  # the frame writes the address at the end of a whole run only
+        write_address(frame.state, frame.options.for_address(), names_in_link)
     with st.container(key="hs-feeds"):
         _feed(
             key="training_feed",
-            data=training_pack([entry.run for entry in watched], asked.have, more, asked.number),
+            data=training_pack([entry.run for entry in shown], asked.have, more, asked.number),
             height=1,
         )
-    for entry, name in zip(watched, names, strict=True):
-        if entry.run.ended:
-            _ended_buttons(entry, name, links)
+    labels = {entry.run.id: name for entry, name in zip(shown, names, strict=True)}
+    for watched in runs.watched() if live else ():
+        if watched.run.ended:
+            _ended_buttons(watched, labels[watched.run.id], frame.links)
 
 
 def _ended_buttons(watched: Watched, name: str, links: Links) -> None:

@@ -5,18 +5,25 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.frame.frame import Content, PageFrame
-from pages.training import controls, form, live
+from pages.training import controls, form, live, runs
 from transformer.texts import _
+
+OPTIONS = (*form.OPTIONS, *live.OPTIONS)
 
 
 def draw(frame: PageFrame) -> None:
-    chosen = form.form(frame.options)
-    with chosen.container:
-        controls.begin_buttons(chosen)
-    live.draw(frame.links)
-    controls.load_file()
-    with st.expander(_("What am I looking at?")):
-        controls.about()
+    top, picture, details = (st.container(gap="small") for _place in range(3))
+    chosen = form.form(frame.options, top, details)
+    with chosen.look:
+        show_live = controls.begin_buttons(frame.options, chosen)
+    with picture:
+        live.draw(frame, chosen.preset, show_live, OPTIONS)
+    with details:
+        if chosen.experiment is not None and runs.shop().most > 0:
+            controls.cost(chosen.experiment)
+        controls.load_file()
+        with st.expander(_("What am I looking at?")):
+            controls.about()
 
 
-CONTENT = Content(draw, options=form.OPTIONS, sentence=False)
+CONTENT = Content(draw, options=OPTIONS, sentence=False)

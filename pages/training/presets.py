@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.live_training.experiment import Experiment, ExperimentError
-from transformer.live_training.presets import PRESETS, partner
+from transformer.live_training.presets import BESIDE_ONLY, PRESETS, partner
 from transformer.texts import _
 
 OWN = "own"  # not in PRESETS, because a person types its pairs
@@ -14,7 +14,7 @@ FIRST = "reverse"
 
 def names() -> list[str]:
     """The presets to choose from; one that only serves as a reference is left out."""
-    return [*(name for name in PRESETS if name != "wide"), OWN]
+    return [*(name for name in PRESETS if name not in BESIDE_ONLY), OWN]
 
 
 def preset(name: str) -> Experiment | None:
@@ -65,31 +65,41 @@ def label(name: str) -> str:
 
 
 def look_for(name: str) -> str:
-    """What to watch while it trains, in one line."""
+    """What is trained and what to watch, in one line."""
     return {
         "reverse": _(
-            "A small version of the paper's model. Cross-attention turns from a grey field into a diagonal from "
-            "corner to corner, and with it free-running exact match climbs from 0 to 100 %."
+            "A small Transformer learns to write ten letters backwards. Watch cross-attention: a grey field becomes a "
+            "diagonal."
         ),
-        "copy": _("The diagonal of cross-attention runs the other way: output 1 reads input 1."),
-        "sort": _("No diagonal: every output looks for the next symbol in order, wherever it is in the input."),
-        "shift": _("Cross-attention does the same as for copy; each letter is then replaced by another."),
+        "copy": _(
+            "A small Transformer learns to copy ten letters. The diagonal runs the other way: output 1 reads input 1."
+        ),
+        "sort": _(
+            "A small Transformer learns to sort ten letters. No diagonal: every output looks for the next letter, "
+            "wherever it is."
+        ),
+        "shift": _(
+            "A small Transformer learns to replace each of ten letters by another. Cross-attention does the same as "
+            "for copy."
+        ),
         "no-mask": _(
-            "Every position sees the token it must write. Teacher-forced, everything is right and the loss is small; "
-            "free-running, where that token does not exist yet, nothing is right."
+            "Reverse without the causal mask: every position sees the token that it must write. Watch decoder "
+            "self-attention: it learns to look there."
         ),
-        "no-positions": _("Attention cannot tell equal letters apart by their position: the diagonal never appears."),
+        "no-positions": _(
+            "Reverse without positions: attention cannot tell the places of equal letters apart. Watch for a diagonal."
+        ),
         "wide-unscaled": _(
-            "One head with wide queries and keys, and no division by √d_k: scores are large from the start, rows of "
-            "attention are nearly black and white, and the softmax has almost no gradient there."
+            "Reverse with one wide head and no division by √d_k: scores are large from the start, and rows of "
+            "attention are nearly black and white."
         ),
-        "one-head": _("One head must do the work that four heads share. Does this task need more than one?"),
-        "no-residual": _("What a sub-layer does not pass on is lost. Does the model learn anything, and how late?"),
-        "pre-norm": _("LayerNorm before each sub-layer, as in most later models. Watch the first steps."),
-        "no-norm": _(
-            "Without LayerNorm nothing keeps the numbers between layers in bounds. Does such a shallow model need it?"
+        "one-head": _("Sort with one layer and one head: every output must compare all the letters."),
+        "no-residual": _("Reverse without residual connections: what a sub-layer does not pass on is lost."),
+        "pre-norm": _("Reverse with 4 + 4 layers, and LayerNorm before each sub-layer, as in most later models."),
+        "no-norm": _("Reverse with 4 + 4 layers and no LayerNorm: nothing keeps the numbers between layers in bounds."),
+        "no-warmup": _("Reverse with a high learning rate from the first step on, when all weights are still random."),
+        "learned-positions": _(
+            "Reverse with a learned table of positions, random at first, instead of sine and cosine."
         ),
-        "no-warmup": _("The largest learning rate from the first step, on random weights. Does it matter here?"),
-        "learned-positions": _("A learned table instead of sine and cosine, as random at first as all other weights."),
         OWN: _("Paste inputs and answers. A tenth of them is kept aside and never trained on."),
     }.get(name, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -11,7 +12,8 @@ from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
 from pages.runtime.streamlit import is_connected, session_id
 from pages.training import presets as presets
-from pages.training.descriptions import labels, title
+from pages.training.descriptions import differences_words, labels, phrase, title
+from pages.training.recorded import RecordedRun, recorded_reference, recorded_runs
 from transformer.checkpoints.folder import CheckpointError
 from transformer.live_training import workshop
 from transformer.live_training.experiment import BOUNDS, Experiment
@@ -21,6 +23,14 @@ from transformer.texts import _
 
 RUNS = "headscope_runs"
 MOST = 4  # most runs shown together
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run in the picture: a live one or a recorded one."""
+
+    run: LiveRun | RecordedRun
+    experiment: Experiment
 
 
 @dataclass
@@ -44,13 +54,52 @@ def shop() -> Workshop:
     return workshop.shared()
 
 
-def names() -> list[str]:
-    return labels([entry.experiment for entry in watched()], presets.plain())
+def shown(name: str, live: bool) -> list[Shown]:
+    """The runs in the picture: live ones, after the recorded run that they are compared with; or the recorded runs of a
+    preset."""
+    runs = watched() if live else []
+    recorded = recorded_runs(name)
+    if runs:
+        reference = recorded_reference(runs[0].experiment)
+        beside = reference is not None and len(runs) < MOST
+        recorded = [reference] if reference is not None and beside else []
+    return [
+        *(Shown(run, run.experiment) for run in recorded),
+        *(Shown(entry.run, entry.experiment) for entry in runs),
+    ]
+
+
+def names(runs: Sequence[Shown]) -> list[str]:
+    """Short names; a recorded run beside live ones says that it is recorded. Two recorded runs are named by what they
+    differ in."""
+    if len(runs) == 2 and all(isinstance(run.run, RecordedRun) for run in runs):
+        first, second = (run.experiment for run in runs)
+        return [", ".join(differences_words(first, second)), ", ".join(differences_words(second, first))]
+    found = labels([run.experiment for run in runs], presets.plain())
+    mixed = len({isinstance(run.run, RecordedRun) for run in runs}) > 1
+    return [
+        _("{run} (recorded)").format(run=name) if mixed and isinstance(run.run, RecordedRun) else name
+        for run, name in zip(runs, found, strict=True)
+    ]
+
+
+def with_new_seed(experiment: Experiment) -> tuple[Experiment, list[str]]:
+    """The experiment with the first seed from its own on that no run here has; and a sentence if that is another
+    one."""
+    there = {entry.experiment.seed for entry in watched() if set(entry.experiment.differences(experiment)) <= {"seed"}}
+    seed = experiment.seed
+    while seed in there:
+        seed = (seed + 1) % (BOUNDS["seed"][1] + 1)
+    if seed == experiment.seed:
+        return experiment, []
+    new = replace(experiment, seed=seed)
+    sentence = _("There is a run with {seed} already, and the same seed gives the same run. The new run has {new}.")
+    return new, [sentence.format(seed=phrase("seed", experiment), new=phrase("seed", new))]
 
 
 def train(experiment: Experiment, first: bool = False) -> list[str]:
-    """Start a run, before the others if first. Returns messages."""
-    runs, messages = watched(), []
+    """Start a run with a seed that is new here, before the others if first. Returns messages."""
+    runs, messages = watched(), list[str]()
     if len(runs) >= MOST:
         ended = [entry for entry in runs[1:] + runs[:1] if entry.run.ended]  # the first run is removed last
         if not ended:
@@ -58,7 +107,9 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
         sentence = _(
             "{run} was removed, because at most {most} runs are shown. Its model stays in the checkpoint menu."
         )
-        messages.append(sentence.format(run=names()[runs.index(ended[0])], most=MOST))
+        removed = labels([entry.experiment for entry in runs], presets.plain())[runs.index(ended[0])]
+        messages.append(sentence.format(run=removed, most=MOST))
+    experiment, said = with_new_seed(experiment)
     try:
         session = session_id()
         run = shop().begin(experiment, lambda: is_connected(session), session)
@@ -68,13 +119,15 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
     if messages:
         collect()
         runs.remove(ended[0])
+    messages += said
     runs.insert(0 if first else len(runs), Watched(run, experiment))
     return messages
 
 
 def again(watched_run: Watched) -> list[str]:
     """Train the same with the next seed."""
-    return train(replace(watched_run.experiment, seed=(watched_run.experiment.seed + 1) % (BOUNDS["seed"][1] + 1)))
+    seed = (watched_run.experiment.seed + 1) % (BOUNDS["seed"][1] + 1)
+    return train(replace(watched_run.experiment, seed=seed))
 
 
 def remove(watched_run: Watched) -> None:

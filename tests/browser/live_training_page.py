@@ -30,7 +30,7 @@ def header(page: Page, name: str) -> Locator:
 
 
 def press_train(page: Page) -> None:
-    page.get_by_role("button", name="Train", exact=True).click()
+    page.get_by_role("button", name="Train it live", exact=True).click()
 
 
 def card(page: Page, number: int = 0):  # type: ignore[no-untyped-def]

@@ -50,7 +50,7 @@ def page(context: BrowserContext) -> Page:
 
 def test_a_class_trains_compares_and_opens_models(page: Page, server: str, tmp_path: Path) -> None:
     opened(page, server, "?steps=600")
-    expect(page.get_by_text(re.compile("600 steps.*at most 120 s"))).to_be_visible()
+    expect(page.get_by_text(re.compile("600 steps.*at most 120 s of computing time"))).to_be_visible()
     press_train(page)
     stage(page, "training")
 
@@ -157,7 +157,7 @@ def test_a_class_trains_compares_and_opens_models(page: Page, server: str, tmp_p
 
 def test_pasted_pairs_stay_in_the_field_and_are_trained(page: Page, server: str) -> None:
     opened(page, server, "?preset=own&steps=40")
-    expect(page.get_by_role("button", name="Train", exact=True)).to_be_disabled()
+    expect(page.get_by_role("button", name="Train it live", exact=True)).to_be_disabled()
     field = page.get_by_role("textbox", name=re.compile("^Your pairs"))
     field.fill("one, eins\n<b>two</b>")
     field.blur()
@@ -166,7 +166,7 @@ def test_pasted_pairs_stay_in_the_field_and_are_trained(page: Page, server: str)
     pairs = "\n".join(f"{'ab' * (n % 4 + 1)}{chr(99 + n)}, <b>{chr(99 + n)}</b>" for n in range(20))
     field.fill(pairs)
     field.blur()
-    expect(page.get_by_role("button", name="Train", exact=True)).to_be_enabled()
+    expect(page.get_by_role("button", name="Train it live", exact=True)).to_be_enabled()
     expect(page.locator(".hs-error")).to_have_count(0)
     press_train(page)
     stage(page, "done")

@@ -43,7 +43,7 @@ def train(browser: Browser, server: tuple[subprocess.Popen[bytes], str]) -> Iter
         page = contexts[-1].new_page()
         page.set_default_timeout(WAIT)
         page.goto(f"{server[1]}/training?{LONG}")
-        page.get_by_role("button", name="Train", exact=True).click()
+        page.get_by_role("button", name="Train it live", exact=True).click()
         return page
 
     yield begin
@@ -101,7 +101,7 @@ def test_a_run_goes_on_unseen_and_a_killed_worker_is_reported(
     for number in children(server[0].pid):
         os.kill(number, signal.SIGKILL)
     says(page, "SIGKILL")
-    page.get_by_role("button", name="Train", exact=True).click()
+    page.get_by_role("button", name="Train it live", exact=True).click()
     trains(page)
 
 

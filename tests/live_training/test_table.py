@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import playground_effects as effects
 from transformer.live_training.findings import PREDICTIONS, Numbers
-from transformer.live_training.presets import PRESETS
+from transformer.live_training.presets import PARTNERS, PRESETS
 
 
 def _found() -> dict[str, list[effects.Measured]]:
@@ -54,6 +54,6 @@ def test_only_changed_presets_are_measured_again(tmp_path, monkeypatch) -> None:
     assert [one.task for one in runs] == ["reverse", "copy"] and {one.seed for one in runs} == {1}
 
 
-@pytest.mark.parametrize("name", ["no-mask", "no-positions", "wide-unscaled"])
-def test_the_headline_effects_came_as_expected_with_every_seed(name: str) -> None:
+@pytest.mark.parametrize("name", PARTNERS)
+def test_the_effect_of_every_preset_came_as_expected_with_every_seed(name: str) -> None:
     assert effects.agreement(name, _found())[2] == "3 of 3 as expected"

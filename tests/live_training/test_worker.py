@@ -184,7 +184,7 @@ class Heard:
         self.sent.append((kind, values, body))
 
 
-NO_ORDERS = SimpleNamespace(stopped=False, hold=lambda: 0.0)
+NO_ORDERS = SimpleNamespace(stopped=False, hold=lambda: None)
 NO_NUMBER = {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scaling": False}
 
 

@@ -98,6 +98,14 @@ def test_a_worker_that_falls_silent_is_ended(start: Start) -> None:
     )
 
 
+def test_a_worker_that_makes_no_step_is_ended(start: Start) -> None:
+    """Its limit is of computing time, which one that waits for ever does not use."""
+    run = start(behaviour="stuck", stuck=0.3).begin(Fake(steps=10, at=3), here)
+    ended(run)
+    assert (run.stage, run.reason) == ("failed", "died") and len(run.frames) == 3
+    assert str(run.error).startswith("The training process made no step for 0.3 seconds and was ended.")
+
+
 def test_the_error_of_a_worker_reaches_the_run(start: Start) -> None:
     run = start(behaviour="refuse").begin(Fake(), here)
     ended(run)

@@ -94,6 +94,32 @@ def test_first_come_first_served(start: Start) -> None:
     assert [run.place for run in runs] == [0] * 6
 
 
+def test_every_viewer_trains_one_run_before_anybody_trains_a_second_one(start: Start) -> None:
+    shop = start(most=2)
+    greedy = [shop.begin(LONG, here, "greedy") for _ in range(4)]
+    late = [shop.begin(LONG, here, name) for name in ("late", "later", "late")]
+    assert [run.place for run in greedy] == [0, 0, 4, 5] and [run.place for run in late] == [1, 2, 3]
+    for leaving, following in ((greedy[0], late[0]), (greedy[1], greedy[2]), (late[0], late[1])):
+        trains(leaving)
+        leaving.stop()
+        ended(leaving)
+        trains(following)
+    assert (greedy[3].place, late[2].place) == (2, 1)  # of "late" none trains
+
+
+def test_the_queue_says_how_long_it_takes(start: Start) -> None:
+    """Two slots: the third waiting run starts when the first one has made its way through."""
+    shop = start(most=2)
+    running = [shop.begin(LONG, here) for _ in range(2)]
+    waiting = [shop.begin(LONG, here) for _ in range(3)]
+    for run in running:
+        trains(run)
+    until(lambda: all(run.total and run.step > 2 for run in running) and all(run.wait for run in waiting))
+    first, second, third = (run.wait or 0.0 for run in waiting)
+    assert 0 < first <= second < third
+    assert all(run.left is not None and 0 < run.left < (run.total or 0.0) for run in running)
+
+
 def test_at_most_one_spare_process_exists(start: Start) -> None:
     shop = start(most=3, behaviour="slow")
     most, stopped = 0, threading.Event()
@@ -134,7 +160,7 @@ def test_the_runs_of_one_viewer_are_limited(start: Start) -> None:
     runs = [shop.begin(LONG, here, viewer="a") for _ in range(EACH)]
     with pytest.raises(WorkshopError, match=f"^you already have {EACH} runs, the limit for one viewer; stop one"):
         shop.begin(LONG, here, viewer="a")
-    assert shop.begin(LONG, here, viewer="b").place == EACH
+    assert shop.begin(LONG, here, viewer="b").place == 1  # one of "a" trains already
     runs[2].stop()
     assert shop.begin(LONG, here, viewer="a").place == EACH
 

@@ -59,6 +59,10 @@ def misbehave(what: str, step: int) -> None:
         raise SystemExit(1)
     elif what in ("hang", "deaf"):
         time.sleep(600)
+    elif what == "stuck":  # says that it lives, and makes no step
+        while True:
+            send("pulse", step=step - 1, seconds=(step - 1) / 100)
+            time.sleep(0.02)
     elif what == "mute":  # lives on, its output closed
         os.close(1)
         OUT.close()

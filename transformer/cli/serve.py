@@ -69,7 +69,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--training-seconds",
         type=whole(1, 86_400),
         metavar="N",
-        help=_("seconds after which a visitor's training ends (default 120)"),
+        help=_("limit of a visitor's training in seconds of computing time; waiting does not count (default 120)"),
     )
 
 

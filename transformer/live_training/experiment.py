@@ -11,7 +11,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from transformer.checks import SHARE, TRUTH, check_fields, from_table, number, one_of, optional, whole
-from transformer.live_training.frames import recorded_steps
+from transformer.live_training.frames import MOST, recorded_steps
 from transformer.live_training.pairs import ExperimentError, check_pairs, divide, read_pairs
 from transformer.texts import N_, Text
 from transformer.training.data import Pair
@@ -232,7 +232,11 @@ class Experiment:
 
     @property
     def recorded(self) -> tuple[int, ...]:
-        """Steps that have a frame."""
+        """Steps that have a frame while a viewer watches."""
+        return self.recorded_in(MOST)
+
+    def recorded_in(self, most: int) -> tuple[int, ...]:
+        """Steps that have a frame, if there may be so many frames."""
         source, target = (length + 1 for length in self.lengths)
         cells = source * source + target * target + target * source
-        return recorded_steps(self.steps, self.layers * self.heads * cells)
+        return recorded_steps(self.steps, self.layers * self.heads * cells, most)

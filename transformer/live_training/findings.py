@@ -49,9 +49,10 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Finding:
-    """One run compared with the first run.
+    """One run compared with the first run, or a run alone.
 
-    run: index of the run, from 1; differs: names of the fields that differ
+    run: index of the run, from 1; 0 for a run alone, which is its own reference; differs: names of the fields that
+    differ
     prediction: of the paper, a key of PREDICTIONS; "" if the paper predicts nothing or several fields differ; section:
     of the paper
     reference, here: the numbers of the first run and of this one; agrees: None if there is no prediction, a run is too
@@ -102,7 +103,12 @@ def _order(pair: _Pair) -> int | None:
 
 
 def _better(pair: _Pair) -> bool | None:
-    return None if (order := _order(pair)) is None else order == 1
+    """None if both learn the task, or neither does: then it is too easy, or too hard, to tell them apart."""
+    order = _order(pair)
+    if order == 1:
+        return True
+    alike = order == 0 or _learned(pair.base) is _learned(pair.other) is not None
+    return None if order is None or alike else False
 
 
 def _equal(pair: _Pair) -> bool | None:
@@ -127,8 +133,13 @@ def _smoothing(pair: _Pair) -> bool | None:
     return base.validation_loss > other.validation_loss and order == 1
 
 
+def _learns(pair: _Pair) -> bool | None:
+    return _learned(pair.other)
+
+
 # Prediction of the paper -> its section, and whether a pair of runs agrees.
 PREDICTIONS: dict[str, tuple[str, Callable[[_Pair], bool | None]]] = {
+    "complete": ("1", _learns),  # "relying entirely on an attention mechanism to draw global dependencies"
     "mask": ("3.2.3", _leaks),  # "prevent leftward information flow [...] to preserve the auto-regressive property"
     "positions": ("3.5", _fails),  # "in order for the model to make use of the order of the sequence"
     "learned-positions": ("3.5, Table 3 (E)", _equal),  # "produced nearly identical results"
@@ -140,6 +151,8 @@ PREDICTIONS: dict[str, tuple[str, Callable[[_Pair], bool | None]]] = {
     "dropout": ("6.2, Table 3 (D)", _better),  # "dropout is very helpful in avoiding over-fitting"
     "smoothing": ("5.4", _smoothing),
     "residual": ("3.1", _better),  # cites He et al. 2016: deep networks are hard to train without them
+    "pre-norm": ("", _better),  # not the paper, but Xiong et al. 2020: with LayerNorm before, deep models train easily
+    "warmup": ("5.3", _better),  # it raises the rate over 4,000 steps, and does not say why
     "norm": ("3.1", _better),  # cites Ba et al. 2016: training takes less time with LayerNorm
 }
 
@@ -164,7 +177,9 @@ def prediction(reference: Experiment, other: Experiment) -> tuple[str, bool]:
             return ("positions" if reference.task in ORDERED else ""), second == "none"
         return "learned-positions", first == "sinusoidal"
     if name == "norm":
-        return ("norm" if "none" in (first, second) else ""), second == "none"
+        return ("norm", second == "none") if "none" in (first, second) else ("pre-norm", first == "pre")
+    if name == "warmup":
+        return ("warmup" if 0 in (first, second) else ""), second == 0
     if name == "heads":
         return ("heads" if 1 in (first, second) else ""), second == 1
     if name == "d_k":
@@ -178,11 +193,15 @@ def prediction(reference: Experiment, other: Experiment) -> tuple[str, bool]:
 
 
 def findings(runs: Sequence[RunSoFar]) -> tuple[Finding, ...]:
-    """Every other run compared with the first; leaves out runs without a frame."""
+    """Every other run compared with the first, or a run alone; leaves out runs without a frame."""
     if not runs or not runs[0][2]:
         return ()
     reference, opening, frames, ended = runs[0]
     first = numbers(opening, frames)
+    if len(runs) == 1:
+        key = "complete" if complete(reference) else ""
+        section = PREDICTIONS[key][0] if key else ""
+        return (Finding(0, (), key, section, first, first, judged(key, True, first, first) if ended else None),)
     comparisons = []
     for index, (experiment, its_opening, its_frames, its_end) in enumerate(runs[1:], 1):
         if not its_frames:
@@ -193,6 +212,12 @@ def findings(runs: Sequence[RunSoFar]) -> tuple[Finding, ...]:
         agrees = judged(key, forward, first, here) if ended and its_end else None
         comparisons.append(Finding(index, reference.differences(experiment), key, section, first, here, agrees))
     return tuple(comparisons)
+
+
+def complete(experiment: Experiment) -> bool:
+    """Whether it has every part of the paper's model, on a task that anybody can check."""
+    parts = experiment.scaling and experiment.causal and experiment.residual and experiment.norm == "post"
+    return parts and experiment.positions != "none" and experiment.warmup > 0 and experiment.task != "own"
 
 
 def judged(key: str, forward: bool, reference: Numbers, here: Numbers) -> bool | None:

@@ -19,9 +19,9 @@ MOST = 128  # frames of a run
 LARGEST = 8_000_000  # bytes of attention in all frames of a run
 
 
-def recorded_steps(steps: int, size: int) -> tuple[int, ...]:
+def recorded_steps(steps: int, size: int, most: int = MOST) -> tuple[int, ...]:
     """Steps that get a frame, including 0 and `steps`, denser at the start. size: bytes of a frame's attention."""
-    count = max(2, min(MOST, LARGEST // size))
+    count = max(2, min(most, LARGEST // size))
     return tuple(sorted({round(steps * (number / (count - 1)) ** 1.5) for number in range(count)}))
 
 
@@ -76,7 +76,7 @@ class Opening:
 class Frame:
     """One recorded step, with the weights after it. None: not measured in this frame.
 
-    step: 0 before the first; seconds: of training so far, without measuring; rate: the step's learning rate
+    step: 0 before the first; seconds: of a core so far, with measuring; rate: the step's learning rate
     loss: mean training loss since the last frame, in nats per token, without smoothing; None at step 0
     validation_loss: teacher-forced, on the unseen inputs
     forced: share of unseen inputs whose tokens are all predicted correctly, teacher-forced

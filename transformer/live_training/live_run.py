@@ -28,13 +28,15 @@ class Setting(Protocol):
 @dataclass(frozen=True)
 class Patience:
     """Time limits in seconds. gone: until a viewer who left must be back; start: until a worker trains (on a busy
-    machine, importing torch and making data take long); silence: between two messages of a training worker; stop: until
+    machine, importing torch and making data take long); silence: between two messages of a training worker; stuck:
+    between two of its steps; stop: until
     its last message, with the model; pause: all pauses of a run together, because others wait; unused: for a worker
     that was started ahead; look: between two checks."""
 
     gone: float = 10.0
-    start: float = 120.0
+    start: float = 600.0
     silence: float = 60.0
+    stuck: float = 1200.0
     stop: float = 30.0
     pause: float = 120.0
     unused: float = 60.0
@@ -58,9 +60,10 @@ LEFT, STOPPED, TIME = (Ending("done", reason) for reason in ("left", "stopped", 
 class LiveRun:
     """A run of the workshop. Any thread may read its attributes; they change until `ended`.
 
-    stage: "waiting", "starting", "training", "paused", "done" or "failed"; place: in the queue, 1: next, 0: not waiting
-    opening, frames: from the worker, frames are only added; step, seconds: of training so far
-    limit: seconds of training after which it ends; reason, error, result: as in `Ending`, after the end
+    stage: "waiting", "starting", "training", "paused", "done" or "failed"
+    place: in the queue, 1: next, 0: not waiting; wait: seconds until it will probably start, None if nobody knows
+    opening, frames: from the worker, frames are only added; step, seconds (of a core): so far
+    limit: core seconds after which it ends; reason, error, result: as in `Ending`, after the end
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class LiveRun:
         self.id = secrets.token_hex(6)
         self.experiment, self.limit, self.viewer = experiment, limit, viewer
         self.stage, self.place, self.reason = "waiting", 0, ""
+        self.wait: float | None = None
         self.error: Text | str = ""
         self.opening: Opening | None = None
         self.frames: list[Frame] = []
@@ -90,7 +94,8 @@ class LiveRun:
         self._stopping = 0.0  # when it was told to stop; 0: not yet
         self._late = False  # told to stop because its time is over
         self._pauses, self._paused_for, self._paused_at = 0, 0.0, 0.0
-        self._seen = self._heard = self._since = time.monotonic()  # of the viewer, the worker, the stage
+        # When the viewer was seen, the worker heard, the stage begun, a step made.
+        self._seen = self._heard = self._since = self._moved = time.monotonic()
 
     # -- for viewers ------------------------------------------------------------------------------------------------
 
@@ -140,10 +145,30 @@ class LiveRun:
 
     # -- for the workshop -------------------------------------------------------------------------------------------
 
+    @property
+    def trained(self) -> float | None:
+        """Seconds since its first step could begin, without pauses; None before."""
+        if self.opening is None:
+            return None
+        paused = self._paused_for + (time.monotonic() - self._paused_at if self.stage == "paused" else 0.0)
+        return time.monotonic() - self._since - paused
+
+    @property
+    def total(self) -> float | None:
+        """Seconds that all its steps will take at its pace so far; None before a step."""
+        steps, trained = int(getattr(self.experiment, "steps", 0)), self.trained
+        return None if trained is None or not self.step else trained * max(1.0, steps / self.step)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until its last step at its pace so far; None before a step."""
+        total, trained = self.total, self.trained
+        return None if total is None or trained is None else max(0.0, total - trained)
+
     def start(self) -> None:
         """The run leaves the queue and starts."""
         with self._lock:
-            self._since = self._heard = time.monotonic()
+            self._since = self._heard = self._moved = time.monotonic()
             self.place, self.stage = 0, "starting"
 
     def condemn(self, ending: Ending) -> None:
@@ -227,9 +252,12 @@ class LiveRun:
             checked.frame(message)
             frame = Frame.from_message(message.values, message.body)
             self.frames.append(frame)
-            self.step, self.seconds = frame.step, frame.seconds
+            self.step, self.seconds, self._moved = frame.step, frame.seconds, self._heard
         else:
-            self.step, self.seconds = checked.pulse(message)
+            step, self.seconds = checked.pulse(message)
+            if step != self.step or self.stage == "paused":
+                self._moved = self._heard
+            self.step = step
 
     def look(self) -> None:
         """Called every `Patience.look` seconds: end a run without a viewer, or without a working process."""
@@ -261,14 +289,15 @@ class LiveRun:
     def _look_at_worker(self, now: float, patience: Patience) -> None:
         if self.stage == "paused" and not self.pause_left:
             self.go_on()
-        paused = self._paused_for + (now - self._paused_at if self.stage == "paused" else 0.0)
-        # The limit counts only training; measuring takes time too. A worker that exceeds twice the limit is overdue.
-        overdue = self.seconds > self.limit + 5 or now - self._since - paused > 2 * self.limit + 30
         if self._stopping and now - self._stopping > patience.stop:
             self.condemn(TIME if self._late else STOPPED)
         elif now - self._heard > patience.silence:
             silent = Text("The training process sent nothing for {seconds:g} seconds and was ended.",
                           seconds=patience.silence)  # fmt: skip
             self.condemn(self._died(silent))
-        elif overdue:
+        elif now - self._moved > patience.stuck:
+            stuck = Text("The training process made no step for {seconds:g} seconds and was ended.",
+                         seconds=patience.stuck)  # fmt: skip
+            self.condemn(self._died(stuck))
+        elif self.seconds > self.limit + 5:  # of a core: a busy machine takes none of them
             self._tell_to_stop(late=True)

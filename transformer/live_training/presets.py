@@ -9,6 +9,12 @@ from transformer.live_training.experiment import Experiment
 BASE = Experiment()
 # One head with wide queries and keys, which needs section 3.2.1's factor most.
 WIDE = replace(BASE, heads=1, d_k=128)
+# One layer sorts: every output must compare all inputs, which one head does worse than four.
+SHALLOW = replace(BASE, task="sort", layers=1)
+# Deep, and with twice the usual learning rate, so that the place of LayerNorm matters. Six letters keep it quick.
+DEEP = replace(BASE, shortest=6, longest=6, layers=4, peak_rate=0.008)
+# Twice the usual learning rate, which needs the warm-up.
+FAST = replace(BASE, peak_rate=0.008)
 
 PRESETS: dict[str, Experiment] = {
     "reverse": BASE,
@@ -19,18 +25,30 @@ PRESETS: dict[str, Experiment] = {
     "no-positions": replace(BASE, positions="none"),
     "wide": WIDE,
     "wide-unscaled": replace(WIDE, scaling=False),
-    "one-head": replace(BASE, heads=1),
+    "shallow": SHALLOW,
+    "one-head": replace(SHALLOW, heads=1),
     "no-residual": replace(BASE, residual=False),
-    "no-norm": replace(BASE, norm="none"),
-    "pre-norm": replace(BASE, norm="pre"),
-    "no-warmup": replace(BASE, warmup=0),
+    "deep": DEEP,
+    "pre-norm": replace(DEEP, norm="pre"),
+    "no-norm": replace(DEEP, norm="none"),
+    "fast": FAST,
+    "no-warmup": replace(FAST, warmup=0),
     "learned-positions": replace(BASE, positions="learned"),
 }
-REFERENCES = ("reverse", "copy", "sort", "shift", "wide")
+PARTNERS = {
+    "no-mask": "reverse",
+    "no-positions": "reverse",
+    "wide-unscaled": "wide",
+    "one-head": "shallow",
+    "no-residual": "reverse",
+    "pre-norm": "deep",
+    "no-norm": "pre-norm",
+    "no-warmup": "fast",
+    "learned-positions": "reverse",
+}
+BESIDE_ONLY = ("wide", "shallow", "deep", "fast")  # presets that only serve for comparison
 
 
 def partner(name: str) -> str | None:
-    """The preset to compare with; None for the reference presets."""
-    if name in REFERENCES:
-        return None
-    return "wide" if name == "wide-unscaled" else "reverse"
+    """The preset to compare with, which differs in one setting; None for presets that are compared with none."""
+    return PARTNERS.get(name)

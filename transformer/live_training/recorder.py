@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 
 import torch
@@ -19,7 +20,7 @@ from transformer.training.loop import Trainer
 
 SHOWN = 6  # inputs whose outputs every frame has
 EXTRA = 4  # tokens that an output may have more than the longest right answer
-EVERY = 5  # every fifth frame is measured on all unseen inputs: 40 ms instead of 9
+EVERY = 5  # every fifth frame is measured on all unseen inputs while a viewer watches: 40 ms instead of 9
 
 
 def example_of(unseen: Sequence[Pair]) -> Pair:
@@ -31,10 +32,10 @@ def example_of(unseen: Sequence[Pair]) -> Pair:
 class Recorder:
     """Makes the frames of one run. Measuring uses no random numbers and does not change the model.
 
-    recorded: steps that have a frame.
+    recorded: steps that have a frame; every: one of so many frames is measured on all unseen inputs.
     """
 
-    def __init__(self, trainer: Trainer, recorded: Sequence[int]) -> None:
+    def __init__(self, trainer: Trainer, recorded: Sequence[int], every: int = EVERY) -> None:
         self.trainer = trainer
         self.unseen = [(source, target) for source, target in trainer.validation if source and target]
         example = example_of(self.unseen)
@@ -47,8 +48,9 @@ class Recorder:
         )
         self._real = self._batch.target_out != config.pad_id
         self._limit = self._batch.target_out.shape[1] + EXTRA
-        self._whole = {*recorded[::EVERY], recorded[-1]}
+        self._whole = {*recorded[::every], recorded[-1]}
         self._loss = self._tokens = 0.0
+        self._began = time.process_time()
         trace = self.trace()
         self.opening = Opening(
             source=example[0],
@@ -63,6 +65,14 @@ class Recorder:
             unseen=len(self.unseen),
             shown=self.shown,
         )
+
+    def start_clock(self) -> None:
+        self._began = time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Core seconds of this process since the clock started. A busy machine or a pause takes none of them."""
+        return time.process_time() - self._began
 
     def count(self, loss: float, tokens: int) -> None:
         """Add the loss per token of a step; a frame has the mean over the steps since the last frame."""
@@ -86,7 +96,7 @@ class Recorder:
             outputs = self._outputs(self._few.source)
         return Frame(
             step=trainer.step,
-            seconds=trainer.seconds,
+            seconds=self.seconds,
             rate=trainer.rate(trainer.step) if trainer.step else 0.0,
             loss=loss,
             validation_loss=validation_loss,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable
 
 from transformer.live_training.experiment import Experiment
-from transformer.live_training.frames import Frame, Opening
+from transformer.live_training.frames import MOST, Frame, Opening
 from transformer.live_training.recipe import languages, recipe_table
-from transformer.live_training.recorder import Recorder
+from transformer.live_training.recorder import EVERY, Recorder
 from transformer.model.config import preset
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.data import Pair
@@ -44,10 +43,11 @@ def trainer_of(experiment: Experiment) -> Trainer:
 class Session:
     """An experiment's trainer with its recorder."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, most: int = MOST, every: int = EVERY) -> None:
+        """most: frames; every: as in `Recorder`."""
         self.experiment = experiment
         self.trainer = trainer_of(experiment)
-        self.recorder = Recorder(self.trainer, experiment.recorded)
+        self.recorder = Recorder(self.trainer, experiment.recorded_in(most), every)
         self.last: Frame | None = None  # the newest frame; after `run` it is measured on all unseen inputs
         self._rows: list[Row] = []
         self._loss = self._tokens = 0.0  # since the last row
@@ -60,17 +60,17 @@ class Session:
         self,
         show: Callable[[Frame], None],
         stop: Callable[[], bool] = lambda: False,
-        hold: Callable[[], float] = lambda: 0.0,
+        hold: Callable[[], None] = lambda: None,
         seconds: float = float("inf"),
     ) -> str:
-        """Train to the end, or until `stop` returns True or `seconds` have passed. Returns why it ended: "steps",
-        "stopped" or "time". Raises TrainingError.
+        """Train to the end, or until `stop` returns True or `seconds` of computing are used. Returns why it ended:
+        "steps", "stopped" or "time". Raises TrainingError.
 
         show: receives every frame, including that of step 0. If training ends early, the last step gets a frame, too,
-        measured on all unseen inputs. hold: called after every step; it may wait, and returns the seconds of waiting,
-        which do not count.
+        measured on all unseen inputs. hold: called after every step; it may wait.
         """
-        began, held, reason = time.monotonic(), 0.0, STEPS
+        reason = STEPS
+        self.recorder.start_clock()
         trainer, recorded = self.trainer, set(self.opening.recorded)
 
         def keep(frame: Frame) -> None:
@@ -79,14 +79,13 @@ class Session:
             show(frame)
 
         def report(entry: Progress) -> None:
-            nonlocal held, reason
+            nonlocal reason
             loss, tokens = trainer.latest
             self.recorder.count(loss, tokens)
             self._loss, self._tokens = self._loss + loss * tokens, self._tokens + tokens
-            held += hold()
+            hold()
             if trainer.step < trainer.settings.steps:
-                over = time.monotonic() - began - held >= seconds
-                reason = STOPPED if stop() else TIME if over else STEPS
+                reason = STOPPED if stop() else TIME if self.recorder.seconds >= seconds else STEPS
             if trainer.step in recorded or reason != STEPS:
                 keep(self.recorder.frame(whole=reason != STEPS))
 

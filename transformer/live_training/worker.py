@@ -7,7 +7,7 @@ Standard input: one JSON object per line, first {"experiment": {...}, "seconds":
     ready                        torch is imported; waiting for the experiment
     opening  ...Opening          everything known before the first step
     frame    ...Frame            body: its weights
-    pulse    step, seconds       several times a second: still alive, and the current step
+    pulse    step, seconds of a core   several times a second: still alive, and the current step
     done     reason, step        reason: "steps", "stopped" or "time"; body: the trained model's folder as a zip
     failed   error, exception    a sentence, or TOO_LARGE or CRASHED of `messages`; the name of the exception
 
@@ -21,7 +21,6 @@ import json
 import os
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Mapping
 from typing import Any, BinaryIO
@@ -68,14 +67,11 @@ class Orders:
             self._changed.wait_for(lambda: self._first is not None)
             return self._first
 
-    def hold(self) -> float:
-        """Wait while paused. Returns the seconds of the pause."""
-        if not self.paused:
-            return 0.0
-        began = time.monotonic()
-        with self._changed:
-            self._changed.wait_for(lambda: not self.paused)
-        return time.monotonic() - began
+    def hold(self) -> None:
+        """Wait while paused."""
+        if self.paused:
+            with self._changed:
+                self._changed.wait_for(lambda: not self.paused)
 
 
 class Messages:
@@ -129,7 +125,7 @@ def train(first: Any, orders: Orders, messages: Messages) -> None:
 
     def pulse() -> None:
         while not finished.wait(PULSE):
-            messages.send("pulse", {"step": trainer.step, "seconds": trainer.seconds})
+            messages.send("pulse", {"step": trainer.step, "seconds": session.recorder.seconds})
 
     beating = threading.Thread(target=pulse, daemon=True, name="pulse")
     beating.start()

@@ -1,15 +1,16 @@
-"""The workshop: a limited number of training processes, and a queue for further runs."""
+"""The workshop: a limited number of training processes, and a fair queue for further runs."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import heapq
 import logging
 import math
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Sequence
 
 from transformer.live_training.live_run import LEFT, Ending, LiveRun, Patience, Setting
@@ -18,10 +19,11 @@ from transformer.texts import Text, UserError
 
 TRAININGS = "HEADSCOPE_TRAININGS"
 SECONDS = "HEADSCOPE_TRAINING_SECONDS"
-TIME_LIMIT = 120.0  # seconds of training
+TIME_LIMIT = 120.0  # seconds of a core
 LINE = 100  # most waiting runs
 EACH = 4  # most unfinished runs of one viewer
 END = 5.0  # seconds
+MEASURED = 20  # runs whose duration tells how long the next ones will take
 AGAIN = 10.0  # seconds between the death of a worker that was started ahead and the next one
 
 
@@ -32,7 +34,8 @@ class WorkshopError(UserError):
 class Workshop:
     """Trains in separate processes: `most` at the same time, the others wait in a queue.
 
-    seconds: of training, after which a run ends. The workshop does not keep ended runs; their viewers do. At most one
+    seconds: of a core, after which a run ends. The queue is fair: every viewer's first run goes before anybody's
+    second. The workshop does not keep ended runs; their viewers do. At most one
     more worker exists, which has imported torch and waits for the next run.
     """
 
@@ -42,7 +45,8 @@ class Workshop:
         self.most, self.seconds = most, seconds
         self._command, self._patience = tuple(command), patience or Patience()
         self._lock = threading.Lock()
-        self._line: deque[LiveRun] = deque()
+        self._line: list[LiveRun] = []  # in the order of arrival
+        self._durations: deque[float] = deque(maxlen=MEASURED)  # seconds of runs that made all their steps
         self._running: list[LiveRun] = []
         self._slots: list[threading.Thread] = []
         self._keeper: threading.Thread | None = None
@@ -90,7 +94,7 @@ class Workshop:
                     self._open_slot(run)
                 else:
                     self._line.append(run)
-                    run.place = len(self._line)
+                    self._number_queue()
             except RuntimeError as error:  # no thread could be started
                 raise WorkshopError("the machine is busy ({error}); try again in a few minutes", error=error) from error
         return run
@@ -139,8 +143,27 @@ class Workshop:
             raise
 
     def _number_queue(self) -> None:
-        for place, run in enumerate(self._line, 1):
+        """Give the waiting runs their places: first the runs of viewers of whom none trains, one of each; then the
+        second ones, and so on. Runs without a viewer count as runs of different viewers."""
+        turns = Counter(run.viewer for run in self._running)
+        turn: dict[LiveRun, int] = {}
+        for run in self._line:
+            turn[run] = 0 if run.viewer is None else turns[run.viewer]
+            turns[run.viewer] += 1
+        for place, run in enumerate(sorted(self._line, key=turn.__getitem__), 1):
             run.place = place
+
+    def _estimate(self) -> None:
+        """Tell waiting runs in how many seconds they start, from the pace of the running and the last runs."""
+        totals = [*self._durations, *(total for run in self._running if (total := run.total) is not None)]
+        if not totals:
+            return
+        each = sum(totals) / len(totals)
+        ends = [each if (left := run.left) is None else left for run in self._running]
+        heapq.heapify(ends)
+        for run in sorted(self._line, key=lambda run: run.place):
+            run.wait = heapq.heappop(ends) if ends else 0.0
+            heapq.heappush(ends, run.wait + each)
 
     def _keep(self) -> None:
         """Start the thread that checks all runs and the spare worker, if it does not run yet."""
@@ -163,20 +186,23 @@ class Workshop:
     def _serve_all(self, given: list[LiveRun]) -> None:
         run: LiveRun | None = given.pop()  # in a list, because the thread keeps its arguments in memory to the end
         while run is not None:
-            ending: Ending | None = self._serve(run)
+            ending = self._serve(run)
             with self._lock:
                 self._running.remove(run)
                 following = None
+                if ending.reason == "steps" and run.trained is not None:
+                    self._durations.append(run.trained)
+                self._number_queue()
                 if self._line:
-                    following = self._line.popleft()
+                    following = min(self._line, key=lambda run: run.place)
+                    self._line.remove(following)
                     following.start()
                     self._running.append(following)
                     self._number_queue()
                 else:
                     self._slots.remove(threading.current_thread())
-            assert ending is not None
             run.finish(ending)
-            run, ending = following, None  # do not keep the result in memory during the next run
+            run, ending = following, LEFT  # do not keep the result in memory during the next run
 
     def _serve(self, run: LiveRun) -> Ending:
         try:
@@ -211,6 +237,7 @@ class Workshop:
                     self._keeper = None
                     return
                 self._wake.clear()
+                self._estimate()
                 runs = [*self._running, *self._line]
             self._look_at_spare(wanted, now)
             while runs:
@@ -257,7 +284,7 @@ def trainings() -> int:
 
 
 def training_seconds() -> float:
-    """Seconds of training after which a run ends: HEADSCOPE_TRAINING_SECONDS, or TIME_LIMIT."""
+    """Seconds of a core after which a run ends: HEADSCOPE_TRAINING_SECONDS, or TIME_LIMIT."""
     text = os.environ.get(SECONDS, "")
     return float(text) if _is_number(text) and 0 < int(text) < 1e6 else TIME_LIMIT
 

@@ -8,12 +8,19 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from transformer.model.tap import KINDS
 from transformer.texts import UserError
 
 COMMANDS = ("pause", "go", "stop", "again", "remove")
+PLACE_CHOICES = {
+    "kinds": ("all", *KINDS),
+    "kind": KINDS,
+    "rows": ("predicted", "fed"),
+    "log": ("on", "off"),
+}
 LARGEST_FILE = 16_000_000  # bytes; the browser says so before it reads a larger one
 
 
@@ -22,14 +29,36 @@ class FileError(UserError):
 
 
 @dataclass(frozen=True)
+class Place:
+    """What a viewer looks at; layer, head and run count from 1.
+
+    run: among the runs shown; step: the one it is held at, -1 while it plays
+    kinds: of attention, one of KINDS or "all"; kind, layer, head: of the enlarged head
+    rows: labels of decoder rows; log: whether losses have a logarithmic axis
+    """
+
+    run: int
+    step: int
+    kinds: str
+    kind: str
+    layer: int
+    head: int
+    rows: str
+    log: str
+
+
+@dataclass(frozen=True)
 class ViewerMessage:
     """have: run id -> frames the browser holds, or None if it did not say; number: of the message, 0 without one;
-    run, do: a command for a run, or two empty texts."""
+    run, do: a command for a run, or two empty texts; place: what is looked at, if the browser says so, in the
+    scene of the pack that it shows."""
 
     have: Mapping[str, int] | None = None
     number: int = 0
     run: str = ""
     do: str = ""
+    place: Place | None = None
+    scene: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +83,16 @@ def _have(value: Any, ids: tuple[str, ...]) -> Mapping[str, int] | None:
     return {run: count for run, count in counts.items() if count is not None}
 
 
+def _place(value: Any) -> Place | None:
+    if not isinstance(value, Mapping):
+        return None
+    whole = {name: _count(value.get(name)) for name in ("run", "layer", "head")}
+    step = value.get("step")
+    values = {**whole, "step": -1 if step == -1 else _count(step)}
+    values |= {name: value.get(name) if value.get(name) in choices else None for name, choices in PLACE_CHOICES.items()}
+    return None if None in values.values() else Place(**values)  # type: ignore[arg-type]
+
+
 def read_message(ask: Any, command: Any, ids: tuple[str, ...]) -> ViewerMessage:
     """What the triggers "ask" and "command" of the picture bring; whatever does not fit is as if it had not come.
 
@@ -62,10 +101,16 @@ def read_message(ask: Any, command: Any, ids: tuple[str, ...]) -> ViewerMessage:
     brought = command if isinstance(command, Mapping) else ask
     if not isinstance(brought, Mapping):
         return ViewerMessage()
-    asked = ViewerMessage(_have(brought.get("have"), ids), _count(brought.get("n")) or 0)
+    scene = brought.get("scene")
+    asked = ViewerMessage(
+        _have(brought.get("have"), ids),
+        _count(brought.get("n")) or 0,
+        place=_place(brought.get("place")),
+        scene=scene if isinstance(scene, str) else "",
+    )
     run, do = brought.get("run"), brought.get("do")
     if isinstance(run, str) and run in ids and isinstance(do, str) and do in COMMANDS:
-        return ViewerMessage(asked.have, asked.number, run, do)
+        return replace(asked, run=run, do=do)
     return asked
 
 

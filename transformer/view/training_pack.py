@@ -17,8 +17,8 @@ through a small second component. A page mounts both in one fragment, so that an
 
 Triggers of the picture (`training_messages.read_message` reads both):
 
-    ask      {"have": {run id: frames}, "n": number}; only while a run is waiting, starting, training or paused, or
-             while frames are missing
+    ask      {"have": {run id: frames}, "n": number, "place": what is looked at (`training_messages.Place`)}; only while
+             a run is waiting, starting, training or paused, while frames are missing, or after the place changed
     command  the same and {"run": run id, "do": one of COMMANDS}; "again": the same with the next seed; "open": in the
              explorer. It is sent once and is done when a pack with its number arrives; no ask overtakes it.
 
@@ -33,6 +33,9 @@ widget was used), `asked.have` is None, and the pack has no frames.
     findings  [{"run": run id, "title": text, "predicts": text, "happened": text, "section": a text such as "3.2.3",
               or "", "verdict": "as predicted" | "differs" | "open"}], one for each row of "What the paper predicts /
               What happened here"; all texts are in the reader's language
+    place     the fields of `training_messages.Place`, which the picture takes over when `scene` has changed
+    preset    the preset's name, for captions of saved files
+    scene     a text: the preset, and whether recorded or live runs are shown; a recorded scene plays by itself
     texts     {key of training_texts.js: translation}
 
 File upload: a component of script("training_file") and style("training"), mounted with a key,
@@ -128,6 +131,8 @@ def _run(run: Run, label: str, have: int | None, budget: int, writer: Writer) ->
         "steps": run.experiment.steps,
         "seed": run.experiment.seed,
         "causal": run.experiment.causal,
+        "recording": bool(getattr(run, "recording", False)),
+        "wait": None if run.stage != "waiting" else getattr(run, "wait", None),
         "openable": run.result is not None,
         "pause_left": math.ceil(getattr(run, "pause_left", 0.0)) if run.stage == "paused" else 0,
     }
@@ -159,9 +164,10 @@ def training_pack(
     more: see the docstring of this module. number: of the message that this pack answers.
 
     header["runs"], in the given order: id, label, stage, place, reason, error, step, seconds, limit, steps, seed,
-    causal, openable; pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None if the
-    browser has it); from, the index of the first frame in this pack; recorded, the number of frames; frames, a table
-    each, without weights; weights, uint8 [frames, bytes of a frame], or None without frames.
+    causal, recording (it was made beforehand), wait (seconds until it starts, None if unknown), openable; pause_left,
+    seconds until a pause ends by itself, 0 without one; opening (a table, or None if the browser has it); from, the
+    index of the first frame in this pack; recorded, the number of frames; frames, a table each, without weights;
+    weights, uint8 [frames, bytes of a frame], or None without frames.
     """
     writer = Writer()
     labels = more.get("labels") or {}

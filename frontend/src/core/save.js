@@ -8,9 +8,9 @@ import { SvgContext, escape, tag } from "./svg_context.js";
 const PAGE_MARGIN = 24;
 const WIDEST_CAPTION = 1600; // pixels; longer ones end with "…"
 
-// picture: {theme, caption, panels: [{grid, plot, gridTitle, title, subtitle, legend}]}; plot is a HeadPlot or a
-// LinesPlot, grid is null for a head alone.
-export function pictureSvg({ theme, caption, panels }) {
+// picture: {theme, caption, panels: [{grid, plot, gridTitle, title, subtitle, legend}], below}; plot is a HeadPlot or a
+// LinesPlot, grid is null for a head alone; below: pictures under the panels, {markup, width, height}.
+export function pictureSvg({ theme, caption, panels, below = [] }) {
   const context = new SvgContext(document.createElement("canvas").getContext("2d"));
   const base = theme.size;
   const write = (text, x, y, size, colour, weight = 400) => {
@@ -48,6 +48,12 @@ export function pictureSvg({ theme, caption, panels }) {
     x = Math.max(right + Math.max(plot.width, wide), x + (grid ? grid.width : 0)) + 30;
     width = Math.max(width, x);
     height = Math.max(height, gridBottom, legendTop + base * 1.4);
+  }
+  for (const { markup, ...size } of below) {
+    height += base;
+    context.add(tag("g", { transform: `translate(${PAGE_MARGIN} ${Math.ceil(height)})` }, markup));
+    width = Math.max(width, size.width + 2 * PAGE_MARGIN);
+    height += size.height;
   }
   width = Math.ceil(width);
   height = Math.ceil(height + PAGE_MARGIN);

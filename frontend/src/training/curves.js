@@ -4,12 +4,12 @@ import { listText } from "../core/lists.js";
 import { runLabel, lossText, percentText } from "./words.js";
 import { runMark, runSwatch } from "./status.js";
 
-// Loss and exact match over steps, with all runs in one plot and a cursor at the step shown.
+// Loss and exact match over steps, with all runs in each plot and a cursor at the step shown. The second series is the
+// thick one.
 
 const PLOTS = [
+  { name: "exact", series: ["forced", "exact"] },
   { name: "loss", series: ["loss", "validation_loss"] },
-  { name: "exact", series: ["exact"] },
-  { name: "forced", series: ["forced"] },
 ];
 const LEAST = 1e-4; // the end of a logarithmic axis of losses; it is fixed so that nothing jumps
 
@@ -27,7 +27,7 @@ export function lossAxis(top, log) {
 }
 
 export class Curves {
-  // hooks: {t, tooltip, goToStep(step), log(on)}
+  // hooks: {t, tooltip, goToStep(step), redraw(), report()}
   constructor(hooks) {
     this.hooks = hooks;
     this.plots = PLOTS.map((plot) => this.makePlot(plot));
@@ -40,7 +40,14 @@ export class Curves {
     const head = el("h2", { title: t(name + "_title") }, el("span", null, t(name)), " ");
     head.append(el("small", null, t(name + "_unit")));
     if (name === "loss") {
-      this.log = el("input", { type: "checkbox", "data-testid": "training-log", change: () => this.hooks.redraw() });
+      this.log = el("input", {
+        type: "checkbox",
+        "data-testid": "training-log",
+        change: () => {
+          this.hooks.redraw();
+          this.hooks.report();
+        },
+      });
       head.append(el("label", { class: "learn-log", title: t("log_title") }, this.log, t("log")));
     }
     const svg = svgEl("svg", { class: "learn-svg", role: "img", "data-testid": `training-plot-${name}` });
@@ -120,8 +127,8 @@ export class Curves {
 
   makeLines(plot, run) {
     const group = svgEl("g", { "data-slot": run.slot });
-    const paths = plot.series.map((name) => {
-      const thin = name === "loss";
+    const paths = plot.series.map((name, i) => {
+      const thin = i === 0;
       const path = svgEl("path", { class: thin ? "learn-line learn-thin" : "learn-line", "data-slot": run.slot });
       path.dataset.series = name;
       group.append(path);
@@ -154,7 +161,8 @@ export class Curves {
     return text;
   }
 
-  // chosen: the run whose frame `index` is shown; growing: its curves end there, as during training. speak: with
+  // chosen: the run whose frame `index` is shown; growing: its curves end there, as during training, and those of
+  // recorded runs end at the same step. speak: with
   // descriptions for screen readers.
   update(chosen, index, growing, speak) {
     if (!this.places) return;
@@ -164,7 +172,8 @@ export class Curves {
       if (step !== null) plot.cursor.setAttribute("transform", `translate(${this.places.step(step).toFixed(1)} 0)`);
       for (const line of plot.lines) {
         const { run } = line;
-        const until = run === chosen && growing ? index : run.last;
+        const grows = growing && (run === chosen || run.about.recording);
+        const until = grows ? (run === chosen ? index : run.frameAt(step ?? 0)) : run.last;
         const path = (element, i) => element.setAttribute("d", this.path(plot, line, i, until));
         if (line.until !== until) line.paths.forEach(path);
         line.until = until;
@@ -189,10 +198,11 @@ export class Curves {
 
   text(plot, run, at) {
     const { t } = this.hooks;
-    const value = (name) => (at < 0 ? null : run.latest(name, at));
-    if (plot.name !== "loss") return percentText(t, value(plot.name));
-    const values = { train: lossText(t, value("loss")), unseen: lossText(t, value("validation_loss")) };
-    return this.runs.length > 2 ? values.unseen : t(this.runs.length > 1 ? "both" : "both_named", values);
+    const written = plot.name === "loss" ? lossText : percentText;
+    const [thin, thick] = plot.series.map((name) => written(t, at < 0 ? null : run.latest(name, at)));
+    return this.runs.length > 2 || (plot.name === "loss" && this.runs.length > 1)
+      ? thick
+      : t(plot.name + "_both", { thin, thick });
   }
 
   spoken(plot, step) {
@@ -200,9 +210,7 @@ export class Curves {
     const values = plot.lines.map(({ run }) => {
       const at = this.at(run, step);
       const label = runLabel(t, run);
-      if (plot.name !== "loss") return t("plot_value", { label, value: this.text(plot, run, at) });
-      const lossOf = (name) => lossText(t, at < 0 ? null : run.latest(name, at));
-      return t("plot_loss", { label, train: lossOf("loss"), unseen: lossOf("validation_loss") });
+      return t("plot_value", { label, value: this.text(plot, run, at) });
     });
     return t("plot_spoken", { name: t(plot.name), step: step ?? 0, values: listText(t, values) });
   }

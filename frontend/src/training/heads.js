@@ -72,7 +72,9 @@ export class FrameGrid {
     this.mosaic.height = this.image.height;
     this.table = pixelTable(makeRamp(theme, this.kind), 1, 0);
     this.masked = packPixel(theme.masked);
-    this.context = sizeCanvas(this.canvas, width, height);
+    const last = this.rects[this.rects.length - 1];
+    this.height = Math.ceil(last.y + last.h + 3);
+    this.context = sizeCanvas(this.canvas, width, this.height);
     const places = this.rects.map(({ x, y, w, h, layer, head }) => ({ x, y, w, h, layer, head }));
     this.canvas.dataset.plot = JSON.stringify(places);
     this.describe();
@@ -94,10 +96,21 @@ export class FrameGrid {
     this.outlines();
   }
 
-  // Labels and frames of heads: drawn once per layout, and when another head is chosen or hovered over.
+  // Draws what is on the screen into another context.
+  drawOn(context) {
+    this.writeLabels(context);
+    for (const r of this.rects) context.drawImage(this.mosaic, r.sx, r.sy, r.pw, r.ph, r.x, r.y, r.w, r.h);
+    this.outlines(context);
+  }
+
   labels() {
-    const { context, theme, place, rects } = this;
-    context.clearRect(0, 0, this.width, this.height);
+    this.context.clearRect(0, 0, this.width, this.height);
+    this.writeLabels(this.context);
+  }
+
+  // Labels and frames of heads: drawn once per layout, and when another head is chosen or hovered over.
+  writeLabels(context) {
+    const { theme, place, rects } = this;
     const at = this.hovered || this.hooks.chosen(this.kind);
     context.textBaseline = "middle";
     const write = (text, on, x, y, align) => {
@@ -117,8 +130,8 @@ export class FrameGrid {
     }
   }
 
-  outlines() {
-    const { context, theme } = this;
+  outlines(context = this.context) {
+    const { theme } = this;
     const chosen = this.hooks.chosen(this.kind);
     const outline = (r, colour, width) => {
       context.strokeStyle = colour;
@@ -256,10 +269,13 @@ export class FrameHead extends HeadPlot {
     };
   }
 
-  // What lies over the cells and does not change: the mask's hatching and the grid lines.
   paintOver() {
+    this.drawLattice(sizeCanvas(this.over, this.width, this.height));
+  }
+
+  // What lies over the cells and does not change: the mask's hatching and the grid lines.
+  drawLattice(context) {
     const { view, theme, plot } = this;
-    const context = sizeCanvas(this.over, this.width, this.height);
     const { x, y } = this.edges();
     const [right, bottom] = [x[view.keys], y[view.queries]];
     const large = Math.min(plot.cw, plot.ch) >= 7;
@@ -296,11 +312,22 @@ export class FrameHead extends HeadPlot {
   }
 
   drawBase(context) {
+    this.drawCells(context);
+    context.drawImage(this.over, 0, 0, this.width, this.height);
+  }
+
+  drawCells(context) {
     const { view } = this;
     const { x, y } = this.edges();
     context.imageSmoothingEnabled = false;
     context.drawImage(this.cells, x[0], y[0], x[view.keys] - x[0], y[view.queries] - y[0]);
-    context.drawImage(this.over, 0, 0, this.width, this.height);
+  }
+
+  // As on the screen; in a file the lattice is made of lines.
+  drawOn(context) {
+    this.drawCells(context);
+    this.drawLattice(context);
+    this.drawOver(context);
   }
 
   paint() {

@@ -3,7 +3,8 @@
 
 const FIRST_SPAN = 400; // milliseconds between answers, before any two have come
 const SPANS = [120, 1500];
-const PLAY = 80; // milliseconds per frame when the training is played from its start
+const PLAY = 80; // milliseconds per frame, at least, when the training is played from its start
+const WHOLE = 8000; // milliseconds for all frames, at least
 const CALM = { live: 1000, play: 500 }; // milliseconds per frame for users who want less motion
 
 export class Player {
@@ -42,7 +43,9 @@ export class Player {
     return Math.min(this.until, Math.floor(this.from + (this.until - this.from) * share + 1e-9));
   }
 
-  play(now, index) {
+  // frames: how many the run has
+  play(now, index, frames = WHOLE) {
+    this.each = Math.max(PLAY, WHOLE / frames);
     this.mode = "play";
     this.start = index;
     this.began = now;
@@ -69,7 +72,7 @@ export class Player {
     }
     // The browser's frame time may be earlier than the click that started it.
     const passed = Math.max(0, now - this.began);
-    const index = this.start + Math.floor(passed / (this.calm() ? CALM.play : PLAY));
+    const index = this.start + Math.floor(passed / (this.calm() ? CALM.play : this.each));
     if (index < this.until) return index;
     this.goLive(now);
     return this.until;

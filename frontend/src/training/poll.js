@@ -9,11 +9,13 @@ const PATIENCE = 3000; // milliseconds after which no answer is expected any mor
 
 export class Poller {
   /** @type {any} */ have;
+  /** @type {any} */ more;
   /** @type {any} */ send;
   /** @type {any} */ wanted;
-  // send(name, value); wanted(): whether there is something to ask for; have(): of the store
-  constructor({ send, wanted, have }) {
-    Object.assign(this, { send, wanted, have });
+  // send(name, value); wanted(): whether there is something to ask for, or to tell; have(): of the store; more(): what
+  // every message tells
+  constructor({ send, wanted, have, more = () => ({}) }) {
+    Object.assign(this, { send, wanted, have, more });
     this.number = Date.now(); // rises with every mount, too
     this.inFlight = null; // {number, command}
     this.commands = [];
@@ -34,6 +36,11 @@ export class Poller {
     if (!this.inFlight || !this.inFlight.command) this.next();
   }
 
+  // There is something to tell.
+  nudge() {
+    if (!this.inFlight && !this.stopped) this.next();
+  }
+
   next() {
     const command = this.commands.shift();
     if (command) this.post("command", command);
@@ -49,7 +56,7 @@ export class Poller {
       this.inFlight = null;
       this.next();
     }, PATIENCE);
-    this.send(name, { ...value, have: this.have(), n: this.number });
+    this.send(name, { ...value, ...this.more(), have: this.have(), n: this.number });
   }
 
   // A pack has come. number: of the message it answers, 0: none; atOnce: whether it leaves something to ask for.

@@ -68,3 +68,18 @@ test("a stopped poller sends nothing", (context) => {
   poller.answered(0, true);
   assert.equal(sent.length, 0);
 });
+
+test("news of the viewer goes with the next message, at once if none is under way", (context) => {
+  const { poller, pass, last, sent } = start(context);
+  poller.more = () => ({ place: sent.length });
+  poller.nudge();
+  assert.equal(sent.length, 1);
+  poller.nudge(); // one is under way
+  assert.equal(sent.length, 1);
+  poller.answered(last(), false);
+  pass(200);
+  assert.deepEqual(
+    sent.map(([, value]) => value.place),
+    [0, 1],
+  );
+});

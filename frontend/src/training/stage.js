@@ -13,7 +13,7 @@ export class HeadStage {
   /** @type {any} */ run;
   /** @type {any} */ store;
   /** @type {Theme} */ theme;
-  // hooks: {t, tooltip, memory: {kind, place, rows}, now() -> {run, index, step}, redraw(), say(text)}
+  // hooks: {t, tooltip, memory: {kind, place, rows}, now() -> {run, index, step}, redraw(), report(), say(text)}
   constructor(hooks) {
     this.hooks = hooks;
     const { t } = hooks;
@@ -107,6 +107,7 @@ export class HeadStage {
     memory.place = { kind, layer, head };
     this.cell = null;
     say(t("title_kind", { kind: this.kindName(this.run, kind), layer: layer + 1, head: head + 1 }));
+    this.hooks.report();
     this.layoutHead();
     for (const kind of this.shownKinds()) this.grid[kind].refresh(this.index);
     this.layoutSame();
@@ -131,11 +132,13 @@ export class HeadStage {
       this.cell = null;
     }
     redraw();
+    this.hooks.report();
   }
 
   showRows(rows) {
     this.hooks.memory.rows = rows;
     this.hooks.redraw();
+    this.hooks.report();
   }
 
   // -- layout ----------------------------------------------------------------------------------------------------
@@ -195,8 +198,9 @@ export class HeadStage {
 
   sayExample(opening) {
     const { t } = this.hooks;
-    const values = opening && { ...opening, parameters: opening.parameters.toLocaleString("en") };
-    this.example.textContent = opening ? t("example", values) : "";
+    const values = opening && { ...opening, seed: this.run.about.seed };
+    const name = opening && this.run.about.recording ? "example_recorded" : "example";
+    this.example.textContent = opening ? t(name, values) : "";
     this.example.title = opening ? t("example_title", values) : "";
   }
 
@@ -223,10 +227,10 @@ export class HeadStage {
     this.select.parentElement.style.visibility = kind === "encoder_self" ? "hidden" : "";
     const width = Math.floor(this.plot.clientWidth);
     const above = this.plot.offsetTop - this.one.offsetTop;
-    const height = room.narrow ? Math.min(460 * room.unit, width * 1.1) : room.high - above - 34 * room.unit;
+    const height = room.narrow ? Math.min(460 * room.unit, width * 1.1) : room.high - above - 28 * room.unit;
     const view = viewOf(run, kind, layer, head, memory.rows);
     const cell = this.cell && this.cell[0] < view.queries && this.cell[1] < view.keys ? this.cell : null;
-    this.enlarged.setView(view, theme, { width, height: Math.max(200 * room.unit, height), cell, label: "" });
+    this.enlarged.setView(view, theme, { width, height: Math.max(150 * room.unit, height), cell, label: "" });
   }
 
   layoutSame() {

@@ -29,6 +29,7 @@ export function commandsFor(about) {
   if (about.stage === "training") return ["pause", "stop"];
   if (about.stage === "paused") return ["go", "stop"];
   if (about.stage === "waiting" || about.stage === "starting") return ["stop"];
+  if (about.recording) return [];
   return about.openable ? ["open", "again", "remove"] : ["again", "remove"];
 }
 
@@ -128,6 +129,10 @@ export class StatusCards {
       this.element.replaceChildren(...this.cards.map((card) => card.element));
       this.element.dataset.runs = this.cards.length;
     }
+    this.element.toggleAttribute(
+      "data-recorded",
+      store.runs.every((run) => run.about.recording),
+    );
     for (const card of this.cards) card.draw(card.run === chosen, store.more.waiting, now);
   }
 }

@@ -57,8 +57,6 @@ export class Run {
     this.frames = [];
     this.weights = []; // bytes of each frame
     this.pace = []; // [milliseconds, step] of the last packs, for the speed
-    this.trained = 0; // milliseconds of training seen here
-    this.since = null;
   }
 
   get active() {
@@ -148,8 +146,6 @@ export class Run {
   // Steps per second over the last seconds, measured here, without pauses and other stages.
   follow(about, now) {
     const training = about.stage === "training";
-    if (training && this.since !== null) this.trained += now - this.since;
-    this.since = training ? now : null;
     if (!training) {
       this.pace = [];
       return;
@@ -165,11 +161,9 @@ export class Run {
     return ended - began > 300 ? (1000 * (last - first)) / (ended - began) : null;
   }
 
-  // Seconds until its last step or its limit, which also counts the time for measuring.
+  // Seconds until its last step. The limit is in seconds of a core, which a busy machine makes longer.
   get left() {
     const { speed, about } = this;
-    if (!speed) return null;
-    const limit = about.limit - Math.max(this.trained / 1000, about.seconds);
-    return Math.max(0, Math.min((about.steps - about.step) / speed, limit));
+    return speed ? Math.max(0, (about.steps - about.step) / speed) : null;
   }
 }

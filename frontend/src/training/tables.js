@@ -17,7 +17,11 @@ function writtenText(t, written, right) {
   const text = el("span", { "aria-hidden": wrong ? "true" : null }, ...(written ? spans : [t("empty")]));
   const spoken = t("wrong_spoken", { output: written || t("empty"), wrong, letters: letters.length });
   const parts = wrong ? [text, el("span", { class: "hs-spoken" }, spoken)] : [text];
-  return { element: el("span", { class: "learn-letters", dir: "auto" }, ...parts), wrong, letters: letters.length };
+  return {
+    element: el("span", { class: "learn-letters", dir: "auto", translate: "no" }, ...parts),
+    wrong,
+    letters: letters.length,
+  };
 }
 
 export class PredictionTable {
@@ -94,9 +98,13 @@ export class PredictionTable {
     });
     const cells = [cell(t("column_output"), true), ...beside.map((otherRun) => cell(runLabel(t, otherRun), false))];
     this.rows.push({ target, cells });
-    const name = el("th", { scope: "row" }, el("span", { class: "learn-letters", dir: "auto" }, source));
+    const name = el(
+      "th",
+      { scope: "row" },
+      el("span", { class: "learn-letters", dir: "auto", translate: "no" }, source),
+    );
     if (i === 0) name.append(" ", el("small", null, t("row_example")));
-    const right = el("span", { class: "learn-letters", dir: "auto" }, target);
+    const right = el("span", { class: "learn-letters", dir: "auto", translate: "no" }, target);
     const answer = el("td", { "data-name": t("column_answer") }, right);
     const [{ output, verdict }, ...otherCells] = cells;
     const rest = otherCells.map((otherCell) => otherCell.output);
@@ -125,17 +133,43 @@ export class PredictionTable {
   }
 }
 
+const SIGNS = { "as predicted": ["✓ ", "hs-ok"], differs: ["≠ ", "learn-open"], open: ["? ", "learn-open"] };
+
 export class FindingTable {
   constructor(t) {
     this.t = t;
     this.body = el("tbody");
     const names = ["finding_run", "finding_predicts", "finding_happened", "finding_verdict"];
     const head = el("tr", null, ...names.map((name) => el("th", { scope: "col" }, t(name))));
+    // A single row stands above the pictures, several below them.
+    this.strip = el("section", { class: "learn-finding", "data-testid": "training-finding", hidden: true });
+    this.strip.setAttribute("aria-label", t("findings"));
     this.element = el(
       "section",
       { class: "learn-findings", "data-testid": "training-findings", hidden: true },
       el("h2", null, t("findings")),
       el("table", { class: "learn-table" }, el("thead", null, head), this.body),
+    );
+  }
+
+  // Elements with the section of the paper and the verdict.
+  parts(finding) {
+    const { t } = this;
+    const name = finding.verdict in SIGNS ? finding.verdict : "open";
+    const [sign, look] = SIGNS[name];
+    const section = finding.section ? el("small", null, t("finding_section", { section: finding.section })) : null;
+    return { section, verdict: el("span", { class: look }, sign + t("verdict_" + name)) };
+  }
+
+  drawStrip(finding) {
+    const { t } = this;
+    const { section, verdict } = this.parts(finding);
+    const part = (name, about, text) =>
+      el("div", null, el("h2", null, t(name), " ", about), el("p", { dir: "auto" }, text));
+    this.strip.dataset.verdict = finding.verdict;
+    this.strip.replaceChildren(
+      part("finding_predicts", section, finding.predicts),
+      part("finding_happened", finding.verdict === "open" ? null : verdict, finding.happened),
     );
   }
 
@@ -145,15 +179,13 @@ export class FindingTable {
     const text = JSON.stringify([findings, store.runs.map((run) => run.slot)]);
     if (text === this.text) return;
     this.text = text;
-    this.element.hidden = !findings.length;
+    this.element.hidden = findings.length < 2;
+    this.strip.hidden = findings.length !== 1;
+    if (findings.length === 1) this.drawStrip(findings[0]);
     this.body.replaceChildren(
       ...findings.map((finding) => {
         const run = store.run(finding.run);
-        const section = finding.section ? el("small", null, t("finding_section", { section: finding.section })) : null;
-        const signs = { "as predicted": ["✓ ", "hs-ok"], differs: ["≠ ", "hs-bad"], open: ["? ", "learn-open"] };
-        const [sign, look] = signs[finding.verdict] || signs.open;
-        const verdictText = t("verdict_" + (finding.verdict in signs ? finding.verdict : "open"));
-        const verdict = el("span", { class: look }, sign + verdictText);
+        const { section, verdict } = this.parts(finding);
         const cell = (name, ...inside) => el("td", { "data-name": t(name), dir: "auto" }, ...inside);
         return el(
           "tr",

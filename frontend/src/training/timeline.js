@@ -4,7 +4,8 @@ import { runLabel } from "./words.js";
 // The slider over all recorded steps of the chosen run, play and live.
 export class Timeline {
   // hooks: {t, goTo(index), play(), live()}
-  constructor(hooks) {
+  // save: the menu that saves the picture
+  constructor(hooks, save) {
     this.hooks = hooks;
     const { t } = hooks;
     this.playing = el("button", { type: "button", "data-testid": "training-play", click: () => hooks.play() });
@@ -31,13 +32,14 @@ export class Timeline {
       input: () => hooks.goTo(Number(this.slider.value)),
     });
     this.number = el("output", { class: "learn-step", "data-testid": "training-step" });
-    this.element = el("div", { class: "learn-time" }, this.playing, this.slider, this.number, this.live);
+    this.element = el("div", { class: "learn-time" }, this.playing, this.slider, this.number, this.live, save);
   }
 
   draw(run, index, mode) {
     const { t } = this.hooks;
     const enabled = Boolean(run) && index >= 0;
     for (const control of [this.playing, this.slider, this.live]) control.disabled = !enabled;
+    this.live.hidden = !run || !run.active;
     const playing = mode === "play";
     if (this.mode !== mode) {
       this.mode = mode;

@@ -5,6 +5,7 @@ import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
 import { readTheme } from "../core/colour.js";
+import { makeSaveMenu } from "../core/menu.js";
 import { TRAINING_TEXTS } from "./texts.js";
 import { RunStore } from "./store.js";
 import { Player } from "./player.js";
@@ -13,6 +14,7 @@ import { StatusCards } from "./status.js";
 import { Curves } from "./curves.js";
 import { HeadStage } from "./stage.js";
 import { Timeline } from "./timeline.js";
+import { saveTraining } from "./saving.js";
 import { PredictionTable, FindingTable } from "./tables.js";
 import { runLabel, percentText, stageText } from "./words.js";
 
@@ -20,8 +22,10 @@ import { runLabel, percentText, stageText } from "./words.js";
 // curves' cursor and the predictions need no server, which is asked only for new frames.
 
 const NARROW = 820;
+const SAVED = ["png", "svg", "csv", "head"];
 const SCROLL_MARGIN = { kind: "cross", layer: Infinity, head: 0 }; // of the last layer, where alignment shows first
-const HIGHEST = 760; // pixels with ordinary text: in a higher window the predictions become visible
+const LOWEST = 240;
+const HIGHEST = 620; // pixels with ordinary text: in a higher window the predictions become visible
 const SPOKEN = 5000; // milliseconds between two spoken messages
 const SETTLES = 250; // milliseconds
 const LABELS = 1000; // milliseconds between two descriptions of the pictures while they move
@@ -39,6 +43,8 @@ export class TrainingView {
     this.element = el("section", { class: "hs learn", "data-testid": "training" });
     this.element.training = this; // for tests and benchmarks
     parent.append(this.element);
+    this.onClick = (event) => this.saving && this.saving.close(event.composedPath());
+    document.addEventListener("click", this.onClick);
     this.look = followLook(
       this.element,
       () => this.retheme(),
@@ -48,13 +54,15 @@ export class TrainingView {
     const { store } = this;
     this.asker = new Poller({
       send: (name, value) => send(name, value),
-      wanted: () => store.active || store.lacks,
+      wanted: () => store.active || store.lacks || this.untold,
       have: () => store.have(),
+      more: () => this.told(),
     });
   }
 
   destroy() {
     this.asker.stop();
+    document.removeEventListener("click", this.onClick);
     this.look.stop();
     if (this.stage) this.stage.destroy();
     clearTimeout(this.speaking);
@@ -81,10 +89,12 @@ export class TrainingView {
     const counts = this.store.have();
     const { grown, number } = this.store.take(pack, now);
     this.build();
+    this.adopt();
     const moved = this.settle(grown.filter((id) => !counts[id]));
     const changed = moved || ids !== this.store.runs.map((run) => run.id).join();
     const { run } = this;
     if (run && grown.includes(run.id)) this.player.arrived(run.last, now);
+    this.begin(now);
     this.asker.answered(number, this.store.lacks && (grown.length > 0 || number === 0));
     const grew = this.store.runs.filter((run) => grown.includes(run.id));
     const outgrown = grew.some((run) => this.curves.outgrown(run, counts[run.id] ?? 0));
@@ -115,31 +125,91 @@ export class TrainingView {
       play: () => this.play(),
       live: () => this.goLive(),
       redraw: () => this.draw(),
+      report: () => this.report(),
       say: (text) => (this.spoken.textContent = text),
       now: () => ({ run: this.run, index: this.shown, step: this.stepText(this.run, this.shown) }),
     };
     this.status = new StatusCards(hooks);
-    this.time = new Timeline(hooks);
+    this.saving = makeSaveMenu(t, "training-save", (format) => saveTraining(this, format), SAVED);
+    this.time = new Timeline(hooks, this.saving.element);
     this.curves = new Curves(hooks);
     this.stage = new HeadStage(hooks);
     this.predictions = new PredictionTable(t);
     this.findings = new FindingTable(t);
     this.nothing = el("p", { class: "hs-empty" }, t("nothing"));
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
+    this.bar = el("div", { class: "learn-top" }, this.status.element, this.time.element);
     this.work = el("div", { class: "learn-work" }, this.curves.element, this.stage.grids, this.stage.one);
     this.under = el("div", { class: "learn-under" }, this.stage.same, this.predictions.element, this.findings.element);
     this.element.setAttribute("aria-label", t("region"));
     this.element.replaceChildren(
       this.look.sentinel,
       this.nothing,
-      this.status.element,
-      this.time.element,
+      this.findings.strip,
+      this.bar,
       this.work,
       this.under,
       this.tooltip.box,
       this.spoken,
     );
     this.theme = null;
+  }
+
+  // What Python wants to be looked at, once for each scene: a preset with its recorded run, or the live runs.
+  adopt() {
+    const { memory, store } = this;
+    const { scene, place } = store.more;
+    if (!scene || scene === memory.scene) return;
+    memory.scene = scene;
+    memory.kind = place.kinds;
+    memory.place = { kind: place.kind, layer: place.layer - 1, head: place.head - 1 };
+    memory.rows = place.rows;
+    this.curves.log.checked = place.log === "on";
+    const run = store.runs[place.run - 1];
+    memory.run = run ? run.id : null;
+    this.run = null;
+    this.asked = { step: place.step };
+    this.theme = null;
+  }
+
+  // Holds a new scene at the step of its link, or plays it if it is recorded, as soon as the frames are here.
+  begin(now) {
+    const { run, asked } = this;
+    if (!asked || !run || !run.frames.length || (run.lacks && asked.step >= 0)) return;
+    this.asked = null;
+    if (asked.step >= 0) {
+      this.player.hold();
+      this.shown = run.frameAt(asked.step);
+    } else if (run.about.recording && !this.calm.matches) {
+      this.shown = 0;
+      this.player.play(now, 0, run.opening.recorded.length);
+    }
+  }
+
+  // Tells Python what is looked at, for the link.
+  report() {
+    if (!this.store.more.scene) return;
+    this.untold = true;
+    this.asker.nudge();
+  }
+
+  told() {
+    const { run, store, memory, player } = this;
+    this.untold = false;
+    if (!store.more.scene || !run || this.asked) return {};
+    const { kind, layer, head } = memory.place;
+    const held = player.mode === "held" && run.frames.length;
+    const place = {
+      run: store.runs.indexOf(run) + 1,
+      step: held ? run.frames[Math.min(this.shown, run.last)].step : -1,
+      kinds: memory.kind,
+      kind,
+      layer: Math.min(layer, 63) + 1,
+      head: Math.min(head, 63) + 1,
+      rows: memory.rows,
+      log: this.curves.log.checked ? "on" : "off",
+    };
+    return { place, scene: store.more.scene };
   }
 
   // The chosen run. A run that starts to train replaces a chosen run that has ended, or no run; begun: ids of the runs
@@ -186,7 +256,10 @@ export class TrainingView {
     this.shown = Math.max(0, Math.min(run.last, index));
     this.drawFrame(performance.now());
     clearTimeout(this.settling); // descriptions wait until the user stops dragging
-    this.settling = setTimeout(() => this.drawFrame(performance.now(), true), SETTLES);
+    this.settling = setTimeout(() => {
+      this.drawFrame(performance.now(), true);
+      this.report();
+    }, SETTLES);
     return undefined;
   }
 
@@ -195,6 +268,7 @@ export class TrainingView {
     this.follow();
     if (this.run && this.run.frames.length) this.shown = this.player.until;
     this.drawFrame(performance.now(), true);
+    this.report();
   }
 
   // Plays from the start; pressed again, it holds at the current frame.
@@ -203,10 +277,11 @@ export class TrainingView {
     if (this.player.mode === "play") this.player.hold();
     else {
       this.shown = 0;
-      this.player.play(performance.now(), 0);
+      this.player.play(performance.now(), 0, this.run.opening.recorded.length);
     }
     this.drawFrame(performance.now(), true);
     this.follow();
+    this.report();
   }
 
   chooseRun(id) {
@@ -224,6 +299,7 @@ export class TrainingView {
     }
     this.draw();
     this.follow();
+    this.report();
   }
 
   // -- drawing ---------------------------------------------------------------------------------------------------
@@ -255,7 +331,7 @@ export class TrainingView {
     this.narrow = element.clientWidth < NARROW * (this.big ? 1.1 : 1);
     element.classList.toggle("learn-narrow", this.narrow);
     this.nothing.hidden = runs.length > 0;
-    for (const part of [this.status.element, this.time.element, this.work, this.under]) part.hidden = !runs.length;
+    for (const part of [this.bar, this.work, this.under]) part.hidden = !runs.length;
     this.laidOut = new Set(runs.filter((run) => run.opening).map((run) => run.id));
     this.findings.draw(store);
     if (!runs.length) return;
@@ -273,9 +349,9 @@ export class TrainingView {
     const { host } = this.element.getRootNode();
     const above = Math.min(documentTop(host || this.element), window.innerHeight * 0.4) + this.work.offsetTop;
     const left = Math.min(HIGHEST * unit, window.innerHeight - above - 14);
-    const high = this.narrow ? 560 * unit : Math.max(430 * unit, left);
+    const high = this.narrow ? 340 * unit : Math.max(LOWEST * unit, left);
     const head = 46 * unit; // of a plot: its title, its unit and its values
-    return { high, unit, narrow: this.narrow, plot: Math.max(96 * unit, this.narrow ? 150 * unit : high / 3 - head) };
+    return { high, unit, narrow: this.narrow, plot: this.narrow ? 150 * unit : Math.max(80 * unit, high / 2 - head) };
   }
 
   // Draws one frame: cells, cursor, numbers and letters. settled: nothing moves, so descriptions are worth computing.

@@ -29,23 +29,30 @@ export function timeText(t, seconds) {
 
 // The status of a run, in a few words.
 export function stageText(t, run, waiting) {
-  const { stage, reason, place, error, limit } = run.about;
+  const { stage, reason, error, limit } = run.about;
   // The newest frame may have a later step than the last pack.
   const step = Math.max(run.about.step, run.frames.length ? run.frames[run.last].step : 0);
   const values = { step: countText(step), steps: countText(run.about.steps), limit: countText(limit), error };
-  if (stage === "waiting") {
-    if (place === 1 && !(waiting > 1)) return t("stage_next");
-    const named = t(place >= 1 && place <= 3 ? "place_" + place : "place_n", { n: place });
-    return t(waiting >= place ? "stage_waiting" : "stage_waiting_place", { place: named, waiting });
-  }
+  if (run.about.recording) return t("stage_recorded", { ...values, seed: run.about.seed });
+  if (stage === "waiting") return waitText(t, run.about, waiting);
   if (stage === "failed") return t("stage_failed", values);
   if (stage !== "done") return t("stage_" + stage, values);
   const known = ["steps", "stopped", "time", "left", "died"].includes(reason);
   return t(known ? "stage_done_" + reason : "stage_done", values);
 }
 
+// The place in the queue, and the minutes until the run starts, if anybody knows.
+function waitText(t, { place, wait }, waiting) {
+  const named = t(place >= 1 && place <= 3 ? "place_" + place : "place_n", { n: place });
+  const known = t(waiting >= place ? "stage_waiting" : "stage_waiting_place", { place: named, waiting });
+  const text = place === 1 && !(waiting > 1) ? t("stage_next") : known;
+  if (typeof wait !== "number") return text;
+  return wait < 60 ? t("wait_minute", { place: text }) : t("wait_minutes", { place: text, n: Math.round(wait / 60) });
+}
+
 // The numbers beside the status: speed, time left and the limit, which is shown from the start.
 export function numberTexts(t, run) {
+  if (run.about.recording) return "";
   const { stage, seconds } = run.about;
   const limit = countText(run.about.limit);
   if (stage === "waiting" || stage === "starting") return t("limit_then", { limit });

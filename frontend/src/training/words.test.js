@@ -5,7 +5,8 @@ import { lossAxis } from "./curves.js";
 import { RUN_COMMANDS } from "../state/generated.js";
 import { commandsFor } from "./status.js";
 import { TRAINING_TEXTS } from "./texts.js";
-import { lettersOf, lossText, percentText, stageText } from "./words.js";
+import { numbersCsv } from "./saving.js";
+import { lettersOf, lossText, numberTexts, percentText, stageText } from "./words.js";
 
 const t = makeTexts({}, TRAINING_TEXTS);
 
@@ -41,7 +42,7 @@ test("every stage of a run is described", () => {
     [{ stage: "waiting", place: 4 }, 9, "4th of 9 waiting"],
     [{ stage: "waiting", place: 3 }, null, "3rd in the queue"],
     [{ stage: "training" }, 0, "step 120 of 4,000"],
-    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000: time limit of 90 s"],
+    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000: limit of 90 s of computing"],
     [{ stage: "done", reason: "odd" }, 0, "ended at step 120 of 4,000"],
     [{ stage: "failed", error: "the loss is not finite." }, 0, "failed at step 120: the loss is not finite."],
   ];
@@ -71,7 +72,30 @@ test("the axis of the loss reaches the largest loss", () => {
   }
 });
 
-test("every command that Python accepts is offered at some stage of a run", () => {
+test("the queue says minutes, if anybody knows", () => {
+  const waiting = (about) => stageText(t, { about: { stage: "waiting", ...about }, frames: [] }, 3);
+  assert.equal(waiting({ place: 2, wait: null }), "2nd of 3 waiting");
+  assert.equal(waiting({ place: 2, wait: 59 }), "2nd of 3 waiting; starts in less than a minute");
+  assert.equal(waiting({ place: 1, wait: 170 }), "1st of 3 waiting; starts in about 3 min");
+});
+
+test("a recorded run takes no commands and has no speed", () => {
+  const run = { about: { stage: "done", reason: "steps", recording: true, step: 9, steps: 9, seed: 1 }, frames: [] };
+  assert.deepEqual([stageText(t, run, 0), numberTexts(t, run), commandsFor(run.about)], ["recorded", "", []]);
+});
+
+test("the numbers of all steps as a table", () => {
+  const frames = [
+    { step: 0, loss: null, exact: 0 },
+    { step: 9, loss: 0.5, validation_loss: 0.25, forced: 1, exact: 1 },
+  ];
+  const text = numbersCsv(t, [{ about: { label: "=reverse", seed: 3 }, frames }]);
+  const lines = text.slice(1).split("\r\n");
+  assert.equal(lines[0], "run,seed,step,training loss,unseen loss,teacher-forced exact,free-running exact");
+  assert.deepEqual(lines.slice(1), ["'=reverse,3,0,,,,0", "'=reverse,3,9,0.5,0.25,1,1", ""]);
+});
+
+test("every command that Python takes is offered at some stage of a run", () => {
   const stages = ["training", "paused", "waiting", "starting", "done", "failed"];
   const offered = stages.flatMap((stage) => [true, false].flatMap((openable) => commandsFor({ stage, openable })));
   const commands = new Set(offered.filter((name) => name !== "open")); // a link of the page

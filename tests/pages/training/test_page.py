@@ -22,7 +22,7 @@ from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
 from transformer.live_training import workshop
 from transformer.live_training.experiment import Experiment
-from transformer.live_training.presets import PRESETS, partner
+from transformer.live_training.presets import PRESETS
 
 BASE = PRESETS["reverse"]
 
@@ -88,19 +88,20 @@ def test_every_preset_has_a_text_that_matches_its_settings(
         assert app.button("training_train").disabled
         return
     assert chosen(app, shop) == PRESETS[name]
-    partner_name = partner(name)
-    fresh = start(preset=name)
-    if partner_name is None:
-        assert "training_both" not in [button.key for button in fresh.button]
-    else:
-        press(fresh, "training_both")
-        assert [run.experiment for run in shop.runs[-2:]] == [PRESETS[partner_name], PRESETS[name]]
+    assert "training_both" not in [button.key for button in start(preset=name).button]  # a recorded run is beside it
+
+
+def test_a_changed_preset_trains_together_with_its_reference(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = press(start(preset="no-mask", d_ff="64"), "training_both")
+    changed = replace(PRESETS["no-mask"], d_ff=64)
+    assert [run.experiment for run in shop.runs] == [replace(changed, causal=True), changed]
+    assert "training_both" not in [button.key for button in app.run().button]
 
 
 def test_the_page_shows_the_cost_of_a_run_before_it_starts(start: Callable[..., AppTest], shop: Shop) -> None:
     shop.running = 1
     app = start()
-    assert f"{BASE.steps} steps" in written(app) and "at most 60 s" in written(app)
+    assert f"{BASE.steps} steps" in written(app) and "at most 60 s of computing time" in written(app)
     assert "1 of 2 trainings run now; yours starts at once." in written(app) and shop.prepared == 1
     shop.running, shop.waiting = 2, 3
     assert "2 of 2 trainings run now, 3 wait in the queue." in written(app.run())
@@ -111,7 +112,7 @@ def test_the_page_says_how_a_preset_was_changed(start: Callable[..., AppTest], s
     assert presets.look_for("reverse") in written(start(steps="9", seed="3")).replace("&#x27;", "'")
     app = start(mask="off", heads="2")
     assert "Reverse, changed: 2 heads, no causal mask." in written(app)
-    assert "seed 1, no causal mask; at most 60 s." in written(app)
+    assert "seed 1, 169,344 parameters, no causal mask; at most 60 s of computing time." in written(app)
 
 
 def test_a_preset_resets_earlier_changes(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -131,7 +132,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
     ("heads=8", "number_input", {"heads": 8}),
     ("d_model=32", "number_input", {"d_model": 32}),
     ("d_ff=77", "number_input", {"d_ff": 77}),
-    ("d_k=33", "number_input", {"d_k": 33}),
+    ("d_k=33", "selectbox", {"d_k": 33}),
     ("scaled=off", "toggle", {"scaling": False}),
     ("mask=off", "toggle", {"causal": False}),
     ("residual=off", "toggle", {"residual": False}),
@@ -158,7 +159,7 @@ def test_every_field_goes_into_the_link_and_comes_back(
     app = start()
     widget = getattr(app, kind)(f"training_{name}")
     assert widget.proto.help  # one line for each
-    given = {"toggle": value == "on", "selectbox": value}.get(kind, next(iter(fields.values())))
+    given = value == "on" if kind == "toggle" else next(iter(fields.values()))
     widget.set_value(given).run()
     assert not app.exception and not messages(app)
     assert address(app)[name] == value
@@ -170,6 +171,11 @@ def test_every_field_goes_into_the_link_and_comes_back(
 def test_every_field_of_the_link_is_tested() -> None:
     tested = {link.split("=")[0] for link, _, _ in CHANGES}
     assert tested | {"preset", "shift"} == set(form.OPTIONS)
+
+
+def test_the_width_of_a_head_is_said_in_words(start: Callable[..., AppTest], shop: Shop) -> None:
+    field = start().selectbox("training_d_k")
+    assert field.options[:2] == ["d_model / heads", "1"] and field.value == 0
 
 
 def test_the_shift_field_appears_only_for_the_shift_task(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -221,7 +227,23 @@ def test_invalid_fields_give_one_message_and_stay_typed(
     assert not app.exception and words in messages(app)
     assert app.button("training_train").disabled and not shop.runs
     for name, value in params.items():
-        assert app.number_input(f"training_{name}").value == int(value) and address(app)[name] == value
+        field = app.selectbox if name == "d_k" else app.number_input
+        assert field(f"training_{name}").value == int(value) and address(app)[name] == value
+
+
+@pytest.mark.parametrize("name, typed, words", [("longest", 1000, "1 to 32"), ("alphabet", 1, "2 to 52")])
+def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(
+    start: Callable[..., AppTest], shop: Shop, name: str, typed: int, words: str
+) -> None:
+    """No run silently uses another number than the field shows."""
+    app = start()
+    field = app.number_input(f"training_{name}")
+    assert (field.proto.has_min, field.proto.has_max) == (False, False)  # the browser would send nothing
+    field.set_value(typed).run()
+    assert words in messages(app) and app.button("training_train").disabled
+    assert app.number_input(f"training_{name}").value == typed
+    app.number_input(f"training_{name}").set_value(10).run()
+    assert not messages(app) and getattr(chosen(app, shop), name) == 10
 
 
 def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -248,17 +270,60 @@ def test_a_server_that_trains_nothing_says_so(start: Callable[..., AppTest], sho
     assert "This server does not train models" in written(app) and app.button("training_train").disabled
 
 
+# -- what is looked at ------------------------------------------------------------------------------------------------
+
+PLACE = {"run": 2, "step": 120, "kinds": "all", "kind": "cross", "layer": 1, "head": 3, "rows": "fed", "log": "on"}
+
+
+def look(app: AppTest, place: object, scene: str = "no-mask recorded") -> AppTest:
+    """The picture in the browser tells what is looked at."""
+    app.session_state["training"] = {"ask": {"have": {}, "n": 1, "scene": scene, "place": place}}
+    app.run()
+    del app.session_state["training"]
+    return app
+
+
+def test_the_link_holds_what_is_looked_at(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = look(start(preset="no-mask"), PLACE)
+    told = {name: str(value) for name, value in PLACE.items() if name != "run"}  # the run of the preset is the default
+    assert not app.exception and {name: address(app).get(name) for name in told} == told and "run" not in address(app)
+    again = start(**address(app))
+    assert not messages(again) and address(again) == address(app)
+    app.button_group("training_preset").set_value("copy").run()
+    assert not set(told) & set(address(app))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [None, 5, {}, {**PLACE, "kind": "<b>"}, {**PLACE, "step": -2}, {**PLACE, "layer": "1"}, {**PLACE, "log": []}],
+)
+def test_a_place_that_is_none_changes_nothing(start: Callable[..., AppTest], shop: Shop, place: object) -> None:
+    app = start(preset="no-mask")
+    before = address(app)
+    assert address(look(app, place)) == before and not app.exception and not messages(app)
+    assert address(look(app, PLACE, "copy recorded")) == before  # of a picture that is not shown any more
+
+
+def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away(
+    start: Callable[..., AppTest], shop: Shop
+) -> None:
+    app = press(look(start(preset="no-mask"), PLACE))
+    assert address(app)["show"] == "live" and "step" not in address(app)
+    app.button_group("training_show").set_value("recorded").run()
+    assert not app.exception and address(app)["show"] == "recorded"
+    fresh = start(preset="no-mask", show="live")  # a session without runs shows the recorded one
+    assert not fresh.exception and not messages(fresh)
+
+
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., AppTest], shop: Shop) -> None:
     """But never the first, which the others are compared with."""
     app = start()
-    for seed in range(1, 5):
-        app.number_input("training_seed").set_value(seed).run()
+    for _ in range(5):
         press(app)
-    app.number_input("training_seed").set_value(5).run()
-    press(app)
+    assert [run.experiment.seed for run in shop.runs] == [1, 2, 3, 4]  # the same experiment has another seed each time
     assert len(shop.runs) == 4
     assert "You already have 4 runs that train or wait. Stop or remove one first." in messages(app)
     shop.runs[0].end()

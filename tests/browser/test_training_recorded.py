@@ -1,0 +1,101 @@
+"""The recorded runs of the Training page: they play at once, in the first screen, and links and files hold what is
+seen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.live_training_page import settled
+from tests.browser.training_page import Picture
+
+PLACE = "JSON.stringify([v.run.id, v.shown, v.player.mode, v.memory.kind, v.memory.place, v.memory.rows])"
+
+
+def opened(page: Page, server: str, query: str) -> Picture:
+    page.context.set_default_timeout(60_000)
+    picture = Picture(page, f"{server}/training?{query}")
+    picture.until("v.run && v.run.frames.length && !v.store.lacks && !v.asked")
+    return picture
+
+
+def bottom(page: Page, selector: str) -> float:
+    box = page.locator(selector).first.bounding_box()
+    assert box is not None and box["y"] >= 0, selector
+    return box["y"] + box["height"]
+
+
+def test_it_plays_by_itself_and_the_link_holds_what_is_seen(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    picture = opened(page, server, "preset=no-mask")
+    assert picture.tell("[v.run.id, v.player.mode, v.memory.kind]") == ["recorded-no-mask", "play", "decoder_self"]
+    picture.until("v.shown > 3")
+    finding = page.get_by_test_id("training-finding")
+    expect(finding).to_contain_text("section 3.2.3")
+    expect(finding).to_contain_text("✓ as predicted")
+    expect(finding).to_contain_text(re.compile("Writing by itself: 0\\s% .with the causal mask: 100\\s%"))
+
+    page.get_by_test_id("training-kind-cross").click()
+    page.get_by_test_id("training-rows").select_option("fed")
+    page.get_by_test_id("training-grid-cross").focus()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_test_id("training-run").first.get_by_role("button").click()
+    picture.slide(40)
+    step = picture.tell("v.run.frames[40].step")
+    page.wait_for_url(re.compile(f"step={step}"))
+    settled(page)
+    values = parse_qs(urlsplit(page.url).query)
+    assert values["preset"] == ["no-mask"] and values["run"] == ["1"] and values["kinds"] == ["cross"]
+    other = browser.new_page(viewport={"width": 1440, "height": 900})
+    again = opened(other, server, urlsplit(page.url).query)
+    assert again.tell(PLACE) == picture.tell(PLACE) and other.url == page.url
+    assert again.tell("v.shown") == 40
+    other.get_by_role("radio", name="Copy", exact=True).click()  # another preset plays from its start
+    again.until("v.run.id === 'recorded-copy' && v.player.mode === 'play'")
+    assert "step=" not in other.url and not again.errors
+    other.close()
+
+    for name in ("png", "svg", "csv", "head"):
+        page.get_by_test_id("training-save").click()
+        with page.expect_download() as download:
+            page.get_by_test_id(f"training-save-{name}").click()
+        stem = download.value.suggested_filename
+        assert stem.startswith("headscope-training-no-mask-with_the_causal_mask-seed1-"), stem
+        assert f"step{step}." in stem
+        data = Path(download.value.path()).read_bytes()
+        if name == "png":
+            assert data[:4] == b"\x89PNG"
+        elif name == "svg":
+            text = data.decode()
+            assert (
+                f"No causal mask: with the causal mask, seed 1, step {step}" in text
+                and "Exact match" in text
+                and "<image" not in text
+            )
+        else:
+            assert ("teacher-forced exact" in data.decode()) is (name == "csv")
+    assert not picture.errors
+    page.close()
+
+
+@pytest.mark.parametrize("width, height, query", [(1280, 720, ""), (1280, 720, "&big=1"), (390, 844, "")])
+def test_the_first_screen_holds_the_point(browser: Browser, server: str, width: int, height: int, query: str) -> None:
+    page = browser.new_page(viewport={"width": width, "height": height})
+    opened(page, server, f"preset=no-mask{query}")
+    settled(page)
+    happened = ".learn-finding > :last-child"
+    assert bottom(page, happened) <= height and bottom(page, ".learn-grids canvas") <= height
+    if width > 1000:
+        assert bottom(page, ".learn-finding") <= height
+        assert bottom(page, ".learn-curves") <= height and bottom(page, ".learn-one canvas") <= height
+    else:
+        box = page.locator(".learn-grids canvas").first.bounding_box()
+        assert box is not None and box["y"] < height / 2
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth + 1")
+    page.close()

@@ -1,0 +1,109 @@
+"""Recorded trainings: their files, and that training again gives the same numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transformer.live_training import record, recordings
+from transformer.live_training.findings import judged, numbers, prediction
+from transformer.live_training.frames import Frame
+from transformer.live_training.presets import PRESETS, partner
+from transformer.live_training.recordings import Recording, RecordingError, read_recording, recording, recording_bytes
+
+TINY = dataclasses.replace(
+    PRESETS["reverse"], alphabet=5, shortest=3, longest=3, layers=1, heads=2, d_model=8, d_ff=8, steps=6, batch=8
+)
+
+
+def named(name: str) -> Recording:
+    found = recording(name)
+    assert found is not None, name
+    return found
+
+
+def test_a_recording_comes_back_from_its_file() -> None:
+    made = record.record(TINY)
+    data = recording_bytes(made.experiment, made.opening, made.frames)
+    found = read_recording(data)
+    assert (found.experiment, found.opening) == (made.experiment, made.opening)
+    assert [frame.weights for frame in found.frames] == [frame.weights for frame in made.frames]
+    for before, after in zip(made.frames, found.frames, strict=True):
+        assert (after.step, after.outputs, after.predicted) == (before.step, before.outputs, before.predicted)
+        assert after.exact == pytest.approx(before.exact, abs=1e-6) and after.seconds == 0.0
+    assert data == recording_bytes(found.experiment, found.opening, found.frames)  # to the last byte
+
+
+def file(header: Any, weights: np.ndarray, **more: np.ndarray) -> bytes:
+    data = io.BytesIO()
+    np.savez_compressed(data, header=np.frombuffer(json.dumps(header).encode(), np.uint8), weights=weights, **more)
+    return data.getvalue()
+
+
+def test_a_damaged_file_is_a_sentence() -> None:
+    made = record.record(TINY)
+    good = recording_bytes(made.experiment, made.opening, made.frames)
+    with np.load(io.BytesIO(good)) as arrays:
+        header, weights = json.loads(arrays["header"].tobytes()), arrays["weights"]
+    assert read_recording(file(header, weights)).opening == made.opening
+    pickled = io.BytesIO()
+    np.savez_compressed(pickled, header=np.array([{}], dtype=object), weights=weights)
+    twice = {**header, "frames": [header["frames"][0]] * len(header["frames"])}
+    for data in (
+        b"", b"x", good[:-30], pickled.getvalue(), file(header, weights, more=weights), file(header, weights[:-1]),
+        file(header, weights[:, :-1]), file(header, weights.astype(float)), file({}, weights), file([], weights),
+        file(twice, weights), file({**header, "experiment": {"steps": -1}}, weights),
+        file({**header, "opening": {**header["opening"], "layers": 99}}, weights),
+    ):  # fmt: skip
+        with pytest.raises(RecordingError, match=r"recording"):
+            read_recording(data)
+
+
+def test_every_preset_has_a_small_recording_of_its_own() -> None:
+    """One that was made before the preset was changed must be made again."""
+    files = sorted(path.stem for path in recordings.FOLDER.iterdir())
+    assert files == sorted(PRESETS)
+    sizes = [path.stat().st_size for path in recordings.FOLDER.iterdir()]
+    assert max(sizes) <= 150_000 and sum(sizes) <= 2_000_000
+    for name, experiment in PRESETS.items():
+        found = named(name)
+        assert found.experiment == experiment and len(found.frames) == record.MOST, name
+        assert found.frames[-1].step == experiment.steps and found.frames[-1].exact is not None
+
+
+def test_the_recorded_runs_show_what_their_presets_are_for() -> None:
+    for name in PRESETS:
+        if other := partner(name):
+            here, there = (numbers(found.opening, found.frames) for found in (named(name), named(other)))
+            assert judged(*prediction(PRESETS[other], PRESETS[name]), there, here) is True, name
+
+
+def close(mine: Frame, recorded: Frame) -> None:
+    """The same step of the same run: another processor may round the last bits in another way."""
+    assert mine.step == recorded.step
+    for name in ("loss", "validation_loss", "forced", "exact"):
+        assert getattr(mine, name) == pytest.approx(getattr(recorded, name), abs=2e-3), (name, mine.step)
+    differences = np.frombuffer(mine.weights, np.uint8).astype(int) - np.frombuffer(recorded.weights, np.uint8)
+    assert abs(differences).max() <= 2, mine.step
+
+
+def test_training_a_preset_again_gives_its_recording() -> None:
+    """Its first steps; `record` itself trains it to the end."""
+    found = record.record(PRESETS["one-head"], lambda step: step == 30)
+    *again, _stopped = found.frames
+    assert len(again) > 10 and found.opening == named("one-head").opening
+    for mine, recorded in zip(again, named("one-head").frames, strict=False):
+        close(mine, recorded)
+
+
+@pytest.mark.long
+def test_training_a_preset_to_its_end_gives_its_recording() -> None:
+    found = record.record(PRESETS["one-head"])
+    last, recorded = found.frames[-1], named("one-head").frames[-1]
+    assert last.exact == pytest.approx(recorded.exact, abs=0.1) and last.step == recorded.step
+    assert last.validation_loss == pytest.approx(recorded.validation_loss, abs=0.03)
