@@ -259,7 +259,7 @@ def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:
     assert site.show(page) == len(page)
     assert b'src="/require.min.js"' in site.page and b"'/d3.min'" in site.page and b"'/jquery.min'" in site.page
     assert b"cdn.test" not in site.page
-    with pytest.raises(peer.NoPeer, match="named 0 libraries, not 3"):
+    with pytest.raises(peer.NoPeer, match="names 0 libraries, not 3"):
         site.show("<svg></svg>")
 
 
