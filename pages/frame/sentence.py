@@ -17,7 +17,7 @@ from pages.runtime.texts import plain_markdown
 from transformer.analysis.language import other_language, script
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.probing.probes import english_to_german
-from transformer.texts import _
+from transformer.texts import _, translate
 from transformer.tracing.trace import Trace
 
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9 % of the training's sources have at most
@@ -111,7 +111,7 @@ def _warn_of_text(model: Pretrained, text: str) -> None:
             language=reads))  # fmt: skip
     elif (other := other_language(text, model.languages[0])) is not None:
         message(_("This looks like {other}. This model reads {language}, so its output means little.").format(
-            other=_(other), language=reads))  # fmt: skip
+            other=translate(other), language=reads))  # fmt: skip
 
 
 def _note_length(model: Pretrained, trace: Trace) -> None:
