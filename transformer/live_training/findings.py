@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -271,8 +270,3 @@ def sharpness(opening: Opening, frame: Frame) -> tuple[float, float]:
     if not sum(map(len, entropies)):
         return math.nan, math.nan
     return float(np.concatenate(entropies).mean()), float(np.concatenate(largest).mean())
-
-
-def as_table(numbers: Numbers) -> dict[str, float | int | None]:
-    """For JSON."""
-    return dataclasses.asdict(numbers)
