@@ -63,8 +63,8 @@ MUTANTS = (
     # the trace
     Mutant("shifted-target", f"{INFERENCE}/pretrained.py", "fed = [self.config.start_id, *out[:-1]]",
            "fed = [self.config.start_id, *out[1:]]", "tests/inference tests/tracing"),
-    Mutant("tap-after-edit", f"{MODEL}/tap.py", "tensor = edited\n", "pass\n", "tests/model tests/interventions"),
-    Mutant("tap-missed", f"{MODEL}/tap.py", "missing = sorted(set(self.edits) - set(self.records))", "missing = []",
+    Mutant("tap-after-edit", f"{MODEL}/tap.py", "tensor = _edited(", "_edited(", "tests/model tests/interventions"),
+    Mutant("tap-missed", f"{MODEL}/tap.py", "missing = sorted(set(edits) - set(names))", "missing = []",
            "tests/model"),
     Mutant("summary", "transformer/analysis/attention.py", 'flat.mean(0) if summary == "mean" else flat.amax(0)',
            'flat.amax(0) if summary == "mean" else flat.mean(0)', "tests/analysis tests/view"),

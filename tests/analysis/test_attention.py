@@ -25,6 +25,8 @@ def test_summaries_are_means_and_maxima_over_unset_axes() -> None:
             summarise(weights, layer, head)
     with pytest.raises(ValueError, match="unknown summary 'median'"):
         summarise(weights, 0, 0, "median")
+    with pytest.raises(ValueError, match="layer must be an index from 0, or None for all; this is 'x', of type str"):
+        summarise(weights, "x", 0)  # type: ignore[arg-type]
 
 
 def test_words_take_the_sum_of_keys_and_the_mean_of_queries() -> None:

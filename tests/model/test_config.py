@@ -131,7 +131,9 @@ def test_base_and_big_are_rows_of_table_3(name, row):
 
 def test_preset_with_a_change_and_unknown_preset():
     assert preset("small", 8_000, norm="pre").norm == "pre"
-    with pytest.raises(ConfigError, match="unknown preset 'huge'; choose tiny, small, base, big"):
+    with pytest.raises(ConfigError, match="unknown preset 'huge'; choose tiny, small, base or big"):
         preset("huge", 8_000)
+    with pytest.raises(ConfigError, match=r"did you mean small\?"):
+        preset("smal", 8_000)
     with pytest.raises(ConfigError, match="a model configuration has no field"):
         preset("tiny", 8_000, layers=3)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.checks import expect
+from transformer.texts import Text, UserError, any_of
 from transformer.tracing.trace import AttentionTrace
 
 SUMMARIES = ("mean", "max")
@@ -17,11 +19,15 @@ SUMMARIES = ("mean", "max")
 def summarise(weights: Tensor, layer: int | None, head: int | None, summary: str = "mean") -> Tensor:
     """One matrix of [layer, head, query, key]: that of one head, or the mean or maximum over layers or heads.
 
-    layer, head: index, or None for all. Raises ValueError for an unknown summary, IndexError for a head out of range.
-    Returns [query, key].
+    layer, head: index, or None for all. Raises UserError for an unknown summary, WrongTypeError, IndexError for a head
+    out of range. Returns [query, key].
     """
     if summary not in SUMMARIES:
-        raise ValueError(f"unknown summary {summary!r}; choose {' or '.join(SUMMARIES)}")
+        raise UserError(
+            "unknown summary {value}; choose {names}", value=repr(summary), names=any_of(SUMMARIES, summary)
+        )
+    expect(layer, (int, type(None)), "layer", Text("an index from 0, or None for all"))
+    expect(head, (int, type(None)), "head", Text("an index from 0, or None for all"))
     picked = weights if layer is None else weights[layer : layer + 1]
     picked = picked if head is None else picked[:, head : head + 1]
     if not picked.numel() or (layer or 0) < 0 or (head or 0) < 0:

@@ -9,7 +9,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from transformer.checks import SHARE, TRUTH, check_fields, from_table, number, one_of, optional, whole
-from transformer.texts import N_, Text, UserError
+from transformer.texts import N_, Text, UserError, any_of
 
 ACTIVATIONS = ("relu", "gelu", "swish")
 NORMS = ("post", "pre", "none")
@@ -180,5 +180,5 @@ PRESETS: dict[str, dict[str, Any]] = {
 def preset(name: str, vocab_size: int, **changes: Any) -> ModelConfig:
     """The named preset for a vocabulary, with any field changed. Raises ConfigError for an unknown name."""
     if name not in PRESETS:
-        raise ConfigError("unknown preset {name}; choose {presets}", name=shown(name), presets=", ".join(PRESETS))
+        raise ConfigError("unknown preset {name}; choose {presets}", name=shown(name), presets=any_of(PRESETS, name))
     return ModelConfig.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})

@@ -10,13 +10,14 @@ from typing import Any
 import torch
 
 from transformer.checkpoints.folder import CheckpointError, read_checkpoint
+from transformer.checks import expect
 from transformer.inference.pretrained import Translation, numbered, readable
 from transformer.rnn.config import RecurrentConfig
 from transformer.rnn.decoding import greedy
 from transformer.rnn.model import RecurrentModel
 from transformer.rnn.trace import RecurrentTrace, trace_pass
 from transformer.text.tokenizer import AnyTokenizer
-from transformer.texts import any_of
+from transformer.texts import Text, any_of
 
 ARCHITECTURE = "headscope-recurrent"
 # In another folder than the Transformers, which the app offers in its menu.
@@ -66,6 +67,7 @@ class Recurrent:
         target: the text to trace (teacher forcing); None or blank: the model's own translation. limit: tokens allowed
         per side. Raises InputError.
         """
+        expect(target, (str, type(None)), "target", Text("a text, or None for the model's own translation"))
         source_ids = self.encode(source, "source", limit)
         read = torch.tensor([source_ids], device=self.model.device)
         own = target is None or not target.strip()
