@@ -11,7 +11,6 @@ import streamlit as st
 
 from pages.anatomy import layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, names, paths, shortest, winners
-from pages.anatomy.folds import fold
 from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
@@ -206,7 +205,7 @@ def products_html(sizes: Sizes) -> str:
 
 
 def _explain(frame: PageFrame, sizes: Sizes) -> None:
-    with fold(frame, "columns", _("What do the three columns mean?")):
+    with frame.options.panel("columns", _("What do the three columns mean?")):
         st.markdown(
             _(
                 "Section 4 asks three things about a layer that maps n vectors of width d to n others: how many "
@@ -228,7 +227,7 @@ def _explain(frame: PageFrame, sizes: Sizes) -> None:
             )
         )
         paragraph(paths(sizes), quiet=True)
-    with fold(frame, "products", _("Counted matrix product by matrix product")):
+    with frame.options.panel("products", _("Counted matrix product by matrix product")):
         st.html(products_html(sizes))
         paragraph(
             _(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pages.anatomy import complexity, drawing, rnn
-from pages.anatomy.folds import FOLDS, fold
 from pages.components import payloads
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
@@ -21,7 +20,7 @@ def draw(frame: PageFrame) -> None:
     else:
         payloads.forget(drawing.KEY)
     if frame.part == "flow":
-        with fold(frame, "about", _("What am I looking at?")):
+        with frame.options.panel("about", _("What am I looking at?")):
             drawing.about(frame.model.config)
         return
     note_waiting_switches(frame.state.switches)
@@ -35,5 +34,5 @@ def draw(frame: PageFrame) -> None:
 CONTENT = Content(
     draw,
     parts,
-    (*drawing.OPTIONS, "n", "kernel", "restricted", "letters", "heads", *FOLDS),
+    (*drawing.OPTIONS, "n", "kernel", "restricted", "letters", "heads"),
 )

@@ -7,7 +7,6 @@ import math
 
 import streamlit as st
 
-from pages.anatomy.folds import fold
 from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.components.translation import table
@@ -248,7 +247,7 @@ def _equations(frame: PageFrame, model: Pretrained) -> None:
         paragraph(_("Scaled dot-product (Vaswani et al. 2017, section 3.2.1, equation 1)"), quiet=True)
         st.latex(r"e_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}")
     config = _recurrent().config
-    with fold(frame, "scores", _("The two scores")):
+    with frame.options.panel("scores", _("The two scores")):
         st.markdown(
             _(
                 "Both ask how well the next output, row *i*, matches what was read, column *j*. A softmax over *j* "

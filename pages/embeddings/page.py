@@ -34,6 +34,4 @@ def draw(frame: PageFrame) -> None:
     draw_part(frame, frame.trace)
 
 
-CONTENT = Content(
-    draw, parts, ("side", "token", "word", "step", "stack", "layer", "words", "vector", "panel"), figures=True
-)
+CONTENT = Content(draw, parts, ("side", "token", "word", "step", "stack", "layer", "words", "vector"), figures=True)

@@ -20,7 +20,7 @@ from pages.frame import downloads, link, sentence
 from pages.frame.examples import examples
 from pages.frame.menus import open_menu
 from pages.frame.messages import message
-from pages.frame.options import Options
+from pages.frame.options import PANEL, Options
 from pages.frame.state import (
     CHECKPOINT,
     State,
@@ -79,7 +79,7 @@ class Content:
     @property
     def names(self) -> tuple[str, ...]:
         """All names of this page's options in links."""
-        return ("part", *self.options) if self.parts is not no_parts else self.options
+        return (*(("part",) if self.parts is not no_parts else ()), *self.options, PANEL)
 
 
 @dataclass(frozen=True)

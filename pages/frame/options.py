@@ -16,6 +16,7 @@ from pages.frame.state import State, current_state, store_state
 from transformer.texts import _
 
 Value = int | float | str
+PANEL = "panel"  # the option of every page for its open panels
 NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?([eE]-?\d{1,2})?", re.ASCII)  # a decimal number in a link
 
 
@@ -55,9 +56,10 @@ class Options:
             store_state(replace(state, chosen={**state.chosen, self.page: chosen}))
 
     def forget(self) -> None:
-        """Forget everything chosen on the page."""
+        """Forget everything chosen on the page; open panels stay open."""
         state = _state()
-        store_state(replace(state, chosen={**state.chosen, self.page: {}}))
+        panels = {name: value for name, value in self._chosen().items() if name == PANEL}
+        store_state(replace(state, chosen={**state.chosen, self.page: panels}))
 
     def _show(self, name: str, value: Value) -> Value:
         """Note the value that the page shows. It replaces a value from a link, but not one that a person chose: another
@@ -190,17 +192,22 @@ class Options:
         return value
 
     def panel(self, name: str, label: str) -> DeltaGenerator:
-        """A panel that folds; the link holds the name of the open one. The page lists "panel" among its options."""
-        is_open = self._chosen().get("panel") == name
-        key = f"{self.page}_panel_{name}"
+        """A panel that folds; the link holds the names of the open ones, joined by dots."""
+        is_open = name in self._open_panels()
+        key = f"{self.page}_{PANEL}_{name}"
         if self.arrived or st.session_state.get(key) != is_open:
             st.session_state[key] = is_open
-        self.shown["panel"] = name if is_open else self.shown.get("panel", "")
+        if is_open:
+            self.shown[PANEL] = ".".join(filter(None, (str(self.shown.get(PANEL, "")), name)))
 
         def changed() -> None:
-            self.report("panel", name if st.session_state.get(key) else "", "")
+            others = [panel for panel in self._open_panels() if panel != name]
+            self.report(PANEL, ".".join([*others, name] if st.session_state.get(key) else others), "")
 
         return st.expander(label, key=key, on_change=changed)
+
+    def _open_panels(self) -> list[str]:
+        return [name for name in str(self._chosen().get(PANEL, "")).split(".") if name]
 
     def choose(
         self,

@@ -30,7 +30,7 @@ def draw(frame: PageFrame) -> None:
             message(_("Your switches have no effect on this page. It shows the model as it was trained."), "note")
         explorer.draw(state, trace, frame.model)
         frame.offer_downloads(trace)
-    with st.expander(_("What am I looking at?")):
+    with frame.options.panel("about", _("What am I looking at?")):
         about(frame.model)
 
 

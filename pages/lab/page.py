@@ -46,7 +46,7 @@ def draw(frame: PageFrame) -> None:
             _draw_leak(frame, frame.trace)
         else:
             _draw_switched(frame, frame.trace)
-    with st.expander(_("What am I looking at?")):
+    with frame.options.panel("about", _("What am I looking at?")):
         about()
 
 

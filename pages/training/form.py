@@ -103,7 +103,7 @@ def _pairs() -> str:
 
 def _fields(options: Options, basis: Experiment, task: str) -> dict[str, Any]:
     """All fields, in a folded section. Returns the chosen values by the field names of `Experiment`."""
-    with st.expander(_("Details: task, model, the paper's switches, training")):
+    with options.panel("details", _("Details: task, model, the paper's switches, training")):
         columns = st.columns(4, gap="medium")
         with columns[0]:
             values = _task_fields(options, basis, task)

@@ -17,12 +17,12 @@ def draw(frame: PageFrame) -> None:
     with chosen.look:
         show_live = controls.begin_buttons(frame.options, chosen)
     with picture:
-        live.draw(frame, chosen.preset, show_live, OPTIONS)
+        live.draw(frame, chosen.preset, show_live, CONTENT.names)
     with details:
         if chosen.experiment is not None and runs.shop().most > 0:
             controls.cost(chosen.experiment)
         controls.load_file()
-        with st.expander(_("What am I looking at?")):
+        with frame.options.panel("about", _("What am I looking at?")):
             controls.about()
 
 
