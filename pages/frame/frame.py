@@ -148,8 +148,9 @@ class PageFrame:
     def finish(self, content: Content) -> None:
         """Write the address, which describes what is on the screen; then draw the menus of the header."""
         write_address(self.state, self.options.for_address(), content.names)
-        if content.sentence:
-            sentence.example_menu(self.header, self.model, self.state)
+        if content.menus:
+            opens = None if content.sentence else next(link for page, link in self.links.items() if page.first)
+            sentence.example_menu(self.header, self.model, self.state, opens)
         if self.downloads is not None:
             downloads.download_menu(self.header, self.downloads, self.state)
         if content.menus:

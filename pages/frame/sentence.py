@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import StreamlitPage
 
 from pages.frame.examples import Example, examples
 from pages.frame.menus import open_menu
@@ -20,6 +21,7 @@ from transformer.probing.probes import english_to_german
 from transformer.texts import _, translate
 from transformer.tracing.trace import Trace
 
+CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9 % of the training's sources have at most
 
 
@@ -30,6 +32,7 @@ def _typed() -> None:
 def _show(example: Example) -> None:
     state = current_state()
     if state is not None:
+        st.session_state[CHOSEN] = True
         view = replace(example.view, big=state.view.big, training=state.view.training)
         store_state(
             replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1)
@@ -52,7 +55,10 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
     return name.format(language=language, used=used + 1 if used else 0, limit=limit)
 
 
-def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> None:
+def example_menu(header: DeltaGenerator, model: Pretrained, state: State, opens: StreamlitPage | None) -> None:
+    """opens: the page on which a chosen example opens; None: this one."""
+    if st.session_state.pop(CHOSEN, False) and opens is not None:
+        st.switch_page(opens)
     loaded = examples(model)
     # A new key makes a new, closed menu, so that a chosen example is not covered.
     menu = open_menu(header, _("Examples"), f"hs-examples-{state.revision}") if loaded else None

@@ -6,11 +6,14 @@ import re
 
 import pytest
 
+from pages.frame.examples import examples
+
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.explorer_page import SENTENCE, opened, params_of, wait_for_params
 from tests.browser.stillness import still
+from transformer.inference.pretrained import Pretrained
 
 
 def test_back_and_forward_go_through_what_was_looked_at(context: BrowserContext, server: str) -> None:
@@ -69,3 +72,16 @@ def test_big_text_stays_with_its_viewer(context: BrowserContext, browser: Browse
     other.wait_for_selector("[data-drawn]")
     expect(other.get_by_test_id("explorer")).not_to_have_attribute("data-big", "")
     other.context.close()
+
+
+def test_an_example_chosen_on_a_page_without_a_sentence_opens_on_heads(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/model")
+    example = examples(model)[2]
+    page.get_by_role("button", name="Examples").click()
+    page.get_by_role("button", name=example.title, exact=True).click()
+    page.wait_for_selector("[data-drawn]")
+    expect(page.get_by_label(re.compile("Source · English"))).to_have_value(example.source)
+    expect(page.locator("h1")).to_have_text("Heads")
