@@ -44,9 +44,9 @@ LABELS = {
     "map": N_("The tokens in two dimensions"),
     "map_equation": f"(<i>v</i><sub>1</sub>·{_CENTRED}, <i>v</i><sub>2</sub>·{_CENTRED}) / <i>s</i>",
     "first": N_("along v₁"),
-    "second": N_("layer"),
-    "place": N_("path from the layer before"),
-    "trail": N_("from the place before"),
+    "second": N_("along v₂"),
+    "place": N_("vectors"),
+    "trail": N_("path from the layer before"),
 }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ LABELS = {
     "steps": N_("How certain each step is"),
     "steps_equation": "<i>p</i>(<i>y</i><sub>t</sub> | <i>y</i><sub>&lt;t</sub>, source)",
     "shown": N_("the token of the target"),
-    "likeliest": N_("the likeliest, where it is another"),
+    "likeliest": N_("the likeliest, where it is another token"),
     "candidates": N_("Candidates after {token}"),
     "candidates_equation": "softmax(<i>x</i> E<sup>⊤</sup>)",
     "rows": N_("The row of {token}"),

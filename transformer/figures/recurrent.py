@@ -22,7 +22,7 @@ LABELS = {
     "head": N_("Transformer: cross-attention, layer {layer}, head {head}"),
     "head_equation": "softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>), d<sub>k</sub> = {d_k}",
     "mean": N_("Transformer: cross-attention, mean of all {heads} heads"),
-    "mean_equation": N_("the likeliest, where it is another token"),
+    "mean_equation": N_("mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)"),
     "written": N_("letter written"),
     "read": N_("letter read"),
     "weight": N_("weight"),

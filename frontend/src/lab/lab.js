@@ -84,6 +84,7 @@ export class Lab {
       cards: () => this.open(!this.opened),
     });
     this.sentence = el("p", { class: "hs-lab-says", "data-testid": "lab-says" });
+    this.training = el("p", { class: "hs-lab-says" });
     this.kindBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
     this.paneButtons = PANES.map((pane) =>
       el(
@@ -113,6 +114,7 @@ export class Lab {
       this.sentence,
       this.bar,
       this.work,
+      this.training,
       this.translations,
       this.grids,
       this.tooltip.box,
@@ -433,7 +435,8 @@ export class Lab {
     }
     // Without the pictures, the numbers stand below the switches.
     const { pictures } = this.models.after.header;
-    for (const part of [this.bar, this.work, this.translations, this.grids, this.sentence]) part.hidden = !pictures;
+    for (const part of [this.bar, this.work, this.translations, this.grids, this.sentence, this.training])
+      part.hidden = !pictures;
     if (pictures) this.drawPictures();
     element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
     element.dispatchEvent(
@@ -536,9 +539,11 @@ export class Lab {
       out: this.isOut(),
     });
     this.measures = measures;
-    const training = pressed === "scaling" ? [" ", t("lab_says_training", trainedShares(header.trained))] : [];
     const same = this.isOut() ? "" : this.sameText(); // then there is nothing to measure
-    this.sentence.replaceChildren(...(same ? [same] : [sentence, ...training].flatMap(boldText)));
+    const training = pressed === "scaling" && !same ? t("lab_says_training", trainedShares(header.trained)) : "";
+    const narrow = this.element.classList.contains("hs-narrow"); // there it follows the pictures
+    this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...(narrow ? [] : boldText(` ${training}`)));
+    this.training.replaceChildren(...(narrow ? boldText(training) : []));
   }
 
   isOut() {

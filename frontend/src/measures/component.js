@@ -186,8 +186,8 @@ class View extends PlainView {
     const points = this.known(name);
     const wide = Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15);
     const top = documentTop(this.element.getRootNode().host || this.element) + this.plot.offsetTop;
-    const left = window.innerHeight - Math.min(top, window.innerHeight * 0.6) - (66 * this.theme.size) / 15;
-    const size = Math.round(Math.max(240, Math.min(wide, left)));
+    const left = window.innerHeight - Math.min(top, window.innerHeight * 0.68) - (66 * this.theme.size) / 15;
+    const size = Math.round(Math.max(210, Math.min(wide, left)));
     const signs = points.map((point) => Math.sign(point.after - point.before));
     const moved = (sign) => signs.filter((value) => value === sign).length;
     const says = { name: this.t("full_" + name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
