@@ -64,12 +64,12 @@ def by_table(sizes: Sizes) -> str:
     elif n < d:
         sentence = _(
             "n = {n} is smaller than d = {d}: by Table 1, a recurrent layer needs {times} times as many operations as "
-            "self-attention. Only above n = d = {d} tokens is it the other way round."
+            "self-attention. Above {d} tokens self-attention needs more."
         )
     else:
         sentence = _(
             "n = {n} is larger than d = {d}: by Table 1, self-attention needs {times} times as many operations as a "
-            "recurrent layer. Below n = d = {d} tokens it is the other way round."
+            "recurrent layer. Below {d} tokens it needs fewer."
         )
     return sentence.format(n=f"{n:,}", d=f"{d:,}", times=factor(max(n, d) / min(n, d)))
 

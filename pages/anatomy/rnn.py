@@ -79,9 +79,9 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
 def point(old: RecurrentTrace, new: Trace, alignments: tuple[Alignment, Alignment], layers: int) -> str:
     """What the two maps show, in numbers. layers: of the Transformer's encoder."""
     looks = _(
-        "The largest weight is on the letter to be written for {old} of {old_rows} letters in the recurrent model and "
-        "for {new} of {new_rows} in the Transformer. The recurrent model reads {tokens} tokens one after another; the "
-        "Transformer reads all at once, in {layers} layers."
+        "Both attend to the letter that they write: the recurrent model for {old} of {old_rows} letters, the "
+        "Transformer for {new} of {new_rows}. But the recurrent model reads the {tokens} tokens one after another; "
+        "the Transformer reads all at once, in {layers} layers."
     )
     first, second = alignments
     counts = {"old": first.hits, "old_rows": first.rows, "new": second.hits, "new_rows": second.rows}

@@ -190,7 +190,7 @@ def send_translations(compared: Compared) -> None:
 
 def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
     """The model's translation without and with the switches: drawn last, shown at the top."""
-    names = {"before": _("As trained"), "after": _("Switched")}
+    names = {"before": _("As trained"), "after": _("With the switches")}
     sides = []
     for side, pieces in _translations(compared).items():
         shown = "".join(

@@ -171,8 +171,8 @@ def changes(compared: Compared) -> str:
     marks = [mark for word, mark in zip(before, apart(before, after)[0], strict=True) if is_word(word)]
     switches = in_words(compared.interventions, compared.model.config)
     text = _(
-        "{switches}: {changed} of the {count} words of the translation differ, and the perplexity of the original "
-        "one goes from {before} to {after}."
+        "{switches}: {changed} of the {count} words of the translation differ. For the translation as trained, the "
+        "perplexity goes from {before} to {after}."
     )
     return text.format(
         switches=switches[:1].upper() + switches[1:],

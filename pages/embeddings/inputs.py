@@ -101,9 +101,9 @@ def _headline(norms: Sequence[Norms], scaled: bool = True) -> str:
         off = [side.ratio_off for side in norms]
     elif all(side.drowned >= DROWNS and side.ratio >= 1 for side in norms):
         sentence = _(
-            "Without the factor the positions would outweigh the words: they would be {off} times as long in the "
-            "source and {off_target} times in the target. With it the words are {ratio} and {ratio_target} times as "
-            "long as the positions."
+            "The factor √d_model keeps the words above their positions: without it the position vectors would be "
+            "{off} times as long as the word vectors in the source and {off_target} times in the target. With it the "
+            "word vectors are {ratio} and {ratio_target} times as long."
         )
         off = [side.drowned for side in norms]
     else:
@@ -248,8 +248,8 @@ def _parts(model: Pretrained, side: str = "target") -> tuple[int, ...]:
 def _nearest(label: str, labels: Sequence[str], nearest: Neighbours) -> str:
     """The nearest neighbours and the middle of all, in one sentence."""
     sentence = _(
-        "Tokens that are used alike have rows that point the same way. Nearest to “{token}”: {neighbours}. Half of all "
-        "rows have a cosine below {median}."
+        "Tokens that are used alike often have embeddings that point the same way. Nearest to “{token}”, by cosine: "
+        "{neighbours}. For half of the vocabulary it is below {median}."
     )
     pairs = zip(labels[:NAMED], nearest.cosines, strict=False)
     named = ", ".join(f"{neighbour} ({signed(cosine, 2)})" for neighbour, cosine in pairs)

@@ -149,14 +149,15 @@ def _lens_summary(lens: Lens, steps: int, tied: bool = True) -> str:
     """What the table shows, as counts. tied: input and output use the same table."""
     text = (
         _(
-            "The decision is made layer by layer: in {early} of {steps} steps the final token already leads before the "
-            "last layer. Right after the embedding, in {echoes} of {steps} the token just fed leads, because input and "
-            "output share one table."
+            "The output takes shape layer by layer: in {early} of {steps} steps the final token is the likeliest "
+            "already before the last layer. Before any layer, the likeliest is the token just fed in {echoes} of "
+            "{steps} steps, because input and output share one table."
         )
         if tied
         else _(
-            "The decision is made layer by layer: in {early} of {steps} steps the final token already leads before the "
-            "last layer. Right after the embedding, the token just fed leads in {echoes} of {steps}."
+            "The output takes shape layer by layer: in {early} of {steps} steps the final token is the likeliest "
+            "already before the last layer. Before any layer, the likeliest is the token just fed in {echoes} of "
+            "{steps} steps."
         )
     )
     return text.format(
@@ -258,8 +259,8 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
 def _certainty(trace: Trace, least: int) -> str:
     """How certain the steps are, and the step `least` that is so least."""
     sentence = _(
-        "Every step ends in a probability for each of the {count} tokens. The token of the sentence has more than half "
-        "of it in {sure} of {steps} steps, and least in step {number}: “{token}” with {probability}."
+        "Every step ends in a probability for each of the {count} tokens. The token of the sentence gets more than 0.5 "
+        "in {sure} of {steps} steps; the least certain is step {number}: “{token}” gets {probability}."
     )
     return sentence.format(
         count=f"{trace.logits.shape[-1]:,}",

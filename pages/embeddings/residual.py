@@ -49,8 +49,8 @@ def _largest_share(parts: Parts, names: tuple[str, ...]) -> str:
     mean = 100 * parts.shares.mean(1)
     most = int(mean.argmax())
     sentence = _(
-        "The vector is the sum of what its layers added. {most} made the largest share, {share} % in the mean over the "
-        "tokens; of the input, embedding and position together, {left} % is left."
+        "The vector is the sum of what every layer added. {most} made the largest share: {share} % in the mean over "
+        "the tokens. The input, embedding plus position, makes only {left} %."
     )
     return sentence.format(most=names[most], share=signed(float(mean[most]), 1), left=signed(float(mean[:2].sum()), 1))
 

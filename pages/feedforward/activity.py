@@ -74,6 +74,11 @@ def _summary(trace: Trace, threshold: float) -> str:
         "Few neurons work at a time: in this sentence {encoder} of the encoder's activations and {decoder} of the "
         "decoder's are above {threshold}, fewest in {least} ({low}), most in {most} ({high})."
     )
+    if threshold == 0:
+        text = _(
+            "Few neurons work at a time: in this sentence {encoder} of the encoder's neurons and {decoder} of the "
+            "decoder's are active (above 0), fewest in {least} ({low}), most in {most} ({high})."
+        )
     return text.format(
         threshold=f"{threshold:.2f}",
         encoder=percent(whole["encoder"]),

@@ -261,13 +261,13 @@ def _most_can_go(found: list[tuple[Skip, float]], trained: float) -> str:
     small = sum(value < LITTLE * trained for _skip, value in found)
     worst, value = max(found, key=lambda pair: pair[1])
     sentence = _(
-        "Most sub-layers can go one at a time: without any one of {small} of the {count}, the perplexity of this "
-        "translation rises by less than {most} %. Without {worst} it goes from {before} to {after}."
+        "The model can do without most single sub-layers: for {small} of the {count}, leaving it out raises the "
+        "perplexity of this translation by less than {most} %. Without {worst} it goes from {before} to {after}."
     )
     if 2 * small <= len(found):
         sentence = _(
-            "Sub-layers left out one at a time: without any one of {small} of the {count}, the perplexity of this "
-            "translation rises by less than {most} %. Without {worst} it goes from {before} to {after}."
+            "Sub-layers left out one at a time: for {small} of the {count} the perplexity of this translation rises by "
+            "less than {most} %. Without {worst} it goes from {before} to {after}."
         )
     return sentence.format(
         small=small,

@@ -186,9 +186,9 @@ def checked(most: float, count: int) -> str:
     if not good:
         text = _("With the mask, a prediction before the changed token moved by {most}. It must be exactly 0.")
     elif count == 1:
-        text = _("Exactly 0 with the mask, at the one position before it.")
+        text = _("With the mask, the prediction before it changes by exactly 0.")
     else:
-        text = _("Exactly 0 with the mask, at all {count} positions before it.")
+        text = _("With the mask, all {count} predictions before it change by exactly 0.")
     return badge(text.format(most=f"{most:.3g}", count=count), good)
 
 
@@ -259,7 +259,7 @@ def _other_half(links: Links) -> None:
     """The other half of the point: a model trained without the mask; and where to see it learn."""
     text = _(
         "This model learned with the mask, so it never learned to use later tokens. A model trained without the mask "
-        "learns to cheat: it copies the token that it should predict, and cannot write without it."
+        "learns to cheat: it copies the token that it should predict, which it can see, and cannot write by itself."
     )
     st.html(f'<p class="hs-said">{html.escape(text)}</p>')
     link = next((link for page, link in links.items() if page.name == "training"), None)
@@ -341,7 +341,7 @@ def _draw_without_mask(
                 paragraph(sentence.format(most=number(most)))
             rows = _rows(trace, exchange, [distances], (_("change"),))
             st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
-            legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")
+            legend = _("Numbers: how far a prediction moves, as the largest change of a logit. With: {switches}.")
             text = html.escape(legend.format(switches=in_words(switches, model.config)))
             st.html(f'<p class="hs-tr-legend">{text}</p>')
         written = cache.translate(model, trace.source_text, switches, compared.limit)
@@ -394,7 +394,7 @@ def draw(compared: Compared, options: Options, links: Links) -> None:
             rows = _rows(trace, exchange, distances, (_("with the mask"), _("without")))
             st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
             legend = _(
-                "Numbers: max |difference of logits| over the vocabulary. With the mask: {with_mask}. Without: "
+                "Numbers: how far a prediction moves, as the largest change of a logit. With the mask: {with_mask}. Without: "
                 "{without}."
             )
             on, off = (in_words(switch_set, model.config) for switch_set in switches)

@@ -68,7 +68,7 @@ def look_for(name: str) -> str:
     """What is trained and what to watch, in one line."""
     return {
         "reverse": _(
-            "A small Transformer learns to write ten letters backwards. Watch cross-attention: a grey field becomes a "
+            "A small Transformer learns to write ten letters backwards. Watch cross-attention: an even field becomes a "
             "diagonal."
         ),
         "copy": _(

@@ -11,7 +11,7 @@ from transformer.texts import N_
 
 LABELS = {
     "title": N_("Training"),
-    "subtitle": N_("mean cross-entropy per target token, over the steps"),
+    "subtitle": N_("mean cross-entropy per target token; the training loss includes dropout"),
     "loss": N_("training loss"),
     "validation_loss": N_("validation loss"),
     "bleu": N_("validation BLEU"),

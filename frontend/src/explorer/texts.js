@@ -61,7 +61,7 @@ export const EXPLORER_TEXTS = {
   habit_title_aligned_in:
     "{rows} rows of {sentences} recorded sentences are fed a word that our word list pairs with a source word: the " +
     "share of these rows whose largest weight is on that source word",
-  aligns: "Aligns words in {pairs} sentence pairs: {fed} % by the token fed in, {predicted} % by the token predicted",
+  aligns: "In {pairs} sentence pairs it finds the translated word: {predicted} % of the links by the token predicted, {fed} % by the token fed in",
   aligns_title:
     "Measured over {links} words in {pairs} sentence pairs that our word list pairs: the share of their rows in which " +
     "this head has its largest weight on the paired source word. A row of the decoder is fed one token and predicts " +

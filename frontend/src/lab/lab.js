@@ -349,7 +349,7 @@ export class Lab {
     const plot = new RowPlot(kind, hooks);
     const [title, note] = [el("span", null), el("small", null)];
     const empty = el("p", { class: "hs-empty" }, t("lab_row_none"));
-    const how = el("div", { class: "hs-stats" }, el("span", null, t("lab_row_hint")));
+    const how = el("div", { class: "hs-stats" }, el("span", { "data-testid": "lab-row-how" }));
     const heading = el("h2", { "data-testid": "lab-row" }, title, " ", note);
     const head = el("div", { class: "hs-pane-head" }, heading);
     const element = el("section", { class: "hs-pane", "data-testid": "pane-row" }, head, plot.canvas, how, empty);
@@ -531,6 +531,7 @@ export class Lab {
     const { header } = this.models.after;
     const done = readSwitches(header.switches, forms);
     const pressed = tryOf(done, readSwitches({}, forms), this.chosenHead());
+    this.pressed = pressed;
     const { sentence, measures } = labSentence({
       ...{ t, before, after, pressed, lists },
       switched: Object.keys(header.switches).length > 0,
@@ -594,6 +595,9 @@ export class Lab {
     row.title.textContent = t("lab_row", { token });
     const changed = this.chosenView("difference").raw.some((change) => Math.abs(change) > 1e-6);
     row.note.textContent = this.shownRow === null && changed ? t("lab_row_most") : "";
+    // Queries and keys of a later layer are made from vectors that the switch has changed in the layers before.
+    const later = state.kind === "cross" || layer > 0;
+    row.how.firstChild.textContent = t(this.pressed === "scaling" && later ? "lab_row_earlier" : "lab_row_hint");
     const rowOf = (side) => {
       const exact = this.models[side].exactOf(state.kind, layer, head, state.summary);
       return exact ? recomputeRow(exact, q, this.models[side].hidden(state.kind, layer, head)) : null;

@@ -59,13 +59,14 @@ export const LAB_TEXTS = {
   lab_reset: "Put back",
   lab_says_saturated:
     "Without √dₖ, **{saturated}** of this head's rows put over 0.99 of their weight on one token (with it: " +
-    "**{saturated_before}**): the softmax is **saturated**, and its gradient, 1 − Σp², falls from {gradient_before} to " +
+    "**{saturated_before}**): the softmax is **saturated**, and its gradient (1 − Σp²) falls from {gradient_before} to " +
     "**{gradient}**.",
   lab_says_sharper:
     "Without √dₖ, the largest weight of a row grows from **{largest_before}** to **{largest}** on average. In this " +
     "head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
   lab_says_training:
-    "Small models trained without √dₖ got **{unscaled}%** of outputs right; with it, **{scaled}%** ({seeds} seeds each).",
+    "Trained without √dₖ, small models that reverse letters got **{unscaled}%** of their outputs right; with it, " +
+    "**{scaled}%** ({seeds} seeds each).",
   lab_says_causal:
     "Without the causal mask, **{share}** of this head's weight goes to later tokens. When the model writes a " +
     "translation, these do not exist yet.",
@@ -93,6 +94,9 @@ export const LAB_TEXTS = {
   lab_says_nothing: "No row of this head sees two tokens, so it has nothing to select.",
   lab_row: "One row: “{token}”",
   lab_row_hint: "click a row of a head to see it here",
+  lab_row_earlier:
+    "The switch acts in every layer, so the vectors that reach this head have changed, too: scores change by more than " +
+    "the factor √dₖ.",
   lab_row_most: "changes most",
   lab_row_scores: "scores",
   lab_row_weights: "softmax → weights",
@@ -108,7 +112,7 @@ export const LAB_TEXTS = {
   lab_shown: "Picture shown",
   lab_all_heads: "All heads: {side}",
   lab_translation_before: "As trained",
-  lab_translation_after: "Switched",
+  lab_translation_after: "With the switches",
   lab_caption: "{sentences} ({kind}, {title}; {switches})",
   lab_csv_row: "row",
   lab_csv_column: "column",

@@ -2,8 +2,8 @@
 export const MEASURES_TEXTS = {
   region: "Saturation of every head, before and after",
   says_switched:
-    "{name}, mean of {n} heads: **{before}** as trained, **{after}** with {switches}. Higher in **{above}** heads, " +
-    "lower in {below}, unchanged in {same}.",
+    "{name}, mean of {n} heads: **{before}** as trained, **{after}** with {switches}. It is higher in **{above}** heads, " +
+    "lower in {below}, the same in {same}.",
   says_same: "{name}, mean of {n} heads: **{before}**. No switch is set: press one above to compare.",
   measures: "Measure shown",
   entropy: "Entropy ÷ ln n",

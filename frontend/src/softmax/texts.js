@@ -36,14 +36,13 @@ export const SOFTMAX_TEXTS = {
   trace: "Trace {value}",
   trace_term: "The sum of the diagonal, (1 − Σ p²) ÷ T: how much gradient can pass from the weights to the scores.",
   says_open:
-    "The weights are almost equal. The softmax passes {share}% of the gradient that {n} equal weights pass (1 − Σ p² " +
-    "is {room}).",
+    "The weights are almost equal, so the gradient, 1 − Σ p² = {room}, is {share}% of the largest possible with {n} keys.",
   says_between:
-    "Key {key} has {weight} of the weight. The softmax passes {share}% of the gradient that {n} equal weights pass " +
-    "(1 − Σ p² is {room}).",
+    "Key {key} has {weight} of the weight. The gradient, 1 − Σ p² = {room}, is {share}% of the largest possible with " +
+    "{n} keys.",
   says_closed:
-    "Key {key} has {weight} of the weight: the softmax is saturated. It passes {share}% of the gradient that {n} equal " +
-    "weights pass (1 − Σ p² is {room}), so its scores can hardly learn.",
+    "Key {key} has {weight} of the weight: the softmax is saturated. The gradient, 1 − Σ p² = {room}, is only {share}% of " +
+    "the largest possible with {n} keys, so the scores can hardly learn.",
   says_none:
     "Key {key} has all the weight, and no gradient passes: 1 − Σ p² is 0 in double precision. The scores of this " +
     "softmax cannot learn.",

@@ -88,7 +88,7 @@ export const ANATOMY_TEXTS = {
   steps_play: "Play (space)",
   steps_pause: "Pause (space)",
   steps_next: "Next step (→)",
-  steps_position: "{n} of {count}",
+  steps_position: "step {n} of {count}",
   steps_speed: "Speed",
   speed_slow: "slow",
   speed_normal: "normal",
@@ -101,8 +101,8 @@ export const ANATOMY_TEXTS = {
   heads_name: "Head",
   heads_hint: "Head {n} of {count}",
   slider_name: "Decoding step",
-  slider_step: "Step {n} of {count}: fed “{fed}”, predicts “{predicted}”",
-  slider_step_next: "Step {n} of {count}: fed “{fed}”, next: “{predicted}”",
+  slider_step: "Token {n} of {count}: fed “{fed}”, predicts “{predicted}”",
+  slider_step_next: "Token {n} of {count}: fed “{fed}”, next: “{predicted}”",
 
   // the first view
   start_title: "Follow one sentence through the model",
