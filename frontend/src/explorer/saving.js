@@ -1,5 +1,5 @@
 import { printable } from "../core/dom.js";
-import { pictureSvg, svgToPng, viewCsv, saveFile, fileStem } from "../core/save.js";
+import { pictureSvg, viewCsv, savePicture, fileStem } from "../core/save.js";
 
 // Saved files: the picture on the screen as SVG or PNG, the numbers of the chosen head as CSV.
 
@@ -57,14 +57,10 @@ export function saveExplorer(explorer, format) {
     ...changesOf(explorer, panel),
     ...(format === "head" ? ["alone"] : []),
   ]);
-  if (format === "csv") {
-    const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };
-    const corner = t(view.exact ? "csv_corner" : "csv_corner_approximate", sides);
-    saveFile(stem + ".csv", viewCsv(view, corner), "text/csv;charset=utf-8");
-    return;
-  }
-  const svg = format === "head" ? pictureOf(explorer, [panel], true) : pictureOf(explorer, panels, false);
-  if (!svg) return;
-  if (format !== "png") saveFile(stem + ".svg", svg.text, "image/svg+xml");
-  else svgToPng(svg).then((blob) => saveFile(stem + ".png", blob));
+  const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };
+  const corner = t(view.exact ? "csv_corner" : "csv_corner_approximate", sides);
+  return savePicture(stem, format === "head" ? "svg" : format, {
+    svg: () => (format === "head" ? pictureOf(explorer, [panel], true) : pictureOf(explorer, panels, false)),
+    csv: () => viewCsv(view, corner),
+  });
 }

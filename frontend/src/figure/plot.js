@@ -1,5 +1,5 @@
 import { documentTop, el } from "../core/dom.js";
-import { saveFile, fileStem } from "../core/save.js";
+import { SAVED_FONT, saveFile, fileStem } from "../core/save.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { figureCsv } from "./csv.js";
 import { FigureReader } from "./reader.js";
@@ -14,9 +14,6 @@ const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the big text of the page
 const SMALLEST = 10; // CSS pixels: labels of rows at least
 const LEAST = 230; // CSS pixels: the height of a figure of the first screen at least
-// The font of saved pictures: an SVG opened elsewhere does not have the fonts of this page, and text measured in them
-// would not fit.
-const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 
 // One figure after the other, with a frame between them: the first figure of a page is visible before the last is
 // drawn.
@@ -99,9 +96,7 @@ export class FigurePlot {
     this.box = el("div", { class: "hs-fig-plot" });
     this.error = el("p", { class: "hs-fig-error", role: "alert", hidden: true });
     this.menu = makeSaveMenu(t, "figure-save", (format) => this.save(format));
-    this.outside = (event) => this.menu.close(event.composedPath());
-    document.addEventListener("pointerdown", this.outside);
-    const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu.element);
+    const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu);
     this.reader = new FigureReader(this.box, t, (row, column) => this.picked({ pointIndex: [row, column] }));
     this.element = el("figure", { class: "hs-fig" }, head, this.slide, this.box, this.error, this.reader.spoken);
     this.at = 0;
@@ -109,7 +104,6 @@ export class FigurePlot {
 
   destroy() {
     this.gone = true;
-    document.removeEventListener("pointerdown", this.outside);
     if (window.Plotly) window.Plotly.purge(this.box);
   }
 
@@ -270,7 +264,7 @@ export class FigurePlot {
     const above = layout.legend && layout.legend.y >= 1 ? 34 : 0; // a legend there needs space under the equation
     const margin = { ...layout.margin, l: 72, t: 84 + above };
     const ground = getComputedStyle(this.element).getPropertyValue("--hs-bg").trim() || "#ffffff";
-    const font = { ...layout.font, family: FONT };
+    const font = { ...layout.font, family: SAVED_FONT };
     const picture = {
       ...layout,
       title,
