@@ -294,7 +294,7 @@ def test_no_animation_runs_with_reduced_motion(browser: Browser, server: str) ->
     context = browser.new_context(viewport=DESK, reduced_motion="reduce")
     context.add_init_script(HELP)
     page = show(context.new_page(), server, "anatomy", opened=False)
-    page.get_by_test_id("zoom-layer").click()
+    page.get_by_test_id("zoom-sub").click()
     page.wait_for_timeout(50)
     # Transitions of ours that last: only those by which a component notices another theme, of 1 ms.
     lasting = page.evaluate(

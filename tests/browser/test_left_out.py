@@ -33,7 +33,7 @@ WALK = """async ({ anatomy }, times) => {
     for (let looks = 0; looks < 1000 && !there(); looks++) await new Promise((done) => setTimeout(done, 10));
     walked.push([place, step, matrices()]);
     anatomy.element.querySelector("[data-testid=anatomy-stage]")
-      .dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+      .dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, composed: true }));
   }
   return walked;
 }"""

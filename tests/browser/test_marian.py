@@ -59,8 +59,11 @@ def test_the_explorer_shows_the_weights_of_a_marian_model(
 def test_the_anatomy_counts_the_tables_of_each_side(context: BrowserContext, marian_server: str, folder: Path) -> None:
     model = transformer.load(folder).model
     drawing = Anatomy(context, marian_server, source=SOURCE, target=TARGET)
-    told = drawing.element.evaluate("({ anatomy }) => anatomy.scene.map(({ key, text }) => [key, text])")
-    texts = {key: text for key, text in told if text}
+    texts = {}
+    for place in ("source", "output"):  # the stack that is not looked at is closed
+        drawing.go(zoom="model", place=place)
+        told = drawing.element.evaluate("({ anatomy }) => anatomy.scene.map(({ key, text }) => [key, text])")
+        texts.update({key: text for key, text in told if text})
     assert model.output_matrix is not None and model.output_bias is not None and model.target_embedding is not None
     output_count = model.output_matrix.numel() + model.output_bias.numel()
     assert texts["count:output"] == f"{output_count:,} own parameters"

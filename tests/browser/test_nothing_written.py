@@ -19,6 +19,7 @@ pytest.importorskip("resource", reason="a system without limits on files")
 from playwright.sync_api import BrowserContext
 
 from tests.browser.explorer_page import opened, saved_pictures
+from tests.browser.live_training_page import press_train
 
 # No file may grow beyond nothing, which is what a full disk does to every writer (as root, permissions would not). The
 # folder for temporary files and the home folder are not there either.
@@ -83,7 +84,7 @@ def test_a_server_that_cannot_write_trains(context: BrowserContext, homeless: tu
     page = context.new_page()
     page.set_default_timeout(180_000)  # a worker comes last, and a busy machine leaves it little
     page.goto(f"{address}/training?steps=10")
-    page.get_by_role("button", name="Train", exact=True).click()
+    press_train(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download (zip)").click()
     assert Path(download.value.path()).read_bytes().startswith(b"PK")

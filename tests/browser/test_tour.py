@@ -50,6 +50,7 @@ def test_a_person_visits_every_page_and_uses_the_main_ones(
 
     # Lab: the same head knocked out, as Python computes it.
     visit(page, titles["lab"])
+    page.get_by_test_id("lab-cards").click()
     page.get_by_test_id("knock").click()
     grid = page.get_by_test_id("lab-grid-after")
     tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (2, 4))

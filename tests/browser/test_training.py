@@ -200,7 +200,7 @@ def test_nothing_is_cut_off_while_it_trains(small: Page, server: str) -> None:
     assert not small.evaluate(SCROLLS)
 
 
-@pytest.mark.parametrize("width, link", [(1280, "training"), (1440, "?big=1")])
+@pytest.mark.parametrize("width, link", [(1280, "training"), (1440, "")])
 def test_eight_pages_and_the_menus_stand_in_one_line(page: Page, server: str, width: int, link: str) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{server}/{link}")

@@ -50,7 +50,7 @@ def test_every_parameter_of_a_link_is_understood(link: str) -> None:
     assert own_params.get("part", next(iter(content.parts()), "")) in (*content.parts(), "")
     view, complaints = view_from_params(params, {kind: layers_of(config, kind) for kind in KINDS}, config.heads)
     assert not complaints and not read_switches(params, config)[1]
-    known_names = {CHECKPOINT, SOURCE, TARGET, *Interventions.PARAMS, *View().to_params(), *view.to_params()}
+    known_names = {CHECKPOINT, SOURCE, TARGET, "big", *Interventions.PARAMS, *View().to_params(), *view.to_params()}
     assert set(params) <= known_names
 
 
