@@ -12,7 +12,8 @@ import streamlit as st
 
 from pages.components.descriptions import in_words
 from pages.frame.state import current_state
-from transformer.interventions.sets import Interventions
+from transformer.interventions.sets import NONE, Interventions
+from transformer.rnn.trace import RecurrentTrace
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
@@ -21,17 +22,15 @@ from transformer.view.languages import browser_texts
 _menu = st.components.v2.component("headscope.saving", js=script("saving"), css=style("saving"))
 
 
-def sentences_of(trace: Trace) -> str:
-    """The two texts of a trace as a line of a caption."""
-    return _("{source} → {target}").format(source=trace.source_text, target=trace.target_text)
+def told(trace: Trace | RecurrentTrace, interventions: Interventions | None = None) -> dict[str, Any]:
+    """For saved pictures: the model, the sentences, and what was switched, in a name and in words.
 
-
-def told(trace: Trace, interventions: Interventions | None = None) -> dict[str, Any]:
-    """For the pictures of our JavaScript: the model, the sentences, and what was switched, in a name and in words."""
-    switches = interventions or Interventions()
+    interventions: by default those of the trace.
+    """
+    switches = (trace.interventions if isinstance(trace, Trace) else NONE) if interventions is None else interventions
     return {
         "model": trace.checkpoint,
-        "sentences": sentences_of(trace),
+        "sentences": _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
         "switches": [f"{name}-{value}" for name, value in switches.to_params().items()],
         "in_words": _("Switched: {switches}").format(switches=in_words(switches)) if switches else "",
     }

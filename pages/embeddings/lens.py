@@ -212,7 +212,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             pre,
             texts=_output_labels(model.config),
         )
-        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options))
+        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options), trace=trace)
         paragraph(_("Click a column to choose its step."), quiet=True)
         thinned(drawn)
     paragraph(
@@ -280,7 +280,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
             numbers.index(target_id) if target_id in numbers else None, texts=_output_labels(config),
         )  # fmt: skip
-        figure.draw(drawn, "emb_candidates", "output-candidates", first=True, about=f"step-{step + 1}")
+        figure.draw(drawn, "emb_candidates", "output-candidates", first=True, about=f"step-{step + 1}", trace=trace)
     with left:
         likeliest = trace.logits.softmax(-1).amax(-1)
         drawn = figure.built(
@@ -290,7 +290,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
             likeliest.numpy(),
             texts=_output_labels(config),
         )
-        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options), first=True)
+        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options), first=True, trace=trace)
         thinned(drawn)
     paragraph(
         _("Click a bar to choose its step."),

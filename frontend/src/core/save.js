@@ -28,13 +28,13 @@ export function wrapText(context, text, width) {
 }
 
 // The file of a picture: its markup under a caption, a text or several, which says what it shows and what was done to
-// the numbers.
-export function svgFile({ theme, caption, markup, width, height }) {
+// the numbers. title: for readers of the file, by default the first text.
+export function svgFile({ theme, caption, title = "", markup, width, height }) {
   const context = svgContext();
   const size = theme.size * 1.1;
   Object.assign(context, { font: `400 ${size}px ${SAVED_FONT}`, fillStyle: cssColour(theme.ink) });
   const texts = [caption].flat();
-  const longest = Math.max(...texts.map((text) => context.measureText(text).width));
+  const longest = Math.max(0, ...texts.map((text) => context.measureText(text).width));
   const wide = Math.max(width, Math.min(longest, WIDEST_CAPTION));
   const lines = texts.flatMap((text) => wrapText(context, text, wide));
   lines.forEach((line, i) => context.fillText(line, PAGE_MARGIN, PAGE_MARGIN + size * (1 + LINE * i)));
@@ -45,7 +45,7 @@ export function svgFile({ theme, caption, markup, width, height }) {
   const root = { xmlns: "http://www.w3.org/2000/svg", viewBox, "font-family": SAVED_FONT, ...whole };
   const page = tag("rect", { ...whole, fill: cssColour(theme.background) });
   const picture = tag("g", { transform: `translate(${PAGE_MARGIN} ${top})` }, markup);
-  const content = tag("title", {}, escape(texts[0])) + page + context.markup + picture;
+  const content = tag("title", {}, escape(title || texts[0])) + page + context.markup + picture;
   return { text: '<?xml version="1.0" encoding="UTF-8"?>\n' + tag("svg", root, content), ...whole };
 }
 
@@ -162,10 +162,10 @@ export function viewCsv(view, corner) {
   return csvText([[corner, ...view.columnLabels], ...rows]);
 }
 
-// One file of a picture. make: {svg: returns {text, width, height}, csv: returns a text}.
+// One file of a picture. make: {svg: returns {text, width, height} or a promise of it, csv: returns a text}.
 export async function savePicture(stem, format, make) {
   if (format === "csv") return saveFile(`${stem}.csv`, make.csv(), "text/csv;charset=utf-8");
-  const svg = make.svg();
+  const svg = await make.svg();
   if (!svg) return undefined;
   if (format === "svg") return saveFile(`${stem}.svg`, svg.text, "image/svg+xml");
   return saveFile(`${stem}.png`, await svgToPng(svg));

@@ -31,11 +31,17 @@ function pictureOf(explorer, panels, alone) {
   });
 }
 
-// What was done to the numbers, for the name of a file: "fed-words-renormalised-threshold0.1".
-function changesOf({ state, panels }, panel) {
+// Whether a picture has rows or columns of several subword tokens.
+export function mergesTokens(view) {
+  return [...view.rows, ...view.columns].some((group) => group.length > 1);
+}
+
+// What was done to the numbers, for the name of a file: "fed-words-renormalised-threshold0.1". merged: whether tokens
+// are merged in what is drawn.
+export function changesOf(state, kind, merged) {
   const names = [];
-  if (state.rows !== "predicted" && panel.kind !== "encoder_self") names.push(state.rows);
-  if (state.pieces === "words" && panels.some((other) => other.merges())) names.push("words");
+  if (state.rows !== "predicted" && kind !== "encoder_self") names.push(state.rows);
+  if (state.pieces === "words" && merged) names.push("words");
   if (state.special !== "shown") names.push(state.special);
   if (state.threshold > 0) names.push(`threshold${state.threshold}`);
   return names;
@@ -54,7 +60,11 @@ export function saveExplorer(explorer, format) {
     name(view.layer, "layer"),
     name(view.head, "head"),
     ...(model.recorded ? [`step${model.recorded.step}`] : []),
-    ...changesOf(explorer, panel),
+    ...changesOf(
+      state,
+      panel.kind,
+      panels.some((other) => mergesTokens(other.view)),
+    ),
     ...(format === "head" ? ["alone"] : []),
   ]);
   const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };

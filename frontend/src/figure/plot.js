@@ -1,5 +1,6 @@
 import { documentTop, el } from "../core/dom.js";
-import { SAVED_FONT, saveFile, fileStem } from "../core/save.js";
+import { SAVED_FONT, fileStem, savePicture, svgFile } from "../core/save.js";
+import { toldOf } from "../saving/told.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { figureCsv } from "./csv.js";
 import { FigureReader } from "./reader.js";
@@ -109,9 +110,10 @@ export class FigurePlot {
 
   // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: first frame; quiet: others
   // report that it is drawn; first: it belongs to the first screen and is no higher than what the window has left
-  // about: what the names of saved files say besides
-  show(figure, { name, about, big, start, quiet, picks, first } = /** @type {any} */ ({})) {
+  // about: what the names of saved files say besides; told: `told` of pages/components/saving.py, or nothing
+  show(figure, { name, about, told, big, start, quiet, picks, first } = /** @type {any} */ ({})) {
     this.about = about;
+    this.told = told;
     this.quiet = quiet;
     this.first = first;
     this.picks = picks;
@@ -251,12 +253,16 @@ export class FigurePlot {
     const figure = this.current();
     const frames = this.figure.frames || [];
     const frame = frames.length > 1 ? frames[this.at].name : "";
-    const about = this.about ? [this.about] : [];
-    const stem = fileStem(["headscope", this.name, ...about, ...(frame ? [frame.split(/[,(]/)[0].trim()] : [])]);
-    if (format === "csv") {
-      saveFile(stem + ".csv", figureCsv(figure), "text/csv;charset=utf-8");
-      return;
-    }
+    const { stem, lines, switches } = this.told ? toldOf(this.told) : { stem: [], lines: [], switches: [] };
+    const parts = [...stem, this.name, this.about, ...switches, frame.split(/[,(]/)[0].trim()];
+    return savePicture(fileStem(["headscope", ...parts.filter(Boolean)]), format, {
+      svg: () => this.drawing(Plotly, figure, frame, lines),
+      csv: () => figureCsv(figure),
+    });
+  }
+
+  // The figure as SVG under the lines of a caption; its title and equation are in it.
+  async drawing(Plotly, figure, frame, lines) {
     const width = Math.max(640, this.box.clientWidth);
     const { sliders, ...layout } = figure.layout;
     const title = { ...layout.title, y: 1, yref: "container", yanchor: "top", pad: { t: 18 } };
@@ -278,13 +284,11 @@ export class FigurePlot {
     const grow = this.big ? BIG : 1;
     const data = figure.data.map((trace) => scaledTrace(trace, grow));
     const made = { data, layout: scaled(picture, grow) };
-    const address = await Plotly.toImage(made, {
-      format,
-      width,
-      height: (layout.height || 444) + above,
-      scale: format === "png" ? 2 : 1,
-    });
-    saveFile(`${stem}.${format}`, await (await fetch(address)).blob());
+    const size = { width, height: (layout.height || 444) + above };
+    const address = await Plotly.toImage(made, { format: "svg", ...size });
+    const markup = await (await fetch(address)).text();
+    const theme = readTheme(this.element);
+    return svgFile({ theme, caption: lines, title: this.title.textContent || this.name, markup, ...size });
   }
 }
 

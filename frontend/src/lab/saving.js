@@ -1,5 +1,6 @@
 import { SAVED_FONT, csvText, fileStem, savePicture, svgContext, svgFile } from "../core/save.js";
 import { printable } from "../core/dom.js";
+import { changesOf, mergesTokens } from "../explorer/saving.js";
 import { cssColour } from "../core/colour.js";
 
 // Saved files of the lab: one head before, after and their difference, one of its rows and the grids of all heads as SVG
@@ -12,7 +13,8 @@ export function saveLab(lab, format) {
   const name = (value, word) => (value === "all" ? `${state.summary}-${word}s` : `${word}${value + 1}`);
   const switches = Object.entries(header.switches).map(([param, text]) => `${param}-${text}`);
   const parts = ["headscope", header.checkpoint, kind, name(layer, "layer"), name(head, "head")];
-  const stem = fileStem([...parts, ...(switches.length ? switches : ["as-trained"])]);
+  const changes = changesOf(state, kind, mergesTokens(lab.chosenView("after")));
+  const stem = fileStem([...parts, ...changes, ...(switches.length ? switches : ["as-trained"])]);
   const alone = format === "head";
   return savePicture(stem + (alone ? "-alone" : ""), alone ? "svg" : format, {
     svg: () => pictureOf(lab, alone),
@@ -20,13 +22,14 @@ export function saveLab(lab, format) {
   });
 }
 
-// One line per cell: both tokens, the weight before, after, and the difference; a hidden cell's weights are 0.
+// One line per cell: both tokens, under the names of the axes, the weight before, after, and the difference; a hidden cell's weights are 0.
 export function csvOf(lab) {
   const { t } = lab;
   const [before, after, difference] = ["before", "after", "difference"].map((name) => lab.chosenView(name));
   const switches = lab.models.after.header.in_words;
   const exact = after.exact && before.exact;
-  const head = ["row", "column", "before", "after", "difference"].map((name) => t("lab_csv_" + name, { switches }));
+  const sides = ["rows", "columns"].map((side) => t("axis_" + after.sides[side]));
+  const head = [...sides, ...["before", "after", "difference"].map((name) => t("lab_csv_" + name, { switches }))];
   const cells = Array.from(after.data, (_, at) => {
     const [row, column] = [Math.floor(at / after.keys), at % after.keys];
     const numbers = [before, after, difference].map(({ data }) => (exact ? data[at] : Number(data[at].toFixed(3))));
@@ -60,7 +63,9 @@ function pictureOf(lab, alone) {
   const { source, target } = header.sentences;
   const sentences = t("caption", { source: printable(source), target: printable(target) });
   const title = panes.after.reader.title(...lab.chosenHead());
-  const caption = t("lab_caption", { sentences, kind: t("kind_" + state.kind), title, switches: header.in_words });
+  const what = t("lab_caption", { kind: t("kind_" + state.kind), title, switches: header.in_words });
+  const words = state.pieces === "words" && mergesTokens(lab.chosenView("after"));
+  const caption = [sentences, what, ...(words ? [t("note_words")] : [])];
   let right = 0;
   const line = (pictures, y) => {
     let x = 0;

@@ -1,6 +1,7 @@
 import { documentTop, el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
-import { savingMenu, toldOf } from "../saving/menu.js";
+import { savingMenu } from "../saving/menu.js";
+import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { MEASURES_TEXTS } from "./texts.js";
 import { exactText, meanText, tickText } from "./numbers.js";

@@ -4,7 +4,8 @@ import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
 import { formatWeight, formatScore } from "../core/format.js";
 import { WHY_TEXTS } from "./texts.js";
 import { numberText, countText, richText, linePath, plotSvg, pointMark, legend, histogram } from "./plots.js";
-import { savingMenu, toldOf } from "../saving/menu.js";
+import { savingMenu } from "../saving/menu.js";
+import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 
 // Why scores are divided by sqrt(d_k): one slider over d_k redraws histogram, softmax and curves in the browser; below,
