@@ -110,14 +110,11 @@ def _column_names() -> list[str]:
 def table_rows(layer_costs: Sequence[Cost]) -> list[list[str | float]]:
     """The numbers of the table, under their headings."""
     called = names()
-    return [
-        [_("Layer"), *_column_names()],
-        *(
-            [called[cost.kind], cost.order, cost.multiply_adds, cost.sequential_order, cost.sequential, cost.path_order,
-             cost.path]
-            for cost in layer_costs
-        ),
-    ]  # fmt: skip
+    rows: list[list[str | float]] = [[_("Layer"), *_column_names()]]
+    for cost in layer_costs:
+        numbers = (cost.order, cost.multiply_adds, cost.sequential_order, cost.sequential, cost.path_order, cost.path)
+        rows.append([called[cost.kind], *numbers])
+    return rows
 
 
 def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:

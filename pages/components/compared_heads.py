@@ -15,6 +15,7 @@ from pages.components.comparison import Compared
 from pages.components.descriptions import heads_in_words, in_words, trained_exact
 from pages.components.payloads import bounded, payload, renewed
 from pages.frame.messages import message
+from pages.frame.options import Options
 from pages.frame.state import State, store_state
 from pages.runtime import cache
 from transformer.analysis.tokens import is_special
@@ -104,6 +105,16 @@ class Layout:
     pictures: bool = True
     row: int = 0
     pane: str = PANES[0]
+
+
+def choices(values: Mapping[str, Any], options: Options, compared: Compared, kind: str) -> tuple[int, str]:
+    """The row and the pane of a Layout: what the browser reported, or what the link asks for."""
+    if values.get("pane") in PANES:
+        options.report("pane", values["pane"], PANES[0])
+    if type(values.get("row")) in (int, float):
+        options.report("row", int(values["row"]), 0)
+    rows = compared.before.attention("cross" if kind == "all" else kind).mask.shape[-2]
+    return options.value("row", 0, rows, 0), str(options.choice("pane", PANES, PANES[0]))
 
 
 def draw(state: State, compared: Compared, layout: Layout, asked: Interventions = NONE) -> State:

@@ -68,21 +68,18 @@ def _draw_switched(frame: PageFrame, trace: Trace) -> None:
     if "switches" in values:
         put_back = values["switches"] == {} and frame.model.config.scaling
         options.report("try", TRIED[1] if put_back else TRIED[0], TRIED[0])
-    for name, allowed in (("cards", CARDS), ("pane", compared_heads.PANES)):
-        if values.get(name) in allowed:
-            options.report(name, values[name], allowed[0])
+    if values.get("cards") in CARDS:
+        options.report("cards", values["cards"], CARDS[0])
     shown = _shown(frame)
     others = state.switches.without(*ATTENTION)
     compared = compare(frame.model, trace, switches_of_page(shown + others, ATTENTION, frame.model))
-    if type(values.get("row")) in (int, float):
-        options.report("row", int(values["row"]), 0)
-    rows = compared.before.attention("cross" if state.view.kind == "all" else state.view.kind).mask.shape[-2]
     compare_part = frame.part == "compare"
+    row, pane = compared_heads.choices(values, options, compared, state.view.kind)
     layout = compared_heads.Layout(
         opened=options.choice("cards", CARDS, CARDS[0]) == CARDS[1],
         pictures=compare_part,
-        row=options.value("row", 0, rows, 0),
-        pane=str(options.choice("pane", compared_heads.PANES, compared_heads.PANES[0])),
+        row=row,
+        pane=pane,
     )
     state = compared_heads.draw(frame.state, compared, layout, shown)
     compared_heads.explain(compared)

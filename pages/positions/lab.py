@@ -223,6 +223,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     """The pictures of attention before and after, their controls, translations and the probe set.
 
     Until a person has chosen something, the page shows DEMO: its point needs no click."""
+    values = compared_heads.report(frame.state)
     state = compared_heads.merge_browser(frame.state, frame.model, ())
     has_positions = frame.model.config.positions != "none"
     if not has_positions:
@@ -240,7 +241,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     compared = compare(frame.model, trace, switches)
     with picture:
         says = st.container(key="hs-says")
-        compared_heads.draw(frame.state, compared, compared_heads.Layout(tries=False, cards=False))
+        row, pane = compared_heads.choices(values, frame.options, compared, state.view.kind)
+        compared_heads.draw(frame.state, compared, compared_heads.Layout(tries=False, cards=False, row=row, pane=pane))
     if compared.interventions:
         with about:
             point(translation.changes(compared))

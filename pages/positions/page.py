@@ -37,4 +37,6 @@ def draw(frame: PageFrame) -> None:
         lab.draw(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, ("d_model", "length", "dims", "k", "q", "seed", "trained", "panel"), figures=True)
+CONTENT = Content(
+    draw, parts, ("d_model", "length", "dims", "k", "q", "seed", "trained", "pane", "row", "panel"), figures=True
+)

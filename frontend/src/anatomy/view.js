@@ -181,7 +181,6 @@ export class AnatomyView {
         this.revision = header.state.revision;
         this.state = this.fit({ ...START_STATE, ...header.state });
         this.switches.take(header.switches, header.forms);
-        if (Object.keys(header.switches || {}).length) this.state = withFold(this.state, "switches", true);
       }
       this.state = this.fit(this.state);
     }

@@ -16,7 +16,7 @@ export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
   );
   const element = el(
     "details",
-    { class: "hs-save", "data-testid": name },
+    { class: "hs-save", "data-testid": name, "data-not-in-link": "" },
     el("summary", null, t("save")),
     el("div", { class: "hs-menu" }, ...choices),
   );

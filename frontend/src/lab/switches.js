@@ -146,6 +146,7 @@ export class SwitchCards {
         type: "button",
         class: "hs-toggle",
         "data-testid": "knock",
+        "data-not-in-link": "", // what a click on a head does, not what is seen
         click: () => this.hooks.mode(!this.hooks.knocking()),
       },
       t("lab_zero_click"),
