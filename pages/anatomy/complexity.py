@@ -95,9 +95,8 @@ def _cell(label: str, count: str, below: str, best: bool) -> str:
     """below: HTML. best: whether it is the smallest of its column."""
     mark = f'<span class="hs-cx-hidden">{html.escape(_("smallest"))}: </span>' if best else ""
     highlight = ' class="hs-cx-best"' if best else ""
-    return (
-        f'<td data-label="{html.escape(label)}"{highlight}>{mark}<b>{html.escape(count)}</b><small>{below}</small></td>'
-    )
+    named = f'<span class="hs-cx-label">{html.escape(label)}</span>'  # shown where the table has no headings, on phones
+    return f"<td{highlight}>{named}{mark}<b>{html.escape(count)}</b><small>{below}</small></td>"
 
 
 def _column_names() -> list[str]:

@@ -165,7 +165,7 @@ def _lens_summary(lens: Lens, steps: int, tied: bool = True) -> str:
 
 def steps_rows(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> list[list[str | float]]:
     """The likeliest tokens of every layer and step, one per line, under their headings."""
-    rows: list[list[str | float]] = [["step", "fed", "after layer", "place", "token", "probability"]]
+    rows: list[list[str | float]] = [[_("step"), _("fed"), _("after layer"), _("place"), _("token"), _("probability")]]
     for step, fed in enumerate(trace.target_in_labels):
         for layer, ids in enumerate(lens.ids[:, step].tolist()):
             values = lens.probabilities[layer, step].tolist()
@@ -188,7 +188,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         step = _choose_step(trace, frame.options)
-        one = [row for row in rows if row[0] in ("step", step + 1)]
+        one = [rows[0], *(row for row in rows[1:] if row[0] == step + 1)]
         with saved("lens-step", [*stem, f"step{step + 1}"], [caption, about["sentences"]], one):
             st.html(step_table(lens, labels, step))
     with container:

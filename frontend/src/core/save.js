@@ -8,7 +8,7 @@ import { SvgContext, escape, tag } from "./svg_context.js";
 // would not fit.
 export const SAVED_FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 const PAGE_MARGIN = 24;
-const WIDEST_CAPTION = 1000; // pixels of a caption above a narrower picture
+const WIDEST_CAPTION = 640; // pixels of a caption above a narrower picture
 const LINE = 1.35; // of the caption, in heights of its letters
 const LONGEST_NAME = 140; // letters of a file name
 

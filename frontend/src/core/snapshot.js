@@ -58,16 +58,27 @@ export function gradientStops(image) {
 function linesOf(node) {
   const range = document.createRange();
   const lines = [];
-  for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
+  const place = (text, index, between) => {
     range.setStart(node, index);
-    range.setEnd(node, index + word.length);
-    const [box] = range.getClientRects();
-    if (!box || !box.width) continue;
+    range.setEnd(node, index + text.length);
+    const boxes = range.getClientRects();
+    if (boxes.length > 1 && text.length > 1) {
+      // a word that is broken over lines, letter by letter
+      let at = index;
+      for (const letter of text) {
+        place(letter, at, at === index ? between : "");
+        at += letter.length;
+      }
+      return;
+    }
+    const [box] = boxes;
+    if (!box || !box.width) return;
     const last = lines.at(-1);
     if (last && Math.abs(last.top - box.top) < 2 && last.right <= box.left + 1)
-      Object.assign(last, { text: `${last.text} ${word}`, right: box.right });
-    else lines.push({ text: word, left: box.left, right: box.right, top: box.top, height: box.height });
-  }
+      Object.assign(last, { text: last.text + between + text, right: box.right });
+    else lines.push({ text, left: box.left, right: box.right, top: box.top, height: box.height });
+  };
+  for (const { 0: word, index } of node.data.matchAll(/\S+/g)) place(word, index, " ");
   return lines;
 }
 
@@ -247,26 +258,29 @@ export function styledSvg(svg) {
   return copy;
 }
 
-// Calls `then` while everything that scrolls in an element is laid out at its whole size.
+// Calls `then` while everything that scrolls in an element is laid out at its whole size, and nothing sticks.
 function unrolled(root, then) {
-  const all = [root, ...root.querySelectorAll("*")];
-  const scrolling = all.filter((element) => {
-    const { overflowX, overflowY } = getComputedStyle(element);
+  const restores = [];
+  const set = (element, styles) => {
+    const before = element.getAttribute("style");
+    restores.push(() => (before === null ? element.removeAttribute("style") : element.setAttribute("style", before)));
+    Object.assign(element.style, styles);
+  };
+  const scrolling = [];
+  for (const element of [root, ...root.querySelectorAll("*")]) {
+    const { overflowX, overflowY, position } = getComputedStyle(element);
     const across = element.scrollWidth > element.clientWidth + 1 && /auto|scroll/.test(overflowX);
-    return across || (element.scrollHeight > element.clientHeight + 1 && /auto|scroll/.test(overflowY));
-  });
+    const down = element.scrollHeight > element.clientHeight + 1 && /auto|scroll/.test(overflowY);
+    if (across || down) scrolling.push(element);
+    if (position === "sticky") set(element, { position: "static" });
+  }
   const more = Math.max(0, ...scrolling.map((element) => element.scrollWidth - element.clientWidth));
-  const changed = [root, ...scrolling];
-  const styles = changed.map((element) => element.getAttribute("style"));
-  if (more) root.style.minWidth = `${root.clientWidth + more}px`;
-  for (const element of scrolling) Object.assign(element.style, { overflow: "visible", maxHeight: "none" });
+  if (more) set(root, { minWidth: `${root.clientWidth + more}px` });
+  for (const element of scrolling) set(element, { overflow: "visible", maxHeight: "none" });
   try {
     return then();
   } finally {
-    changed.forEach((element, i) => {
-      if (styles[i] === null) element.removeAttribute("style");
-      else element.setAttribute("style", styles[i]);
-    });
+    for (const restore of restores.reverse()) restore();
   }
 }
 

@@ -121,7 +121,7 @@ class View extends PlainView {
       element: this.picture,
       stem: [data.checkpoint, "training", `step${data.steps[this.at]}`],
       caption: t("saved_caption", { model: data.checkpoint }),
-      rows: [["step", t("loss"), t("bleu")], ...rows],
+      rows: [[t("csv_step"), t("loss"), t("bleu")], ...rows],
     };
   }
 
