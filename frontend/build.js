@@ -20,6 +20,7 @@ const ENTRIES = {
   measures: ["measures/component.js", "measures/measures.css"],
   page: ["explorer/page.js", "explorer/explorer.css"],
   positions: ["positions/component.js", "figure/figure.css", "positions/positions.css"],
+  saving: ["saving/component.js", "saving/saving.css"],
   softmax: ["softmax/component.js", "softmax/softmax.css"],
   training: ["training/component.js", "training/training.css"],
   training_file: ["training/file.js", "training/training.css"],

@@ -12,6 +12,7 @@ import streamlit as st
 from pages.anatomy import layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, names, paths, shortest, winners
 from pages.components import figure
+from pages.components.saving import saved
 from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from transformer.cost.complexity import (
@@ -93,17 +94,32 @@ def _cell(label: str, count: str, below: str, best: bool) -> str:
     """below: HTML. best: whether it is the smallest of its column."""
     mark = f'<span class="hs-cx-hidden">{html.escape(_("smallest"))}: </span>' if best else ""
     highlight = ' class="hs-cx-best"' if best else ""
-    return (
-        f'<td data-label="{html.escape(label)}"{highlight}>{mark}<b>{html.escape(count)}</b><small>{below}</small></td>'
-    )
+    named = f'<span class="hs-cx-label">{html.escape(label)}</span>'  # shown where the table has no headings, on phones
+    return f"<td{highlight}>{named}{mark}<b>{html.escape(count)}</b><small>{below}</small></td>"
+
+
+def _column_names() -> list[str]:
+    """Of the six columns with numbers."""
+    sides = (_("Table 1"), _("as built"))
+    short = (_("Complexity"), _("Sequential"), _("Path"))
+    return [_("{column} · {side}").format(column=column, side=side) for column in short for side in sides]
+
+
+def table_rows(layer_costs: Sequence[Cost]) -> list[list[str | float]]:
+    """The numbers of the table, under their headings."""
+    called = names()
+    rows: list[list[str | float]] = [[_("Layer"), *_column_names()]]
+    for cost in layer_costs:
+        numbers = (cost.order, cost.multiply_adds, cost.sequential_order, cost.sequential, cost.path_order, cost.path)
+        rows.append([called[cost.kind], *numbers])
+    return rows
 
 
 def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
     """HTML of the table: in each column the numbers of Table 1 beside those of the layers as built."""
     titles = (_("Complexity per layer"), _("Sequential operations"), _("Maximum path length"))
     sides = (_("Table 1"), _("as built"))
-    short = (_("Complexity"), _("Sequential"), _("Path"))
-    labels = [_("{column} · {side}").format(column=column, side=side) for column in short for side in sides]
+    labels = _column_names()
     best = [fewest(layer_costs, column) for column in COLUMNS]
     called, details = names(), _details(sizes)
     between, dilated = _("{count} between positions"), _("dilated; {contiguous} contiguous")
@@ -244,13 +260,15 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     above = st.container()
     sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
     layer_costs = costs(sizes)
-    with above:
-        paragraph(by_table(sizes), shortest(sizes))
-        st.html(table_html(layer_costs, sizes))
     legend = _(
         "Table 1 of section 4 with numbers, next to exact counts of one layer as built here: n = {n} tokens, d = {d}, "
         "h = {heads} heads; framed: the smallest of each column."
     ).format(n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads)
+    with above:
+        paragraph(by_table(sizes), shortest(sizes))
+        stem = ["table-1", f"n{sizes.n}", f"d{sizes.d}", f"h{sizes.heads}", f"k{sizes.kernel}", f"r{sizes.window}"]
+        with saved("table-1", stem, [legend], table_rows(layer_costs)):
+            st.html(table_html(layer_costs, sizes))
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
     paragraph(as_built(sizes))
     paragraph(winners(layer_costs), quiet=True)

@@ -122,7 +122,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
             expected,
             rows,
         )
-        figure.draw(drawn, "before_recurrent", "before-additive-attention")
+        figure.draw(drawn, "before_recurrent", "before-additive-attention", trace=old)
     with right:
         expected = right_cells(len(new.source_labels), len(new.target_out_labels))
         d_k = model.config.d_k or model.config.d_head
@@ -136,7 +136,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
             shown,
             rows,
         )
-        figure.draw(drawn, "before_transformer", "before-cross-attention")
+        figure.draw(drawn, "before_transformer", "before-cross-attention", trace=new)
     framed = _("Framed: the letter that must be written, starting with the last one.") if rows <= figures.MARKED else ""
     paragraph(_("Both scales run from 0 to 1."), framed, quiet=True)
     if shown is None:

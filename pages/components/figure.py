@@ -11,11 +11,14 @@ from typing import Any, ParamSpec
 import pandas  # noqa: F401 (first of all: plotly fails on one that another viewer's run has half imported)
 import streamlit as st
 
+from pages.components.saving import told
 from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import translated
 from transformer.figures.style import Figure
+from transformer.rnn.trace import RecurrentTrace
 from transformer.texts import reader_language
+from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
@@ -84,12 +87,14 @@ def draw(
     version: Hashable = None,
     first: bool = False,
     about: str = "",
+    trace: Trace | RecurrentTrace | None = None,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
     figure: best as `built`; or a function that makes it, where the numbers take long too. It is then called once for
     all viewers with the same `version`, theme and language.
     key: unique in the app; name: stem of saved files; about: what their names add to it, such as the layer or token.
+    trace: whose numbers are drawn, for the captions and names of saved files; None if the figure is of no sentence.
     start: the first frame to show. After a person has moved the slider, only the browser sets it: an answer that is
     older than the next move would throw it back.
     first: it makes the point of the page, and is no higher than the first screen has space for.
@@ -112,6 +117,7 @@ def draw(
         "pick": on_pick is not None,
         "first": first,
         "about": about,
+        "told": None if trace is None else told(trace),
         "texts": browser_texts("figure"),
     }
 

@@ -155,7 +155,7 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             texts=_norm_labels(is_scaled),
         )
         with column:
-            figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}", first=True)
+            figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}", first=True, trace=trace)
             thinned(drawn)
     paragraph(text.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
     with frame.options.panel("factor", _("Why is there a factor?")):
@@ -348,7 +348,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
     grow = BIG if frame.state.view.big else 1.0
     drawn = figure.built(embedding.token_map, labels, projected.points.numpy(), names, stack, grow)
     with left:
-        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=frame_index, first=True)
+        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=frame_index, first=True, trace=trace)
     if moved is not None:
         frame.options.report("layer", moved)
     with right:

@@ -3,9 +3,7 @@ output."""
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
@@ -14,6 +12,7 @@ from torch import Tensor
 from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
 from pages.components.pieces import shown
+from pages.components.saving import saved, told
 from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
 from pages.embeddings.inputs import layer_label, thinned
 from pages.frame.frame import PageFrame
@@ -165,22 +164,15 @@ def _lens_summary(lens: Lens, steps: int, tied: bool = True) -> str:
     )
 
 
-def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
-    """CSV: the likeliest tokens of every layer and step, one per line; a token that a spreadsheet would read as a
-    formula is quoted."""
-
-    def plain(text: str) -> str:
-        return f"'{text}" if text[:1] in "=+-@\t" and len(text) > 1 else text
-
-    written = io.StringIO()
-    rows = csv.writer(written)
-    rows.writerow(("step", "fed", "after layer", "place", "token", "probability"))
+def steps_rows(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> list[list[str | float]]:
+    """The likeliest tokens of every layer and step, one per line, under their headings."""
+    rows: list[list[str | float]] = [[_("step"), _("fed"), _("after layer"), _("place"), _("token"), _("probability")]]
     for step, fed in enumerate(trace.target_in_labels):
         for layer, ids in enumerate(lens.ids[:, step].tolist()):
             values = lens.probabilities[layer, step].tolist()
             for rank, (token_id, value) in enumerate(zip(ids, values, strict=True), 1):
-                rows.writerow((step + 1, plain(fed), layer, rank, plain(labels[token_id]), f"{value:.9g}"))
-    return "\ufeff" + written.getvalue()
+                rows.append([step + 1, fed, layer, rank, labels[token_id], value])
+    return rows
 
 
 def draw_lens(frame: PageFrame, trace: Trace) -> None:
@@ -190,13 +182,19 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
     point(_lens_summary(lens, len(trace.target_out), model.config.tied_output))
+    rows, about = steps_rows(lens, trace, labels), told(trace)
+    stem = [about["model"], "logit-lens", "tokens"]
+    caption = _("Logit lens: the likeliest tokens after every layer, with their probabilities")
     container = st.container()
     left, right = st.columns(2, gap="medium")
     with left:
         step = _choose_step(trace, frame.options)
-        st.html(step_table(lens, labels, step))
+        one = [rows[0], *(row for row in rows[1:] if row[0] == step + 1)]
+        with saved("lens-step", [*stem, f"step{step + 1}"], [caption, about["sentences"]], one):
+            st.html(step_table(lens, labels, step))
     with container:
-        st.html(steps_table(lens, trace, labels, step))
+        with saved("lens-steps", stem, [caption, about["sentences"]], rows):
+            st.html(steps_table(lens, trace, labels, step))
         check(
             _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
                 deviation=deviation(lens.deviation)
@@ -215,17 +213,9 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             pre,
             texts=_output_labels(model.config),
         )
-        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options))
+        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options), trace=trace)
         paragraph(_("Click a column to choose its step."), quiet=True)
         thinned(drawn)
-        st.download_button(
-            _("Five likeliest tokens of every layer (CSV)"),
-            lambda: lens_csv(lens, trace, labels),
-            "headscope-logit-lens-tokens.csv",
-            "text/csv",
-            on_click="ignore",
-            key="emb_lens_csv",
-        )
     paragraph(
         _(
             "After every layer the residual stream is projected onto the vocabulary, as if the decoder ended there "
@@ -291,7 +281,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
             numbers.index(target_id) if target_id in numbers else None, texts=_output_labels(config),
         )  # fmt: skip
-        figure.draw(drawn, "emb_candidates", "output-candidates", first=True, about=f"step-{step + 1}")
+        figure.draw(drawn, "emb_candidates", "output-candidates", first=True, about=f"step-{step + 1}", trace=trace)
     with left:
         likeliest = trace.logits.softmax(-1).amax(-1)
         drawn = figure.built(
@@ -301,7 +291,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
             likeliest.numpy(),
             texts=_output_labels(config),
         )
-        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options), first=True)
+        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options), first=True, trace=trace)
         thinned(drawn)
     paragraph(
         _("Click a bar to choose its step."),

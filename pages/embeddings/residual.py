@@ -97,12 +97,12 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int, left: Delta
     drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
     with left:
         whose = f"token-{token}" if token else "median"
-        figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}", first=True, about=whose)
+        figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}", first=True, about=whose, trace=trace)
     cells = {name: values.numpy() for name, values in states.lengths.items()}
     heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack)
     vectors, first = residual.vectors(cells)
     start = vectors.index(str(frame.options.choice("vector", vectors, first)))
-    moved = figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}", start=start)
+    moved = figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}", start=start, trace=trace)
     if moved is not None:
         frame.options.report("vector", vectors[moved], first)
     thinned(heatmap)
@@ -118,7 +118,7 @@ def _shares(frame: PageFrame, trace: Trace, stack: str, through: int | None) -> 
     labels = stack_labels(trace, stack)
     drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack)
     layer = "" if through is None else f"layer-{through}"
-    figure.draw(drawn, "emb_shares", f"residual-shares-{stack}", first=True, about=layer)
+    figure.draw(drawn, "emb_shares", f"residual-shares-{stack}", first=True, about=layer, trace=trace)
     thinned(drawn)
     adds_up = _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
         count=len(names), deviation=deviation(parts.deviation)

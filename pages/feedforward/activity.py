@@ -125,14 +125,16 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
         drawn = figure.built(
             figures.histogram, counts_of_layer.edges, counts_of_layer.before, counts_of_layer.after, stack, layer, kind
         )
-        figure.draw(drawn, "feedforward_histogram", "feedforward-histogram", about=about)
+        figure.draw(drawn, "feedforward_histogram", "feedforward-histogram", about=about, trace=trace)
         negative = float((side.pre_activation[layer] < 0).double().mean())
         text = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
         zero = percent(counts_of_layer.zero / counts_of_layer.total)
         paragraph(text.format(negative=percent(negative), total=f"{counts_of_layer.total:,}", zero=zero))
     with right:
         drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
-        figure.draw(drawn, "feedforward_spread", "feedforward-spread", about=f"{about}-above-{threshold:.2f}")
+        figure.draw(
+            drawn, "feedforward_spread", "feedforward-spread", about=f"{about}-above-{threshold:.2f}", trace=trace
+        )
         text = _(
             "Of {neurons} neurons, {never} are active on no token of this sentence, {once} on exactly one token and "
             "{always} on all {tokens}."
@@ -152,7 +154,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         first = steps.index(ACTIVE[kind])
         return figure.localized(figures.activity)(shares, steps, labels(trace), first, kind, PUBLISHED)
 
-    moved = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, version=trace.id)
+    moved = figure.draw(
+        drawn, f"{KEY}_{kind}", "feedforward-active", start=start, version=trace.id, about="above", trace=trace
+    )
     threshold = steps[start if moved is None else moved]
     if moved is not None:
         frame.options.report("threshold", round(100 * threshold))

@@ -303,7 +303,12 @@ def _alone(
         drawn = figure.built(figures.left_out, bars, trained, out)
         with place:
             figure.draw(
-                drawn, "feedforward_alone", "feedforward-left-out", on_pick=lambda at: _toggle(skips[at]), first=True
+                drawn,
+                "feedforward_alone",
+                "feedforward-left-out",
+                on_pick=lambda at: _toggle(skips[at]),
+                first=True,
+                trace=trace,
             )
         if not switches:
             with about:

@@ -135,6 +135,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
         version=version,
         first=True,
         about=f"{chosen.stack}-layer-{chosen.layer + 1}-{label}",
+        trace=trace,
     )
     missed = [
         f"{neuron + 1:,} ({float(length):.2f})"

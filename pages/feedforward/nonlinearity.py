@@ -81,7 +81,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     )
     with picture:
         where = f"{stack}-layer-{layer + 1}" + (f"-token-{token}" if token else "")
-        figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity", first=True, about=where)
+        figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity", first=True, about=where, trace=trace)
     outside = int(((before < z[0]) | (before > z[-1])).sum())
     few = _("There is a tick for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(ticks):,}")
     far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
+from pages.components.saving import saved, told
 from pages.components.sentences import badge, paragraph
 from pages.components.translation import cut_off, number, refusal, table
 from pages.frame.frame import Links, message
@@ -180,6 +181,27 @@ def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: 
     return f'<table class="hs-leak-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
+def _draw_rows(
+    trace: Trace,
+    exchange: Exchange,
+    distances: Sequence[Tensor],
+    sides: Sequence[str],
+    switches: Interventions,
+    legend: str,
+    said: str,
+) -> None:
+    """The picture of the moves, its legend, and the menu that saves both."""
+    titles = [_("position"), _("fed"), _("predicts"), *sides]
+    columns = (trace.target_in_labels, trace.target_out_labels, *(moves.tolist() for moves in distances))
+    rows = [titles, *([index, *values] for index, values in enumerate(zip(*columns, strict=True), 1))]
+    rows[exchange.position + 1][1] = f"{exchange.before} → {exchange.after}"
+    about = told(trace, switches)
+    stem = [about["model"], "leak", f"position{exchange.position + 1}", exchange.after, *about["switches"]]
+    with saved("leak", stem, [said, about["sentences"]], rows):
+        st.html(f'<div class="hs-leak-scroll" tabindex="0">{_rows(trace, exchange, distances, sides)}</div>')
+        st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
+
+
 def checked(most: float, count: int) -> str:
     """HTML: the result of the check. most: the largest move at the `count` positions before the changed token."""
     good = most == 0
@@ -319,6 +341,7 @@ def _draw_without_mask(
     exchange: Exchange,
     fed: tuple[tuple[int, int], ...],
     picture: st.delta_generator.DeltaGenerator,
+    said: str,
     point: st.delta_generator.DeltaGenerator,
 ) -> None:
     """The same for a model that was trained without the mask: there is no masked side to compare with."""
@@ -339,11 +362,9 @@ def _draw_without_mask(
                     else _("This model has no causal mask, but no prediction before the changed token moves.")
                 )
                 paragraph(sentence.format(most=number(most)))
-            rows = _rows(trace, exchange, [distances], (_("change"),))
-            st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
-            legend = _("Numbers: how far a prediction moves, as the largest change of a logit. With: {switches}.")
-            text = html.escape(legend.format(switches=in_words(switches, model.config)))
-            st.html(f'<p class="hs-tr-legend">{text}</p>')
+            text = _("Numbers: how far a prediction moves, as the largest change of a logit. With: {switches}.")
+            legend = text.format(switches=in_words(switches, model.config))
+            _draw_rows(trace, exchange, [distances], (_("change"),), switches, legend, said)
         written = cache.translate(model, trace.source_text, switches, compared.limit)
         shown = (
             _("{text} … (cut off after {limit} tokens)").format(text=written.text, limit=len(written.tokens))
@@ -373,7 +394,7 @@ def draw(compared: Compared, options: Options, links: Links) -> None:
             exchange, said = _exchange(model, trace, options)
         with more:
             paragraph(said)
-        _draw_without_mask(compared, exchange, ((exchange.position, exchange.token),), picture, point)
+        _draw_without_mask(compared, exchange, ((exchange.position, exchange.token),), picture, said, point)
         return
     switches = sides(compared.interventions)
     try:
@@ -391,15 +412,14 @@ def draw(compared: Compared, options: Options, links: Links) -> None:
         ]
         past = [float(moves[: exchange.position].max()) for moves in distances]
         with picture:
-            rows = _rows(trace, exchange, distances, (_("with the mask"), _("without")))
-            st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
             legend = _(
-                "Numbers: how far a prediction moves, as the largest change of a logit. With the mask: {with_mask}. Without: "
-                "{without}."
+                "Numbers: how far a prediction moves, as the largest change of a logit. With the mask: {with_mask}. "
+                "Without: {without}."
             )
             on, off = (in_words(switch_set, model.config) for switch_set in switches)
-            text = html.escape(legend.format(with_mask=on, without=off))
-            st.html(f'<p class="hs-tr-legend">{text}</p>')
+            legend = legend.format(with_mask=on, without=off)
+            titles = (_("with the mask"), _("without"))
+            _draw_rows(trace, exchange, distances, titles, compared.interventions, legend, said)
         with more:
             paragraph(said)
             if exchange.token != trace.target_in_ids[exchange.position]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
+from pages.components.saving import told
 from pages.frame.options import Options
 from transformer.analysis.saturation import MEASURES, Saturation, saturation
 from transformer.tracing.trace import KINDS, Trace
@@ -65,6 +66,7 @@ def payload(compared: Compared, view: View) -> dict[str, Any]:
         "after": first if after is before else _side(after),
         "zero": {kind: after.attention(kind).zero.tolist() for kind in KINDS},
         "switched": after is not before,
+        "saved": told(after, compared.interventions),
         "in_words": in_words(compared.interventions, compared.model.config),
         "chosen": chosen,
         "big": view.big,

@@ -75,13 +75,13 @@ def comparable(model: Pretrained) -> None:
         return
     text = (
         _(
-            "BLEU {bleu} is on this model's own {sentences} test sentences. The paper's 27.3 (base) and 28.4 (big) are on "
-            "newstest2014, longer sentences from the news. Two scores on different test sets cannot be compared."
+            "BLEU {bleu} is on this model's own {sentences} test sentences. The paper's 27.3 (base) and 28.4 (big) are "
+            "on newstest2014, longer sentences from the news. Two scores on different test sets cannot be compared."
         )
         if isinstance(sentences, int)
         else _(
-            "BLEU {bleu} is on this model's own test sentences. The paper's 27.3 (base) and 28.4 (big) are on newstest2014, "
-            "longer sentences from the news. Two scores on different test sets cannot be compared."
+            "BLEU {bleu} is on this model's own test sentences. The paper's 27.3 (base) and 28.4 (big) are on "
+            "newstest2014, longer sentences from the news. Two scores on different test sets cannot be compared."
         )
     )
     paragraph(text.format(bleu=f"{bleu:.1f}", sentences=f"{sentences:,}" if isinstance(sentences, int) else ""))

@@ -206,6 +206,7 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
             "permutation",
             first=True,
             about=f"order-{seed}",
+            trace=trace,
         )
     _check_sentences(results, positions)
     paragraph(

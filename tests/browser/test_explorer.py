@@ -205,9 +205,7 @@ def test_a_saved_picture_tells_what_was_done_to_its_numbers(context: BrowserCont
         "headscope-en-de-cross-layer3-head4-fed-words-renormalised-threshold0.1-alone.svg"
     )
     caption = re.findall(r"<title>(.*?)</title>", Path(download.value.path()).read_text(encoding="utf-8"))[0]
-    assert caption.startswith(
-        "My name is Zorvik.  →  Mein Name ist Zorvik.  ·  Special tokens are hidden, and each row"
-    )
+    assert caption.startswith("My name is Zorvik. → Mein Name ist Zorvik. · Special tokens are hidden, and each row")
     assert caption.endswith("Weights below 0.10 are not drawn.")
 
 

@@ -399,7 +399,7 @@ def test_picture_and_numbers_are_saved_with_their_switches(
         saved[name] = Path(download.value.path()).read_bytes()
     assert saved["png"].startswith(b"\x89PNG") and b"scaling off" in saved["svg"] and b"<image" not in saved["svg"]
     rows = list(csv.reader(saved["csv"].decode("utf-8-sig").splitlines()))
-    assert rows[0] == ["row", "column", "before", "after: scaling off", "difference"]
+    assert rows[0] == ["predicted", "source", "before", "after: scaling off", "difference"]
     for place, trace in ((2, plain), (3, switched)):
         weights = trace.cross.weights[2, 6].flatten().tolist()
         assert [float(row[place]) for row in rows[1:]] == pytest.approx(weights, abs=1e-8)

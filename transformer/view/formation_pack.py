@@ -67,6 +67,7 @@ def formation_pack(
         {
             "format": 1,
             "id": trace.id,
+            "checkpoint": trace.checkpoint,
             "steps": recording.steps,
             "scores": [{name: round(scores[name], 4) for name in ("loss", "bleu")} for scores in recording.scores],
             "writes": [text if len(text) <= SHOWN else text[:SHOWN] + "…" for text in writes],

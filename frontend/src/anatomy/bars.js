@@ -239,7 +239,7 @@ export class StepBar {
       el("div", { class: "hs-an-moves" }, this.previous, this.play, this.next, this.position),
       this.chips,
       el("label", { class: "hs-an-speed" }, el("span", null, t("steps_speed")), this.speed),
-      this.save.element,
+      this.save,
     );
   }
 

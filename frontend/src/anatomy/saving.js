@@ -1,5 +1,5 @@
 import { printable } from "../core/dom.js";
-import { csvField, fileStem, saveFile, svgToPng } from "../core/save.js";
+import { csvText, fileStem, savePicture } from "../core/save.js";
 import { isAttention, isFeedForward, stackOf } from "./walk.js";
 import { isNear, labelsOf } from "./panel/facts.js";
 import { sceneSvg } from "./stage/scene_svg.js";
@@ -39,19 +39,15 @@ export function captionOf({ state, data, t }, spoken) {
 // A row a line; the exact numbers with 9 significant digits, which is all that float32 holds, rounded ones with 3.
 export function matrixCsv({ state, data, t }, matrix) {
   const { rows, columns } = labelsOf(state, data, matrix);
-  const number = (value) => {
-    if (value === -Infinity) return "-inf";
-    return String(Number(value.toPrecision(matrix.exact ? 9 : 3)));
-  };
+  const number = (value) => Number(value.toPrecision(matrix.exact ? 9 : 3));
   const first = matrix.axes.at(-1) === "vocabulary" ? 0 : 1; // ids of tokens count from 0
   const heads = columns || Array.from({ length: matrix.cols }, (_, i) => String(i + first));
   const name = t(matrix.exact ? "save_csv_corner" : "save_csv_corner_rounded", { name: matrix.name });
-  const lines = [[name, ...heads].map(csvField).join(",")];
-  for (let row = 0; row < matrix.rows; row++) {
+  const lines = Array.from({ length: matrix.rows }, (_, row) => {
     const numbers = Array.from({ length: matrix.cols }, (_, col) => number(matrix.at(row, col)));
-    lines.push([csvField(rows[row] ?? String(row + 1)), ...numbers].join(","));
-  }
-  return "\ufeff" + lines.join("\r\n") + "\r\n";
+    return [rows[row] ?? String(row + 1), ...numbers];
+  });
+  return csvText([[name, ...heads], ...lines]);
 }
 
 // view: the AnatomyView
@@ -59,12 +55,10 @@ export function saveDrawing(view, format) {
   const { state, data, t, theme, stage } = view;
   const ctx = { state, data, t };
   const stem = stemOf(ctx);
-  if (format === "csv") {
-    if (view.matrix) saveFile(stem + ".csv", matrixCsv(ctx, view.matrix), "text/csv;charset=utf-8");
-    return;
-  }
-  const items = stage.moving.filter((move) => !move.leaves).map((move) => move.item);
-  const svg = sceneSvg(items, stage.size, theme, captionOf(ctx, view.spoken.textContent));
-  if (format === "svg") saveFile(stem + ".svg", svg.text, "image/svg+xml");
-  else svgToPng(svg).then((blob) => saveFile(stem + ".png", blob));
+  if (format === "csv" && !view.matrix) return undefined;
+  const items = () => stage.moving.filter((move) => !move.leaves).map((move) => move.item);
+  return savePicture(stem, format, {
+    svg: () => sceneSvg(items(), stage.size, theme, captionOf(ctx, view.spoken.textContent)),
+    csv: () => matrixCsv(ctx, view.matrix),
+  });
 }

@@ -39,7 +39,7 @@ test("a file is named after what it holds", () => {
 });
 
 test("the caption says what was done to the numbers", () => {
-  assert.deepEqual(captionOf({ state, data, t }, "Spoken."), ["Spoken.", "one, two.  →  eins, zwei."]);
+  assert.deepEqual(captionOf({ state, data, t }, "Spoken."), ["Spoken.", "one, two. → eins, zwei."]);
   const switched = { ...data, header: { ...header, phrases: ["scaling off", "mask off"] } };
   const lines = captionOf({ state: { ...state, zoom: "model" }, data: switched, t }, "Spoken.");
   assert.deepEqual(lines.slice(2), ["Switched: scaling off; mask off", "Strips are rounded to 8 bits."]);

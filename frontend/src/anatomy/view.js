@@ -76,8 +76,6 @@ export class AnatomyView {
     // Keys work at once on a page just opened: they are heard everywhere, except where they belong to something else.
     this.keys = (event) => this.onKey(event);
     window.addEventListener("keydown", this.keys);
-    this.clicks = (event) => this.steps.save.close(event.composedPath());
-    window.addEventListener("click", this.clicks);
     root.append(this.element);
     // Texts measured in another font are in the wrong position once the page's font has loaded.
     this.lettered = () => this.draw("cut");
@@ -135,7 +133,6 @@ export class AnatomyView {
   destroy() {
     this.look.stop();
     window.removeEventListener("keydown", this.keys);
-    window.removeEventListener("click", this.clicks);
     document.fonts.removeEventListener("loadingdone", this.lettered);
     this.stop();
     clearTimeout(this.reporting);

@@ -1,7 +1,7 @@
 import { el } from "./dom.js";
 
 // The menu that saves the picture. save: called with one of the formats, each of which has a text `save_<format>`; name:
-// of the menu and its buttons in tests. close: for a click anywhere else, with the event's target.
+// of the menu and its buttons in tests. A press anywhere else closes it.
 export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
   const choose = (format) => {
     element.open = false;
@@ -25,8 +25,11 @@ export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
     element.open = false;
     element.querySelector("summary").focus();
   });
-  const close = (path) => {
-    if (element.open && !path.includes(element)) element.open = false;
+  const outside = (event) => {
+    if (!event.composedPath().includes(element)) element.open = false;
   };
-  return { element, close };
+  element.addEventListener("toggle", () => {
+    document[element.open ? "addEventListener" : "removeEventListener"]("pointerdown", outside);
+  });
+  return element;
 }

@@ -1,20 +1,61 @@
-import { shorten } from "./dom.js";
 import { makeRamp, rampIndex, cssColour } from "./colour.js";
 import { SvgContext, escape, tag } from "./svg_context.js";
 
-// The picture as SVG, from which the PNG is made, and the head's numbers as CSV. The code that draws heads on the
+// Saved files: a picture as SVG, from which the PNG is made, and its numbers as CSV. The code that draws heads on the
 // screen also draws them here; text stays text.
 
+// The font of saved pictures: an SVG opened elsewhere does not have the fonts of this page, and text measured in them
+// would not fit.
+export const SAVED_FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 const PAGE_MARGIN = 24;
-const WIDEST_CAPTION = 1600; // pixels; longer ones end with "…"
+const WIDEST_CAPTION = 640; // pixels of a caption above a narrower picture
+const LINE = 1.35; // of the caption, in heights of its letters
+const LONGEST_NAME = 140; // letters of a file name
+
+export function svgContext() {
+  return new SvgContext(document.createElement("canvas").getContext("2d"));
+}
+
+// A text with spaces in lines of at most `width`; context: has the font.
+export function wrapText(context, text, width) {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && context.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+// The file of a picture: its markup under a caption, a text or several, which says what it shows and what was done to
+// the numbers. title: for readers of the file, by default the first text.
+export function svgFile({ theme, caption, title = "", markup, width, height }) {
+  const context = svgContext();
+  const size = theme.size * 1.1;
+  Object.assign(context, { font: `400 ${size}px ${SAVED_FONT}`, fillStyle: cssColour(theme.ink) });
+  const texts = [caption].flat();
+  const longest = Math.max(0, ...texts.map((text) => context.measureText(text).width));
+  const wide = Math.max(width, Math.min(longest, WIDEST_CAPTION));
+  const lines = texts.flatMap((text) => wrapText(context, text, wide));
+  lines.forEach((line, i) => context.fillText(line, PAGE_MARGIN, PAGE_MARGIN + size * (1 + LINE * i)));
+  const top = Math.ceil(PAGE_MARGIN + size * LINE * lines.length + theme.size);
+  const across = Math.max(wide, ...lines.map((line) => context.measureText(line).width)); // a long word
+  const whole = { width: Math.ceil(across + 2 * PAGE_MARGIN), height: Math.ceil(top + height + PAGE_MARGIN) };
+  const viewBox = `0 0 ${whole.width} ${whole.height}`;
+  const root = { xmlns: "http://www.w3.org/2000/svg", viewBox, "font-family": SAVED_FONT, ...whole };
+  const page = tag("rect", { ...whole, fill: cssColour(theme.background) });
+  const picture = tag("g", { transform: `translate(${PAGE_MARGIN} ${top})` }, markup);
+  const content = tag("title", {}, escape(title || texts[0])) + page + context.markup + picture;
+  return { text: '<?xml version="1.0" encoding="UTF-8"?>\n' + tag("svg", root, content), ...whole };
+}
 
 // picture: {theme, caption, panels: [{grid, plot, gridTitle, title, subtitle, legend}], below}; plot is a HeadPlot or a
 // LinesPlot, grid is null for a head alone; below: pictures under the panels, {markup, width, height}.
 export function pictureSvg({ theme, caption, panels, below = [] }) {
-  const context = new SvgContext(document.createElement("canvas").getContext("2d"));
+  const context = svgContext();
   const base = theme.size;
   const write = (text, x, y, size, colour, weight = 400) => {
-    Object.assign(context, { font: `${weight} ${size}px ${theme.font}`, fillStyle: cssColour(colour) });
+    Object.assign(context, { font: `${weight} ${size}px ${SAVED_FONT}`, fillStyle: cssColour(colour) });
     Object.assign(context, { textAlign: "left", textBaseline: "alphabetic" });
     context.fillText(text, x, y);
     return context.measureText(text).width;
@@ -28,9 +69,9 @@ export function pictureSvg({ theme, caption, panels, below = [] }) {
   const beside = panels.length === 1;
   let width = 0;
   let height = 0;
-  let x = PAGE_MARGIN;
+  let x = 0;
   for (const { grid, plot, gridTitle, title, subtitle, legend } of panels) {
-    let y = PAGE_MARGIN + base * 3.4;
+    let y = base;
     const right = grid && beside ? x + grid.width + 36 : x;
     let gridBottom = 0;
     if (grid) {
@@ -45,26 +86,17 @@ export function pictureSvg({ theme, caption, panels, below = [] }) {
     at(right, plotTop, () => plot.drawOn(context));
     const legendTop = plotTop + plot.height + base;
     at(right, legendTop, () => drawLegend(context, write, legend, theme, plot.kind));
-    x = Math.max(right + Math.max(plot.width, wide), x + (grid ? grid.width : 0)) + 30;
-    width = Math.max(width, x);
+    width = Math.max(right + Math.max(plot.width, wide), x + (grid ? grid.width : 0));
+    x = width + 30;
     height = Math.max(height, gridBottom, legendTop + base * 1.4);
   }
   for (const { markup, ...size } of below) {
     height += base;
-    context.add(tag("g", { transform: `translate(${PAGE_MARGIN} ${Math.ceil(height)})` }, markup));
-    width = Math.max(width, size.width + 2 * PAGE_MARGIN);
+    context.add(tag("g", { transform: `translate(0 ${Math.ceil(height)})` }, markup));
+    width = Math.max(width, size.width);
     height += size.height;
   }
-  width = Math.ceil(width);
-  height = Math.ceil(height + PAGE_MARGIN);
-  context.font = `${base * 1.1}px ${theme.font}`;
-  width = Math.ceil(Math.max(width, Math.min(context.measureText(caption).width + 2 * PAGE_MARGIN, WIDEST_CAPTION)));
-  write(shorten(context, caption, width - 2 * PAGE_MARGIN), PAGE_MARGIN, PAGE_MARGIN + base, base * 1.1, theme.ink);
-  const root = { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, "font-family": theme.font };
-  const page = tag("rect", { width, height, fill: cssColour(theme.background) });
-  const content = tag("title", {}, escape(caption)) + page + context.markup;
-  const text = '<?xml version="1.0" encoding="UTF-8"?>\n' + tag("svg", { ...root, width, height }, content);
-  return { text, width, height };
+  return svgFile({ theme, caption, markup: context.markup, width, height });
 }
 
 function drawLegend(context, write, legend, theme, kind) {
@@ -78,7 +110,7 @@ function drawLegend(context, write, legend, theme, kind) {
   }
   Object.assign(context, { strokeStyle: cssColour(theme.line), lineWidth: 1 });
   context.strokeRect(low, 0, 160, 12);
-  context.font = `400 ${size}px ${theme.font}`;
+  context.font = `400 ${size}px ${SAVED_FONT}`;
   write(legend.low, low - 6 - context.measureText(legend.low).width, 11, size, theme.dim);
   write(legend.high, low + 166, 11, size, theme.dim);
 }
@@ -109,17 +141,34 @@ export function csvField(given) {
   return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 
-// One row per line, one key per column; exact numbers with 9 significant digits (all that float32 holds).
-export function viewCsv(view, corner) {
-  const lines = [[corner, ...view.columnLabels].map(csvField).join(",")];
-  for (let r = 0; r < view.queries; r++) {
-    const numbers = Array.from(view.data.subarray(r * view.keys, (r + 1) * view.keys), (value) =>
-      view.exact ? String(Number(value.toPrecision(9))) : value.toFixed(3),
-    );
-    lines.push([csvField(view.rowLabels[r]), ...numbers].join(","));
-  }
+// Lists of texts and numbers, the headings first; numbers have 9 significant digits, all that float32 holds.
+export function csvText(rows) {
+  const field = (value) => (typeof value === "number" ? numberText(value) : csvField(String(value ?? "")));
   // The byte order mark makes spreadsheets read UTF-8.
-  return "\ufeff" + lines.join("\r\n") + "\r\n";
+  return "\ufeff" + rows.map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
+}
+
+function numberText(value) {
+  if (Number.isNaN(value)) return "";
+  return Number.isFinite(value) ? String(Number(value.toPrecision(9))) : value < 0 ? "-inf" : "inf";
+}
+
+// One row per line, one key per column.
+export function viewCsv(view, corner) {
+  const rows = view.rowLabels.slice(0, view.queries).map((label, r) => {
+    const numbers = Array.from(view.data.subarray(r * view.keys, (r + 1) * view.keys));
+    return [label, ...numbers.map((value) => (view.exact ? value : Number(value.toFixed(3))))];
+  });
+  return csvText([[corner, ...view.columnLabels], ...rows]);
+}
+
+// One file of a picture. make: {svg: returns {text, width, height} or a promise of it, csv: returns a text}.
+export async function savePicture(stem, format, make) {
+  if (format === "csv") return saveFile(`${stem}.csv`, make.csv(), "text/csv;charset=utf-8");
+  const svg = await make.svg();
+  if (!svg) return undefined;
+  if (format === "svg") return saveFile(`${stem}.svg`, svg.text, "image/svg+xml");
+  return saveFile(`${stem}.png`, await svgToPng(svg));
 }
 
 export function saveFile(name, content, type) {
@@ -134,6 +183,8 @@ export function saveFile(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
+// A name that every system takes: letters, digits, "-", "_" and "." between the parts.
 export function fileStem(parts) {
-  return parts.join("-").replace(/[^\w.-]+/g, "_");
+  const name = parts.join("-").replace(/[^\w.-]+/g, "_");
+  return name.slice(0, LONGEST_NAME).replace(/[._-]+$/, "");
 }

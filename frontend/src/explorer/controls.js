@@ -74,7 +74,7 @@ export class Controls {
         this.legend,
         this.more,
         this.formation,
-        this.save.element,
+        this.save,
       ),
       el("div", { class: "hs-options" }, ...options),
     );

@@ -61,13 +61,10 @@ class Explorer {
       () => this.schedule(),
       { fitsWindow: true },
     );
-    this.onClick = (event) => this.controls && this.controls.save.close(event.composedPath());
-    document.addEventListener("click", this.onClick);
   }
 
   destroy() {
     this.look.stop();
-    document.removeEventListener("click", this.onClick);
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
     this.element.remove();

@@ -1,3 +1,4 @@
+import { mergesTokens } from "./saving.js";
 import { el } from "../core/dom.js";
 import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
@@ -48,14 +49,10 @@ export class Panel {
     const notes = [];
     if (state.special === "hidden") notes.push(t("note_hidden"));
     if (state.special === "renormalised") notes.push(t("note_renormalised"));
-    if (state.pieces === "words" && !this.view.identity && this.merges()) notes.push(t("note_words"));
+    if (state.pieces === "words" && !this.view.identity && mergesTokens(this.view)) notes.push(t("note_words"));
     if (state.threshold > 0) notes.push(t("note_threshold", { value: state.threshold.toFixed(2) }));
     this.note.textContent = notes.join(" ");
     this.drawStats();
-  }
-
-  merges() {
-    return this.view.rows.some((group) => group.length > 1) || this.view.columns.some((group) => group.length > 1);
   }
 
   // The weight at the strong end of the colours: for the grid's tiles (null: each tile has its own) and for the head.

@@ -1,5 +1,5 @@
 import { printable } from "../core/dom.js";
-import { pictureSvg, svgToPng, viewCsv, saveFile, fileStem } from "../core/save.js";
+import { pictureSvg, viewCsv, savePicture, fileStem } from "../core/save.js";
 
 // Saved files: the picture on the screen as SVG or PNG, the numbers of the chosen head as CSV.
 
@@ -31,11 +31,17 @@ function pictureOf(explorer, panels, alone) {
   });
 }
 
-// What was done to the numbers, for the name of a file: "fed-words-renormalised-threshold0.1".
-function changesOf({ state, panels }, panel) {
+// Whether a picture has rows or columns of several subword tokens.
+export function mergesTokens(view) {
+  return [...view.rows, ...view.columns].some((group) => group.length > 1);
+}
+
+// What was done to the numbers, for the name of a file: "fed-words-renormalised-threshold0.1". merged: whether tokens
+// are merged in what is drawn.
+export function changesOf(state, kind, merged) {
   const names = [];
-  if (state.rows !== "predicted" && panel.kind !== "encoder_self") names.push(state.rows);
-  if (state.pieces === "words" && panels.some((other) => other.merges())) names.push("words");
+  if (state.rows !== "predicted" && kind !== "encoder_self") names.push(state.rows);
+  if (state.pieces === "words" && merged) names.push("words");
   if (state.special !== "shown") names.push(state.special);
   if (state.threshold > 0) names.push(`threshold${state.threshold}`);
   return names;
@@ -54,17 +60,17 @@ export function saveExplorer(explorer, format) {
     name(view.layer, "layer"),
     name(view.head, "head"),
     ...(model.recorded ? [`step${model.recorded.step}`] : []),
-    ...changesOf(explorer, panel),
+    ...changesOf(
+      state,
+      panel.kind,
+      panels.some((other) => mergesTokens(other.view)),
+    ),
     ...(format === "head" ? ["alone"] : []),
   ]);
-  if (format === "csv") {
-    const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };
-    const corner = t(view.exact ? "csv_corner" : "csv_corner_approximate", sides);
-    saveFile(stem + ".csv", viewCsv(view, corner), "text/csv;charset=utf-8");
-    return;
-  }
-  const svg = format === "head" ? pictureOf(explorer, [panel], true) : pictureOf(explorer, panels, false);
-  if (!svg) return;
-  if (format !== "png") saveFile(stem + ".svg", svg.text, "image/svg+xml");
-  else svgToPng(svg).then((blob) => saveFile(stem + ".png", blob));
+  const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };
+  const corner = t(view.exact ? "csv_corner" : "csv_corner_approximate", sides);
+  return savePicture(stem, format === "head" ? "svg" : format, {
+    svg: () => (format === "head" ? pictureOf(explorer, [panel], true) : pictureOf(explorer, panels, false)),
+    csv: () => viewCsv(view, corner),
+  });
 }

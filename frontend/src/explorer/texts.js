@@ -61,16 +61,17 @@ export const EXPLORER_TEXTS = {
   habit_title_aligned_in:
     "{rows} rows of {sentences} recorded sentences are fed a word that our word list pairs with a source word: the " +
     "share of these rows whose largest weight is on that source word",
-  aligns: "In {pairs} sentence pairs it finds the translated word: {predicted} % of the links by the token predicted, {fed} % by the token fed in",
+  aligns:
+    "In {pairs} sentence pairs it finds the translated word: {predicted} % of the links by the token predicted, {fed} % by the token fed in",
   aligns_title:
     "Measured over {links} words in {pairs} sentence pairs that our word list pairs: the share of their rows in which " +
     "this head has its largest weight on the paired source word. A row of the decoder is fed one token and predicts " +
     "the next; a head may align either.",
   aligns_fed: "Label rows by the token fed in",
   aligns_predicted: "Label rows by the token predicted",
-  caption: "{source}  →  {target}",
-  caption_recorded: "{caption}  (training step {step} of {last})",
-  caption_notes: "{caption}  ·  {notes}",
+  caption: "{source} → {target}",
+  caption_recorded: "{caption} (training step {step} of {last})",
+  caption_notes: "{caption} · {notes}",
   save: "Save",
   save_png: "Picture (PNG)",
   save_svg: "Picture (SVG)",

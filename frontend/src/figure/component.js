@@ -7,8 +7,8 @@ import { FigurePlot } from "./plot.js";
 import { FIGURE_TEXTS } from "./texts.js";
 
 // A plotly figure as a Streamlit component. Streamlit's own chart is rebuilt with every change of its data: it loses
-// the zoom, flickers, and saves neither SVG nor CSV. data: {figure (JSON text), name, about, big, start, pick,
-// first, texts}.
+// the zoom, flickers, and saves neither SVG nor CSV. data: {figure (JSON text), name, about, told, big, start,
+// pick, first, texts}.
 
 const REPORT_PAUSE = 300; // milliseconds from the slider's last move until Python is told
 
@@ -70,6 +70,7 @@ class View {
       picks: data.pick,
       first: data.first,
       about: data.about,
+      told: data.told,
     });
   }
 

@@ -1,5 +1,6 @@
 import { documentTop, el } from "../core/dom.js";
-import { saveFile, fileStem } from "../core/save.js";
+import { SAVED_FONT, fileStem, savePicture, svgFile } from "../core/save.js";
+import { toldOf } from "../saving/told.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { figureCsv } from "./csv.js";
 import { FigureReader } from "./reader.js";
@@ -14,9 +15,6 @@ const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the big text of the page
 const SMALLEST = 10; // CSS pixels: labels of rows at least
 const LEAST = 230; // CSS pixels: the height of a figure of the first screen at least
-// The font of saved pictures: an SVG opened elsewhere does not have the fonts of this page, and text measured in them
-// would not fit.
-const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 
 // One figure after the other, with a frame between them: the first figure of a page is visible before the last is
 // drawn.
@@ -99,9 +97,7 @@ export class FigurePlot {
     this.box = el("div", { class: "hs-fig-plot" });
     this.error = el("p", { class: "hs-fig-error", role: "alert", hidden: true });
     this.menu = makeSaveMenu(t, "figure-save", (format) => this.save(format));
-    this.outside = (event) => this.menu.close(event.composedPath());
-    document.addEventListener("pointerdown", this.outside);
-    const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu.element);
+    const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu);
     this.reader = new FigureReader(this.box, t, (row, column) => this.picked({ pointIndex: [row, column] }));
     this.element = el("figure", { class: "hs-fig" }, head, this.slide, this.box, this.error, this.reader.spoken);
     this.at = 0;
@@ -109,15 +105,15 @@ export class FigurePlot {
 
   destroy() {
     this.gone = true;
-    document.removeEventListener("pointerdown", this.outside);
     if (window.Plotly) window.Plotly.purge(this.box);
   }
 
   // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: first frame; quiet: others
   // report that it is drawn; first: it belongs to the first screen and is no higher than what the window has left
-  // about: what the names of saved files say besides
-  show(figure, { name, about, big, start, quiet, picks, first } = /** @type {any} */ ({})) {
+  // about: what the names of saved files say besides; told: `told` of pages/components/saving.py, or nothing
+  show(figure, { name, about, told, big, start, quiet, picks, first } = /** @type {any} */ ({})) {
     this.about = about;
+    this.told = told;
     this.quiet = quiet;
     this.first = first;
     this.picks = picks;
@@ -257,12 +253,16 @@ export class FigurePlot {
     const figure = this.current();
     const frames = this.figure.frames || [];
     const frame = frames.length > 1 ? frames[this.at].name : "";
-    const about = this.about ? [this.about] : [];
-    const stem = fileStem(["headscope", this.name, ...about, ...(frame ? [frame.split(/[,(]/)[0].trim()] : [])]);
-    if (format === "csv") {
-      saveFile(stem + ".csv", figureCsv(figure), "text/csv;charset=utf-8");
-      return;
-    }
+    const { stem, lines, switches } = this.told ? toldOf(this.told) : { stem: [], lines: [], switches: [] };
+    const parts = [...stem, this.name, this.about, ...switches, frame.split(/[,(]/)[0].trim()];
+    return savePicture(fileStem(["headscope", ...parts.filter(Boolean)]), format, {
+      svg: () => this.drawing(Plotly, figure, frame, lines),
+      csv: () => figureCsv(figure),
+    });
+  }
+
+  // The figure as SVG under the lines of a caption; its title and equation are in it.
+  async drawing(Plotly, figure, frame, lines) {
     const width = Math.max(640, this.box.clientWidth);
     const { sliders, ...layout } = figure.layout;
     const title = { ...layout.title, y: 1, yref: "container", yanchor: "top", pad: { t: 18 } };
@@ -270,7 +270,7 @@ export class FigurePlot {
     const above = layout.legend && layout.legend.y >= 1 ? 34 : 0; // a legend there needs space under the equation
     const margin = { ...layout.margin, l: 72, t: 84 + above };
     const ground = getComputedStyle(this.element).getPropertyValue("--hs-bg").trim() || "#ffffff";
-    const font = { ...layout.font, family: FONT };
+    const font = { ...layout.font, family: SAVED_FONT };
     const picture = {
       ...layout,
       title,
@@ -284,13 +284,11 @@ export class FigurePlot {
     const grow = this.big ? BIG : 1;
     const data = figure.data.map((trace) => scaledTrace(trace, grow));
     const made = { data, layout: scaled(picture, grow) };
-    const address = await Plotly.toImage(made, {
-      format,
-      width,
-      height: (layout.height || 444) + above,
-      scale: format === "png" ? 2 : 1,
-    });
-    saveFile(`${stem}.${format}`, await (await fetch(address)).blob());
+    const size = { width, height: (layout.height || 444) + above };
+    const address = await Plotly.toImage(made, { format: "svg", ...size });
+    const markup = await (await fetch(address)).text();
+    const theme = readTheme(this.element);
+    return svgFile({ theme, caption: lines, title: this.title.textContent || this.name, markup, ...size });
   }
 }
 

@@ -1,6 +1,7 @@
 import { el, printable } from "../core/dom.js";
 import { readPack } from "../core/pack.js";
 import { feeds, keepMounted, listenToFeeds, tellFeed } from "../host/streamlit.js";
+import { savingMenu } from "../saving/menu.js";
 import { PlainView } from "../host/plain_view.js";
 import { formationCurves, stopLabels } from "./track.js";
 import { formationMarks, stepText } from "./marks.js";
@@ -79,6 +80,7 @@ class View extends PlainView {
       return el("button", { ...about, click }, ...inside);
     };
     this.play = button("play", () => this.toggle());
+    this.play.dataset.notSaved = "";
     this.range = el("input", {
       type: "range",
       min: 0,
@@ -98,8 +100,29 @@ class View extends PlainView {
     this.spoken = el("p", { class: "hs-spoken", role: "status" });
     this.rebuild = false;
     this.says();
-    this.row = el("div", { class: "fm-row" }, this.elsewhere, this.play, this.track, back);
-    return [this.row, this.now, this.marks, this.spoken];
+    const save = savingMenu(this, "formation-save", () => this.saved());
+    const end = el("div", { class: "fm-end", "data-not-saved": true }, back, save);
+    this.row = el("div", { class: "fm-row" }, this.elsewhere, this.play, this.track, end);
+    this.picture = el(
+      "div",
+      { class: "fm-picture", "data-saved-by": "formation-save" },
+      this.row,
+      this.now,
+      this.marks,
+    );
+    return [this.picture, this.spoken];
+  }
+
+  // Loss and BLEU of every state, and the steps at which heads formed, as files.
+  saved() {
+    const { data, t } = this;
+    const rows = data.steps.map((step, at) => [step, data.scores[at].loss, data.scores[at].bleu]);
+    return {
+      element: this.picture,
+      stem: [data.checkpoint, "training", `step${data.steps[this.at]}`],
+      caption: t("saved_caption", { model: data.checkpoint }),
+      rows: [[t("csv_step"), t("loss"), t("bleu")], ...rows],
+    };
   }
 
   // What does not change from state to state: milestones, and, for a sentence that was not recorded, the recorded ones.

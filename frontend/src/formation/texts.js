@@ -1,6 +1,8 @@
 // The texts of this picture.
 export const FORMATION_TEXTS = {
   region: "How the heads formed: recorded states of the training",
+  csv_step: "step",
+  saved_caption: "How the heads of {model} formed: loss and BLEU at the recorded steps of its training",
   slider: "Step of the training",
   play: "Play",
   pause: "Pause",

@@ -98,10 +98,9 @@ export class Lab {
       { class: "hs-seg", "data-panes": "", role: "group", "aria-label": t("lab_shown") },
       ...this.paneButtons,
     );
-    this.save = makeSaveMenu(t, "lab-save", (format) => saveLab(this, format));
-    this.element.addEventListener("click", (event) => this.save.close(event.composedPath()));
+    this.save = makeSaveMenu(t, "lab-save", (format) => saveLab(this, format), ["png", "svg", "head", "csv"]);
     this.legend = el("span", { class: "hs-legend" });
-    this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.paneBar, this.legend, this.save.element);
+    this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.paneBar, this.legend, this.save);
     this.panes = {};
     this.work = el("div", { class: "hs-lab-work" });
     this.translations = el("div", { class: "hs-lab-translations" });

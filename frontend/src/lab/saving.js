@@ -1,7 +1,7 @@
-import { csvField, fileStem, saveFile, svgToPng } from "../core/save.js";
+import { SAVED_FONT, csvText, fileStem, savePicture, svgContext, svgFile } from "../core/save.js";
 import { printable } from "../core/dom.js";
+import { changesOf, mergesTokens } from "../explorer/saving.js";
 import { cssColour } from "../core/colour.js";
-import { SvgContext, escape, tag } from "../core/svg_context.js";
 
 // Saved files of the lab: one head before, after and their difference, one of its rows and the grids of all heads as SVG
 // or PNG; the head's numbers as CSV. Caption and file name say the switches.
@@ -13,41 +13,41 @@ export function saveLab(lab, format) {
   const name = (value, word) => (value === "all" ? `${state.summary}-${word}s` : `${word}${value + 1}`);
   const switches = Object.entries(header.switches).map(([param, text]) => `${param}-${text}`);
   const parts = ["headscope", header.checkpoint, kind, name(layer, "layer"), name(head, "head")];
-  const stem = fileStem([...parts, ...(switches.length ? switches : ["as-trained"])]).slice(0, 150);
-  if (format === "csv") return saveFile(stem + ".csv", csvOf(lab), "text/csv;charset=utf-8");
-  const svg = pictureOf(lab);
-  if (format === "svg") return saveFile(stem + ".svg", svg.text, "image/svg+xml");
-  return svgToPng(svg).then((blob) => saveFile(stem + ".png", blob));
+  const changes = changesOf(state, kind, mergesTokens(lab.chosenView("after")));
+  const stem = fileStem([...parts, ...changes, ...(switches.length ? switches : ["as-trained"])]);
+  const alone = format === "head";
+  return savePicture(stem + (alone ? "-alone" : ""), alone ? "svg" : format, {
+    svg: () => pictureOf(lab, alone),
+    csv: () => csvOf(lab),
+  });
 }
 
-// One line per cell: both tokens, the weight before, after, and the difference; a hidden cell's weights are 0.
+// One line per cell: both tokens, under the names of the axes, the weight before, after, and the difference; a hidden cell's weights are 0.
 export function csvOf(lab) {
   const { t } = lab;
   const [before, after, difference] = ["before", "after", "difference"].map((name) => lab.chosenView(name));
   const switches = lab.models.after.header.in_words;
-  const number = (value) => (after.exact && before.exact ? String(Number(value.toPrecision(9))) : value.toFixed(3));
-  const head = ["row", "column", "before", "after", "difference"].map((name) => t("lab_csv_" + name, { switches }));
-  const lines = [head.map(csvField).join(",")];
-  for (let r = 0; r < after.queries; r++) {
-    for (let c = 0; c < after.keys; c++) {
-      const at = r * after.keys + c;
-      const numbers = [before, after, difference].map((view) => number(view.data[at]));
-      lines.push([csvField(after.rowLabels[r]), csvField(after.columnLabels[c]), ...numbers].join(","));
-    }
-  }
-  return "\ufeff" + lines.join("\r\n") + "\r\n";
+  const exact = after.exact && before.exact;
+  const sides = ["rows", "columns"].map((side) => t("axis_" + after.sides[side]));
+  const head = [...sides, ...["before", "after", "difference"].map((name) => t("lab_csv_" + name, { switches }))];
+  const cells = Array.from(after.data, (_, at) => {
+    const [row, column] = [Math.floor(at / after.keys), at % after.keys];
+    const numbers = [before, after, difference].map(({ data }) => (exact ? data[at] : Number(data[at].toFixed(3))));
+    return [after.rowLabels[row], after.columnLabels[column], ...numbers];
+  });
+  return csvText([head, ...cells]);
 }
 
-const MARGIN = 24;
 const GAP = 30;
 
-function pictureOf(lab) {
+// alone: only the chosen head, after the switches.
+function pictureOf(lab, alone) {
   const { t, theme, panes, row, models, state } = lab;
   const { header } = models.after;
-  const context = new SvgContext(document.createElement("canvas").getContext("2d"));
+  const context = svgContext();
   const base = theme.size;
   const write = (text, x, y, size, weight = 400) => {
-    Object.assign(context, { font: `${weight} ${size}px ${theme.font}`, fillStyle: cssColour(theme.ink) });
+    Object.assign(context, { font: `${weight} ${size}px ${SAVED_FONT}`, fillStyle: cssColour(theme.ink) });
     Object.assign(context, { textAlign: "left", textBaseline: "alphabetic" });
     context.fillText(text, x, y);
     return context.measureText(text).width;
@@ -63,10 +63,12 @@ function pictureOf(lab) {
   const { source, target } = header.sentences;
   const sentences = t("caption", { source: printable(source), target: printable(target) });
   const title = panes.after.reader.title(...lab.chosenHead());
-  const caption = t("lab_caption", { sentences, kind: t("kind_" + state.kind), title, switches: header.in_words });
-  let right = MARGIN + write(caption, MARGIN, MARGIN + base, base * 1.1);
+  const what = t("lab_caption", { kind: t("kind_" + state.kind), title, switches: header.in_words });
+  const words = state.pieces === "words" && mergesTokens(lab.chosenView("after"));
+  const caption = [sentences, what, ...(words ? [t("note_words")] : [])];
+  let right = 0;
   const line = (pictures, y) => {
-    let x = MARGIN;
+    let x = 0;
     let bottom = y;
     for (const [picture, text] of pictures) {
       const end = place(picture, text, x, y);
@@ -77,15 +79,14 @@ function pictureOf(lab) {
     return bottom;
   };
   const names = ["before", "after", "difference"];
+  if (alone) {
+    const bottom = line([[panes.after.head, t("lab_after")]], base);
+    return svgFile({ theme, caption, markup: context.markup, width: right, height: bottom });
+  }
   const heads = names.map((name) => [panes[name].head, t("lab_" + name)]);
   if (!row.plot.canvas.hidden) heads.push([row.plot, row.title.textContent]);
-  let bottom = line(heads, MARGIN + base * 3.4);
+  let bottom = line(heads, base);
   const grids = names.map((name) => [panes[name].grid, t("lab_all_heads", { side: t("lab_" + name) })]);
   bottom = line(grids, bottom + base * 2);
-  const [width, height] = [Math.ceil(right + MARGIN), Math.ceil(bottom + MARGIN)];
-  const root = { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, "font-family": theme.font };
-  const page = tag("rect", { width, height, fill: cssColour(theme.background) });
-  const content = tag("title", {}, escape(caption)) + page + context.markup;
-  const text = '<?xml version="1.0" encoding="UTF-8"?>\n' + tag("svg", { ...root, width, height }, content);
-  return { text, width, height };
+  return svgFile({ theme, caption, markup: context.markup, width: right, height: bottom });
 }

@@ -1,5 +1,7 @@
 import { documentTop, el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
+import { savingMenu } from "../saving/menu.js";
+import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { MEASURES_TEXTS } from "./texts.js";
 import { exactText, meanText, tickText } from "./numbers.js";
@@ -35,7 +37,27 @@ class View extends PlainView {
     this.about = el("div", { class: "measures-about" });
     this.tables = el("div", { class: "measures-tables" });
     this.plot = el("div", { class: "measures-plot" });
-    return [this.sentence, this.cards, el("div", { class: "measures-work" }, this.plot, this.tables), this.about];
+    this.plotHint = el("small", { "data-not-saved": true }, this.t("plot_hint"));
+    const work = el("div", { class: "measures-work" }, this.plot, this.tables);
+    this.picture = el("div", { "data-saved-by": "measures-save" }, work, this.about);
+    return [this.sentence, this.cards, this.picture, savingMenu(this, "measures-save", () => this.saved())];
+  }
+
+  // The tables and the plot of the chosen measure, as files.
+  saved() {
+    const { stem, lines, switches } = toldOf(this.data.saved);
+    const name = this.t("full_" + this.measure);
+    const sides = ["before", "after"].map((side) => this.t("csv_" + side, { name, switches: this.data.in_words }));
+    const rows = this.heads(this.measure).map(({ kind, layer, head, before, after }) => {
+      const counted = this.data.after[kind].rows[layer][head];
+      return [this.t("kind_" + kind), layer + 1, head + 1, before ?? NaN, after ?? NaN, counted];
+    });
+    return {
+      element: this.picture,
+      stem: [...stem, "every-head", this.measure, ...switches],
+      caption: [this.sentence.textContent, ...lines],
+      rows: [[this.t("csv_kind"), this.t("csv_layer"), this.t("csv_head"), ...sides, this.t("csv_rows")], ...rows],
+    };
   }
 
   // Every head of the model: [{kind, layer, head, before, after, zero}].
@@ -120,7 +142,12 @@ class View extends PlainView {
   drawChosen() {
     const name = this.measure;
     const axis = this.axis(name);
-    const reachable = { tabindex: 0, "aria-description": this.t("term_" + name), "data-testid": "measures-definition" };
+    const reachable = {
+      tabindex: 0,
+      "aria-description": this.t("term_" + name),
+      "data-testid": "measures-definition",
+      "data-not-saved": true,
+    };
     const term = el("span", { class: "measures-term", ...reachable }, this.t("definition"));
     this.hint(term, () => this.definition(name));
     const ramps = KINDS.map((kind) => {
@@ -186,7 +213,7 @@ class View extends PlainView {
     const points = this.known(name);
     const wide = Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15);
     const top = documentTop(this.element.getRootNode().host || this.element) + this.plot.offsetTop;
-    const left = window.innerHeight - Math.min(top, window.innerHeight * 0.68) - (66 * this.theme.size) / 15;
+    const left = window.innerHeight - Math.min(top, window.innerHeight * 0.68) - (86 * this.theme.size) / 15;
     const size = Math.round(Math.max(210, Math.min(wide, left)));
     const signs = points.map((point) => Math.sign(point.after - point.before));
     const moved = (sign) => signs.filter((value) => value === sign).length;
@@ -230,7 +257,7 @@ class View extends PlainView {
     const sentence = this.t(key, { ...says, ...means, switches: this.data.in_words });
     this.sentence.replaceChildren(...sentence.split("**").map((part, i) => (i % 2 ? el("b", {}, part) : part)));
     this.plot.replaceChildren(
-      el("h2", {}, this.t("plot", says), el("small", {}, this.t("plot_hint"))),
+      el("h2", {}, this.t("plot", says), this.plotHint),
       el("div", { class: "measures-keys" }, ...keys.map(([swatch, key]) => el("span", {}, swatch, this.t(key)))),
       el("div", { "data-testid": "measures-scatter" }, svg),
     );

@@ -1,5 +1,11 @@
 // The texts of the measures: whole sentences, each with a key.
 export const MEASURES_TEXTS = {
+  csv_kind: "attention",
+  csv_layer: "layer",
+  csv_head: "head",
+  csv_before: "{name}, before",
+  csv_after: "{name}, after: {switches}",
+  csv_rows: "rows counted",
   region: "Saturation of every head, before and after",
   says_switched:
     "{name}, mean of {n} heads: **{before}** as trained, **{after}** with {switches}. It is higher in **{above}** heads, " +

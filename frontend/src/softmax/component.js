@@ -1,6 +1,7 @@
 import { el } from "../core/dom.js";
 import { mixColours, cssColour, inkOn, makeLossRamp } from "../core/colour.js";
 import { formatScore, formatSmall } from "../core/format.js";
+import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { SOFTMAX_TEXTS } from "./texts.js";
 import { richText } from "../why/plots.js";
@@ -114,13 +115,14 @@ class View extends PlainView {
     this.traceTerm = this.term(() => [this.t("trace_term")]);
     this.traceTerm.dataset.testid = "softmax-trace";
     this.sentence = el("p", { class: "softmax-says", "data-testid": "softmax-says" });
+    const menu = savingMenu(this, "softmax-save", () => this.saved());
     const title = (text, name) => el("span", { class: "softmax-title" + (name ? " " + name : "") }, text);
     return [
       this.sentence,
       el("div", { class: "softmax-presets", role: "group", "aria-label": this.t("presets") }, ...presets, divide),
-      el(
+      (this.work = el(
         "div",
-        { class: "softmax-work" },
+        { class: "softmax-work", "data-saved-by": "softmax-save" },
         el(
           "div",
           { class: "softmax-keys" },
@@ -139,9 +141,24 @@ class View extends PlainView {
           el("p", { class: "softmax-foot" }, jacobian, this.traceTerm),
           legend,
         ),
-      ),
-      el("p", { class: "softmax-lead" }, this.t("lead")),
+      )),
+      el("div", { class: "softmax-end" }, el("p", { class: "softmax-lead" }, this.t("lead")), menu),
     ];
+  }
+
+  // Scores, weights and the Jacobian, as files.
+  saved() {
+    const temperature = 10 ** this.power;
+    const weights = softmax(this.scores, temperature);
+    const columns = this.scores.map((_, j) => this.t("column", { n: subscript(j + 1) }));
+    const head = [this.t("csv_key"), this.t("score"), this.t("temperature"), this.t("weight"), ...columns];
+    const rows = this.scores.map((score, i) => [i + 1, score, temperature, weights[i], ...this.jacobian[i]]);
+    return {
+      element: this.work,
+      stem: ["softmax", `T${temperature.toFixed(2)}`, `scores${this.scores.join("_")}`],
+      caption: [this.sentence.textContent, this.t("formula", { temperature: temperature.toFixed(2) })],
+      rows: [head, ...rows],
+    };
   }
 
   buildRow(i) {

@@ -2,7 +2,9 @@
 export const SOFTMAX_TEXTS = {
   region: "Softmax playground",
   lead: "weights = softmax(scores ÷ T). Move a score and see which weights change, and by how much.",
+  formula: "weights = softmax(scores ÷ T), T = {temperature}",
   key: "key {n}",
+  csv_key: "key",
   score: "score",
   score_of: "Score of key {n}",
   weight: "weight p",

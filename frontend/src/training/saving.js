@@ -1,4 +1,5 @@
-import { csvField, fileStem, pictureSvg, saveFile, svgToPng, viewCsv } from "../core/save.js";
+import { csvText, fileStem, pictureSvg, savePicture, viewCsv } from "../core/save.js";
+import { styledSvg } from "../core/snapshot.js";
 import { cssColour } from "../core/colour.js";
 import { escape, tag } from "../core/svg_context.js";
 import { runLabel } from "./words.js";
@@ -7,18 +8,6 @@ import { runLabel } from "./words.js";
 // head as CSV.
 
 const NUMBERS = ["loss", "validation_loss", "forced", "exact"];
-const INLINE = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight"];
-
-// The markup of an SVG on the screen, with the styles that its style sheet gives it.
-function withStyles(svg) {
-  const copy = svg.cloneNode(true);
-  const originals = svg.querySelectorAll("*");
-  copy.querySelectorAll("*").forEach((element, i) => {
-    const style = getComputedStyle(originals[i]);
-    for (const name of INLINE) element.setAttribute(name, style.getPropertyValue(name));
-  });
-  return new XMLSerializer().serializeToString(copy);
-}
 
 function plotPicture(t, plot, theme) {
   const head = theme.size * 2.6;
@@ -28,7 +17,8 @@ function plotPicture(t, plot, theme) {
   const values = plot.lines.map((line) => `${runLabel(t, line.run)}: ${line.number.textContent}`).join("   ");
   const texts =
     write(`${t(plot.name)} (${t(plot.name + "_unit")})`, theme.size, 600) + write(values, theme.size * 2.3, 400);
-  const markup = texts + tag("g", { transform: `translate(0 ${head})` }, withStyles(plot.svg));
+  const markup =
+    texts + tag("g", { transform: `translate(0 ${head})` }, new XMLSerializer().serializeToString(styledSvg(plot.svg)));
   return { markup, width, height: height + head };
 }
 
@@ -57,15 +47,11 @@ export function numbersCsv(t, runs) {
       runLabel(t, run),
       run.about.seed,
       frame.step,
-      ...NUMBERS.map((name) => frame[name] ?? ""),
+      ...NUMBERS.map((name) => frame[name] ?? NaN),
     ]),
   );
   const names = ["run", "seed", "step", "training loss", "unseen loss", "teacher-forced exact", "free-running exact"];
-  return (
-    "\ufeff" +
-    [names, ...rows].map((row) => row.map((value) => csvField(String(value))).join(",")).join("\r\n") +
-    "\r\n"
-  );
+  return csvText([names, ...rows]);
 }
 
 function headCsv(view) {
@@ -90,10 +76,8 @@ export function saveTraining(view, format) {
     ...which,
     `step${step}`,
   ]);
-  const csv = (text) => saveFile(stem + ".csv", text, "text/csv;charset=utf-8");
-  if (format === "csv") return csv(numbersCsv(t, view.store.runs));
-  if (format === "head") return csv(headCsv(view));
-  const svg = picture(view, t("save_caption", values));
-  if (format === "svg") return saveFile(stem + ".svg", svg.text, "image/svg+xml");
-  return svgToPng(svg).then((blob) => saveFile(stem + ".png", blob));
+  return savePicture(stem, format === "head" ? "csv" : format, {
+    svg: () => picture(view, t("save_caption", values)),
+    csv: () => (format === "head" ? headCsv(view) : numbersCsv(t, view.store.runs)),
+  });
 }

@@ -43,8 +43,6 @@ export class TrainingView {
     this.element = el("section", { class: "hs learn", "data-testid": "training" });
     this.element.training = this; // for tests and benchmarks
     parent.append(this.element);
-    this.onClick = (event) => this.saving && this.saving.close(event.composedPath());
-    document.addEventListener("click", this.onClick);
     this.look = followLook(
       this.element,
       () => this.retheme(),
@@ -62,7 +60,6 @@ export class TrainingView {
 
   destroy() {
     this.asker.stop();
-    document.removeEventListener("click", this.onClick);
     this.look.stop();
     if (this.stage) this.stage.destroy();
     clearTimeout(this.speaking);
@@ -131,7 +128,7 @@ export class TrainingView {
     };
     this.status = new StatusCards(hooks);
     this.saving = makeSaveMenu(t, "training-save", (format) => saveTraining(this, format), SAVED);
-    this.time = new Timeline(hooks, this.saving.element);
+    this.time = new Timeline(hooks, this.saving);
     this.curves = new Curves(hooks);
     this.stage = new HeadStage(hooks);
     this.predictions = new PredictionTable(t);

@@ -4,6 +4,8 @@ import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
 import { formatWeight, formatScore } from "../core/format.js";
 import { WHY_TEXTS } from "./texts.js";
 import { numberText, countText, richText, linePath, plotSvg, pointMark, legend, histogram } from "./plots.js";
+import { savingMenu } from "../saving/menu.js";
+import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 
 // Why scores are divided by sqrt(d_k): one slider over d_k redraws histogram, softmax and curves in the browser; below,
@@ -80,6 +82,8 @@ class View extends PlainView {
     marks[marks.length - 1].classList.add("why-last");
     this.own = mark(d_k, "why-here", "");
     const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
+    const save = savingMenu(this, "why-save", () => this.savedRandom());
+    const saveOwn = savingMenu(this, "why-own-save", () => this.savedOwn());
     const hold = () => {
       this.held = this.hold.checked;
       this.drawRandom();
@@ -87,7 +91,12 @@ class View extends PlainView {
     };
     this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: this.held, change: hold });
     const text = this.t("hold", { d: countText(last) });
-    const holdLabel = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...richText(text)));
+    const holdLabel = el(
+      "label",
+      { class: "why-hold", "data-not-saved": true },
+      this.hold,
+      el("span", {}, ...richText(text)),
+    );
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
     for (const name of MEASURES) this.plots[name] = this.plot(name);
     this.plots.histogram.head.append(holdLabel);
@@ -95,7 +104,12 @@ class View extends PlainView {
     this.tables = el("div", { class: "why-tables" });
     this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
     this.ownPlot = this.plot("product");
-    this.quantities = el("div", { class: "hs-seg", role: "group", "aria-label": this.t("quantity") });
+    this.quantities = el("div", {
+      class: "hs-seg",
+      "data-not-saved": true,
+      role: "group",
+      "aria-label": this.t("quantity"),
+    });
     for (const name of QUANTITIES) {
       const choose = () => {
         this.quantity = name;
@@ -105,17 +119,79 @@ class View extends PlainView {
       const button = el("button", { type: "button", "data-quantity": name, click: choose }, ...richText(this.t(name)));
       this.quantities.append(this.hint(button, () => [this.t(name + "_term")]));
     }
-    return [
-      this.sentence,
-      el("div", { class: "why-slide" }, this.number, track),
+    this.random = el(
+      "div",
+      { "data-saved-by": "why-save" },
       el("div", { class: "why-two" }, this.plots.histogram.figure, this.plots.row.figure),
       el("div", { class: "why-three" }, ...MEASURES.map((name) => this.plots[name].figure)),
+    );
+    this.ownPicture = el(
+      "div",
+      { "data-saved-by": "why-own-save" },
+      el("div", { class: "why-choice" }, this.quantities, this.legend, saveOwn),
+      el("div", { class: "why-own" }, this.tables, this.ownPlot.figure),
+    );
+    return [
+      this.sentence,
+      el("div", { class: "why-slide" }, this.number, track, save),
+      this.random,
       el("p", { class: "why-lead" }, this.t("lead"), " (", this.term("footnote_term", "footnote"), ")"),
       el("p", { class: "why-note" }, ...richText(this.t("additive_note"))),
       el("h2", {}, this.t("own"), el("small", {}, this.t("own_hint"))),
-      el("div", { class: "why-choice" }, this.quantities, this.legend),
-      el("div", { class: "why-own" }, this.tables, this.ownPlot.figure),
+      this.ownPicture,
     ];
+  }
+
+  // The five pictures of the random experiment at the chosen d_k, as files.
+  savedRandom() {
+    const { data, at } = this;
+    const depth = data.depths[at];
+    const name = (key) => this.t(key, { keys: data.keys });
+    const ways = WAYS.map((way) => this.t(way));
+    const curves = MEASURES.flatMap((measure) =>
+      data.depths.map((d, i) => [name(measure), d, ...data[measure].map((values) => values[i])]),
+    );
+    const weights = data.weights[0][at].map((_, key) => [
+      name("row"),
+      key + 1,
+      ...data.weights.map((way) => way[at][key]),
+    ]);
+    const bins = data.histogram[at];
+    const products = bins.map((density, i) => {
+      const middle = ((2 * i + 1) / bins.length - 1) * data.limit * Math.sqrt(depth);
+      return [name("histogram"), middle, middle / Math.sqrt(depth), density];
+    });
+    return {
+      element: this.random,
+      stem: ["why-scaling", `d_k${depth}`, `draw${data.seed}`],
+      caption: [this.said, this.t("lead")],
+      rows: [
+        ...[[this.t("csv_curve"), "d_k", ...ways], ...curves, []],
+        ...[[this.t("csv_row", { d: depth }), this.t("key_axis"), ...ways], ...weights, []],
+        ...[[this.t("csv_histogram", { d: depth }), "q·k", "q·k ÷ √d_k", this.t("csv_density")], ...products],
+      ],
+    };
+  }
+
+  // The tables of the model's own q and k and the histogram of the chosen head, as files.
+  savedOwn() {
+    const { kind, layer, head } = this.chosen;
+    const { stem, lines } = toldOf(this.data.saved);
+    const rows = this.data.own.flatMap((numbers) =>
+      numbers.query.flatMap((heads, l) =>
+        heads.map((_, h) => {
+          const values = [...QUANTITIES, "mean"].map((name) => numbers[name][l][h] ?? NaN);
+          return [this.t("kind_" + numbers.kind), l + 1, h + 1, ...values];
+        }),
+      ),
+    );
+    const names = [...QUANTITIES.map((name) => this.t(name)), this.t("csv_mean")];
+    return {
+      element: this.ownPicture,
+      stem: [...stem, "q-and-k", this.quantity, kind, `layer${layer + 1}`, `head${head + 1}`],
+      caption: [this.t("own_caption", { name: this.t(this.quantity) }), ...lines],
+      rows: [[this.t("csv_kind"), this.t("csv_layer"), this.t("csv_head"), ...names], ...rows],
+    };
   }
 
   // The position of a depth on the slider, 0 to 1.
@@ -170,6 +246,7 @@ class View extends PlainView {
       share,
       ...values("largest"),
     });
+    this.said = summary.replaceAll("**", "");
     const parts = summary.split("**").map((part, i) => (i % 2 ? [el("b", {}, part)] : richText(part)));
     this.sentence.replaceChildren(...parts.flat());
     this.tooltip.hide(); // its anchor is redrawn

@@ -1,5 +1,14 @@
 // The texts of this picture.
 export const WHY_TEXTS = {
+  csv_curve: "curve",
+  csv_row: "weights at d_k = {d}",
+  csv_histogram: "histogram at d_k = {d}",
+  csv_density: "density of q·k ÷ √d_k",
+  csv_kind: "attention",
+  csv_layer: "layer",
+  csv_head: "head",
+  csv_mean: "mean of q·k ÷ √d_k",
+  own_caption: "q and k of this model: {name}",
   region: "Why scores are divided by the square root of d_k",
   lead: "Draw every component of q and k at random from N(0, 1), then make q and k longer.",
   footnote:

@@ -53,7 +53,7 @@ def fresh() -> Iterator[None]:
 def cells(text: str) -> list[list[tuple[bool, str]]]:
     """For each row of the table: whether a cell is framed, and its number."""
     rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", text.split('class="hs-cx-table"')[1].split("</table>")[0])
-    cell = re.compile(r'<td data-label="[^"]+"( class="hs-cx-best")?>.*?<b>(.*?)</b>')
+    cell = re.compile(r'<td( class="hs-cx-best")?><span class="hs-cx-label">[^<]+</span>.*?<b>(.*?)</b>')
     return [[(bool(best), cell_text) for best, cell_text in cell.findall(row)] for row in rows]
 
 

@@ -1,11 +1,11 @@
 import { cssColour } from "../../core/colour.js";
-import { SvgContext, escape, runsByColour, tag } from "../../core/svg_context.js";
+import { svgFile } from "../../core/save.js";
+import { SvgContext, runsByColour, tag } from "../../core/svg_context.js";
 import { paintItem, PaintKit } from "./paint.js";
 
 // The drawing as SVG, painted by the code that paints it on the screen. Texts stay texts, matrices become one path per
 // colour.
 
-const MARGIN = 20; // pixels
 const SLANTED = "italic ";
 
 export class SceneContext extends SvgContext {
@@ -125,25 +125,8 @@ const rounded = (value) => Math.round(value * 100) / 100;
 export function sceneSvg(items, size, theme, lines) {
   const context = new SceneContext(document.createElement("canvas").getContext("2d"), theme);
   const kit = new PaintKit();
-  const base = theme.size;
-  const above = MARGIN + lines.length * base * 1.45 + base * 0.5;
-  const width = Math.ceil(size.width + 2 * MARGIN);
-  const height = Math.ceil(above + size.height + MARGIN);
-  const wide = width - 2 * MARGIN;
-  lines.forEach((line, i) => {
-    Object.assign(context, { font: `${i ? 400 : 600} ${base}px ${theme.font}`, textAlign: "left" });
-    Object.assign(context, { textBaseline: "alphabetic", fillStyle: cssColour(i ? theme.dim : theme.ink) });
-    context.fillText(line, MARGIN, MARGIN + base * (1 + 1.45 * i), wide);
-  });
-  context.save();
-  context.translate(MARGIN, above);
   for (const item of items) paintItem(context, item, shapeAtRest(item), kit, theme, null);
-  context.restore();
-  const root = { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, "font-family": theme.font };
-  const page = tag("rect", { width, height, fill: cssColour(theme.background) });
-  const content = tag("title", {}, escape(lines[0])) + context.defs + page + context.markup;
-  const text = '<?xml version="1.0" encoding="UTF-8"?>\n' + tag("svg", { ...root, width, height }, content);
-  return { text, width, height };
+  return svgFile({ theme, caption: lines, markup: context.defs + context.markup, ...size });
 }
 
 function shapeAtRest(item) {

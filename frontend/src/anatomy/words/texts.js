@@ -112,7 +112,7 @@ export const ANATOMY_TEXTS = {
 
   // saved files
   save_csv: "The numbers of this step (CSV)",
-  save_sentence: "{source}  →  {target}",
+  save_sentence: "{source} → {target}",
   save_switched: "Switched: {switches}",
   save_rounded: "Strips are rounded to 8 bits.",
   save_csv_corner: "{name}",

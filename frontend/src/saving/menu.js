@@ -1,0 +1,21 @@
+import { makeSaveMenu } from "../core/menu.js";
+import { csvText, fileStem, savePicture, svgFile } from "../core/save.js";
+import { elementSvg } from "../core/snapshot.js";
+import { makeTexts } from "../core/texts.js";
+import { SAVING_TEXTS } from "./texts.js";
+
+// The menu under a picture that is made of HTML: it saves what an element shows. view: a PlainView, whose data have texts;
+// name: of the menu in tests; about: returns {element, stem: parts of the name, caption: a text or several, rows: of the
+// table}.
+export function savingMenu(view, name, about) {
+  const save = (format) => {
+    const { element, stem, caption, rows } = about();
+    return savePicture(fileStem(["headscope", ...stem]), format, {
+      svg: () => svgFile({ theme: view.theme, caption, ...elementSvg(element) }),
+      csv: () => csvText(rows),
+    });
+  };
+  const menu = makeSaveMenu(makeTexts(view.data.texts, SAVING_TEXTS), name, save);
+  menu.classList.add("hs-save-under");
+  return menu;
+}

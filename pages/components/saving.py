@@ -1,0 +1,59 @@
+"""What saved pictures say of themselves, and the menu that saves a picture written as HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import inf
+from typing import Any
+
+import streamlit as st
+
+from pages.components.descriptions import in_words
+from pages.frame.state import current_state
+from transformer.interventions.sets import NONE, Interventions
+from transformer.rnn.trace import RecurrentTrace
+from transformer.texts import _
+from transformer.tracing.trace import Trace
+from transformer.view.bundle import script, style
+from transformer.view.languages import browser_texts
+
+_menu = st.components.v2.component("headscope.saving", js=script("saving"), css=style("saving"))
+
+
+def told(trace: Trace | RecurrentTrace, interventions: Interventions | None = None) -> dict[str, Any]:
+    """For saved pictures: the model, the sentences, and what was switched, in a name and in words.
+
+    interventions: by default those of the trace.
+    """
+    switches = (trace.interventions if isinstance(trace, Trace) else NONE) if interventions is None else interventions
+    return {
+        "model": trace.checkpoint,
+        "sentences": _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
+        "switches": [f"{name}-{value}" for name, value in switches.to_params().items()],
+        "in_words": _("Switched: {switches}").format(switches=in_words(switches)) if switches else "",
+    }
+
+
+@contextmanager
+def saved(name: str, stem: Sequence[str], caption: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[None]:
+    """A picture drawn with st.html, and under it the menu that saves it as PNG, SVG and CSV.
+
+    name: of the picture, unique on the page; stem: parts of the file's name; caption: lines above the saved picture,
+    which say what was done to the numbers; rows: of the table, the headings first.
+    """
+    target = re.sub(r"\W", "-", f"hs-picture-{name}")
+    with st.container(key=target):
+        yield
+    state = current_state()
+    data = {
+        "target": f"st-key-{target}",
+        "name": f"{name}-save",
+        "stem": list(stem),
+        "caption": [line for line in caption if line],
+        "rows": [[None if value in (inf, -inf) or value != value else value for value in row] for row in rows],
+        "big": bool(state and state.view.big),
+        "texts": browser_texts("saving"),
+    }
+    _menu(key=f"saving_{name}", data=data)
