@@ -185,6 +185,7 @@ export const ANATOMY_TEXTS = {
   matrix_concat: "outputs of the heads, side by side",
   matrix_update: "updates",
   matrix_sum: "sums",
+  matrix_enters: "input rows",
   matrix_leaves: "output rows",
   matrix_pre: "results of W_1",
   matrix_activation: "activations",
