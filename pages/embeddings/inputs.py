@@ -101,7 +101,7 @@ def _headline(norms: Sequence[Norms], scaled: bool = True) -> str:
         off = [side.ratio_off for side in norms]
     elif all(side.drowned >= DROWNS and side.ratio >= 1 for side in norms):
         sentence = _(
-            "The factor √d_model keeps the words above their positions: without it the position vectors would be "
+            "The factor before the embeddings keeps words above positions: without it the position vectors would be "
             "{off} times as long as the word vectors in the source and {off_target} times in the target. With it the "
             "word vectors are {ratio} and {ratio_target} times as long."
         )

@@ -325,9 +325,9 @@ def _point(models: tuple[Pretrained, ...], task: str) -> str:
         return ""
     last = trained[1]
     sentence = _(
-        "Learned positions are known only as far as training went: the model {name} saw at most {last} letters, and "
-        "the rows below the dashed line are still random. It reverses {within} of the inputs with {last} letters "
-        "correctly, and {after} of those with {next}."
+        "Learned positions are known only as far as training went: the model {name} saw at most {last} symbols, and "
+        "the rows below the dashed line are still random. It gets {within} of the inputs with {last} symbols right "
+        "and {after} of those with {next}."
     )
     within, after = (_percent(exact(learned, task, length)) for length in (last, last + 1))
     return sentence.format(name=learned.name, last=last, next=last + 1, within=within, after=after)

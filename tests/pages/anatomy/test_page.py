@@ -154,8 +154,8 @@ def test_a_link_opens_a_folded_explanation(open_page: Callable[..., AppTest], pa
         return sum(fold.proto.expanded for fold in app.get("expander"))
 
     assert opened(open_page("anatomy", part=part)) == 0
-    app = open_page("anatomy", part=part, **{name: "on"})
-    assert opened(app) == 1 and address(app)[name] == "on"
+    app = open_page("anatomy", part=part, panel=name)
+    assert opened(app) == 1 and address(app)["panel"] == name
 
 
 def test_a_zoom_that_a_place_lacks_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:

@@ -79,7 +79,7 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
     sizes = Sizes(12, 64)  # 11 letters and </s>: one definition on the whole page
     assert table[PATH] == [str(path("recurrent", sizes)), f"{path('attention', sizes)}, in each layer"]
     assert table[PATH][0] == "12" and "a path of length 12 from the first to the last" in page_text(app)
-    assert "11 of 11 letters in the recurrent model and for 11 of 11 in the Transformer" in page_text(app)
+    assert "recurrent model for 11 of 11 letters, the Transformer for 11 of 11" in page_text(app)
     assert table["parameters"] == ["150,848", "169,408"]
     assert "12 × 128 = 1,536 numbers" in page_text(app) and "64 numbers, however long" in page_text(app)
     assert len(app.get("expander")) == 1 and "3.2.1" in app.expander[0].markdown[0].value

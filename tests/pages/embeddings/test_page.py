@@ -183,7 +183,7 @@ def test_the_shading_of_the_lens_is_the_shown_probability(open_page: Callable[..
     lens = shown(app)["logit-lens"]
     assert (lens["figure"]["data"][0]["zmin"], lens["figure"]["data"][0]["zmax"]) == (0, 1)
     probability = re.search(
-        r"in (\d+) of (\d+) steps the final token already leads before the last layer", written(app)
+        r"in (\d+) of (\d+) steps the final token is the likeliest already before the last layer", written(app)
     )
     assert probability and 0 <= int(probability[1]) <= int(probability[2]) == len(
         tiny_pretrained().trace("ka lo mi", "re sta vu").target_out
@@ -220,8 +220,8 @@ def _norms(off: float, factor: float = 16.0) -> Norms:
 @pytest.mark.parametrize(
     ("source", "target", "expected"),
     [
-        (0.1, 0.125, "would outweigh the words: they would be 10.0 times as long in the source and 8.0 times in the "
-         "target. With it the words are 1.6 and 2.0 times"),
+        (0.1, 0.125, "would be 10.0 times as long as the word vectors in the source and 8.0 times in the "
+         "target. With it the word vectors are 1.6 and 2.0 times"),
         (0.75, 0.8, "would be 1.3 times as long as the words in the source and 1.2 times in the target. "
          "With it the words are 12.0 and 12.8 times"),
         (0.01, 0.125, "would be 100.0 times as long as the words in the source and 8.0 times in the target. "
@@ -266,7 +266,10 @@ def test_neighbours_are_words_unless_the_toggle_says_otherwise(
 def test_the_sentence_about_neighbours_names_the_nearest() -> None:
     nearest = Neighbours((7, 8, 9, 10), (0.667, 0.48, -0.1, -0.2), 0.163)
     text = inputs._nearest("yesterday", ("Yesterday", "today", "ago", "far"), nearest)
-    assert "“yesterday”: Yesterday (0.67), today (0.48), ago (−0.10). Half of all" in text and "below 0.16" in text
+    assert (
+        "“yesterday”, by cosine: Yesterday (0.67), today (0.48), ago (−0.10). For half of" in text
+        and "below 0.16" in text
+    )
 
 
 def test_the_slider_of_the_residual_stream_reaches_the_link(open_page: Callable[..., AppTest]) -> None:
@@ -285,7 +288,7 @@ def test_output_opens_on_the_least_certain_step(open_page: Callable[..., AppTest
     trace = tiny_pretrained().trace("ka lo mi", "re sta vu")
     least = min(range(4), key=lambda step: trace.probabilities[step])
     (step,) = [box for box in app.selectbox if box.label.startswith("Step")]
-    assert step.value == least + 1 and f"least in step {least + 1}: “" in written(app)
+    assert step.value == least + 1 and f"the least certain is step {least + 1}: “" in written(app)
 
 
 def test_a_sentence_says_that_an_axis_is_thinned(open_page: Callable[..., AppTest]) -> None:

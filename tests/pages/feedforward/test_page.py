@@ -102,7 +102,7 @@ def test_the_threshold_is_set_by_link_and_slider(open_page: Callable[..., AppTes
     assert "&gt; 1.00" in drawn(app)["feedforward-spread"]["figure"]["layout"]["title"]["subtitle"]["text"]
     assert drawn(app)["feedforward-active"]["start"] is None  # where it stands is the browser's to say
     app = moved(app, 0)
-    assert address(app)["threshold"] == "0" and "are above 0.00" in says(app)
+    assert address(app)["threshold"] == "0" and "are active (above 0)" in says(app)
 
 
 def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder: Path) -> None:

@@ -188,7 +188,7 @@ def test_the_model_page_shows_the_checkpoints_metadata(open_app: Callable[..., A
     values = model_sizes(app)
     assert values["parameters"] == f"{tiny_pretrained().model.parameter_count():,}" and values["sacreBLEU"] == "12.3"
     assert "chrF" not in values and values["heads per layer"] == "3 × 22"
-    assert "BLEU 12.3 is on this model's own test sentences. The paper's 28.4 is on newstest2014" in page_text(app)
+    assert "12.3 is on this model's own test sentences. The paper's 27.3 (base) and 28.4 (big) are on" in page_text(app)
     assert list(figures(app)) == ["training"] and any("Made for tests." in text.value for text in app.markdown)
     assert address(app)["kind"] == "encoder_self" and address(app)["source"] == "ka lo mi"
 

@@ -198,7 +198,9 @@ def test_the_past_is_exactly_0_with_the_mask_and_moves_without(section: Callable
     app = section("leak", switches, target="mi nu re sta ti")
     app.selectbox[0].select(5).run()
     text = plain(app)
-    assert "✓ Exactly 0 with the mask, at all 4 positions before it." in text and "hs-check hs-good" in raw(app)
+    assert "✓ With the mask, all 4 predictions before it change by exactly 0." in text and "hs-check hs-good" in raw(
+        app
+    )
     rows = [row for row in cells(raw(app)) if len(row) == 5 and row[0].isdigit()]
     assert [row[3] for row in rows[:4]] == ["0"] * 4 and all(row[4] != "0" for row in rows)
     assert all(row[3] != "0" for row in rows[4:]) and "→" in rows[4][1] and "ti" not in rows[3][1]
@@ -210,7 +212,7 @@ def test_the_past_is_exactly_0_with_the_mask_and_moves_without(section: Callable
     most = max(float(row[4]) for row in rows[:4])
     assert f"predictions before it move by up to {most:.2f}." in text
     app.selectbox[0].select(2).run()
-    assert "✓ Exactly 0 with the mask, at the one position before it." in plain(app)
+    assert "✓ With the mask, the prediction before it changes by exactly 0." in plain(app)
 
 
 def test_a_sentence_says_which_token_is_fed(section: Callable[..., AppTest]) -> None:
