@@ -247,7 +247,7 @@ def test_typed_markup_stays_text(page: Page) -> None:
     assert f"“{labels[STEP]}”" in panel.part("explanation")
     fed, predicted = labels[STEP], panel.trace.target_out_labels[STEP]
     slider_text = page.get_by_test_id("anatomy-t-text").inner_text()
-    assert slider_text == f"Step {STEP + 1} of {len(labels)}: fed “{fed}”, next: “{predicted}”"  # the target is given
+    assert slider_text == f"Token {STEP + 1} of {len(labels)}: fed “{fed}”, next: “{predicted}”"  # the target is given
     assert not panel.problems
 
 
@@ -344,7 +344,7 @@ def test_the_controls_lead_to_the_state_they_name(page: Page) -> None:
     panel = Panel(page, pretrained())
     state = lambda: page.evaluate("view.state")  # noqa: E731
     panel.go(zoom="sub", place="encoder.self", step="dot")
-    expect(page.get_by_test_id("anatomy-position")).to_have_text("4 of 12")
+    expect(page.get_by_test_id("anatomy-position")).to_have_text("step 4 of 12")
     page.get_by_test_id("chip-softmax").click()
     expect(page.get_by_test_id("chip-softmax")).to_have_attribute("aria-current", "step")
     assert state()["step"] == "softmax" and page.locator("[aria-current=step]").count() == 1

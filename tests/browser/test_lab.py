@@ -195,7 +195,7 @@ def test_the_sections_below_follow_the_switches(context: BrowserContext, server:
     assert [re.sub(r"\s", "", text) for text in translations] == [re.sub(r"\s", "", text) for text in (before, after)]
     page.get_by_role("radio", name="The leak").or_(page.get_by_role("button", name="The leak")).click()
     wait_for_params(page, part="leak")
-    expect(page.locator(".hs-check")).to_contain_text("Exactly 0 with the mask")
+    expect(page.locator(".hs-check")).to_contain_text("before it change by exactly 0")
     page.get_by_label("Token to feed there").fill("Tisch")
     page.get_by_label("Token to feed there").press("Enter")
     wait_for_params(page, token="Tisch")

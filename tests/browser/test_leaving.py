@@ -94,6 +94,11 @@ def there(page: Page, title: str, drawn: bool = True) -> None:
 
 def test_links_and_the_back_button_work_while_a_picture_polls(page: Page, server: str, line: Line) -> None:
     trains(page, server)
+    header(page, "Heads").click()  # pressing Train made an entry of the history
+    there(page, "Heads")
+    header(page, "Training").click()
+    stage(page, "training")
+    wait_for_step(page, 1)
     line.asked = []
     page.wait_for_timeout(SLOW)  # without anyone going anywhere it asks: there is something to hold back
     ((picture, times),) = Counter(line.asked).most_common(1)

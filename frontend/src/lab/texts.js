@@ -65,8 +65,7 @@ export const LAB_TEXTS = {
     "Without √dₖ, the largest weight of a row grows from **{largest_before}** to **{largest}** on average. In this " +
     "head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
   lab_says_training:
-    "Trained without √dₖ, small models that reverse letters got **{unscaled}%** of their outputs right; with it, " +
-    "**{scaled}%** ({seeds} seeds each).",
+    "Small models that reverse letters, trained without √dₖ: **{unscaled}%** right; with it, **{scaled}%** ({seeds} seeds).",
   lab_says_causal:
     "Without the causal mask, **{share}** of this head's weight goes to later tokens. When the model writes a " +
     "translation, these do not exist yet.",
