@@ -166,7 +166,7 @@ def about() -> None:
             "to 0:"
         )
     )
-    st.latex(r"\eta(t) = \eta_{\max} \min\!\left(\frac{t}{t_w},\, \sqrt{\frac{t_w}{t}}\right)")
+    st.latex(r"\eta(t) = \eta_{\mathrm{max}} \min\!\left(\frac{t}{t_w},\, \sqrt{\frac{t_w}{t}}\right)")
     st.markdown(
         _(
             "The recorded runs were made beforehand with the same program and seed 1. A live run with seed 1 gives the "
