@@ -62,7 +62,8 @@ export const EXPLORER_TEXTS = {
     "{rows} rows of {sentences} recorded sentences are fed a word that our word list pairs with a source word: the " +
     "share of these rows whose largest weight is on that source word",
   aligns:
-    "In {pairs} sentence pairs it finds the translated word: {predicted} % of the links by the token predicted, {fed} % by the token fed in",
+    "In {pairs} sentence pairs it finds the translated word for {predicted} % of the words by the token predicted, for " +
+    "{fed} % by the token fed in",
   aligns_title:
     "Measured over {links} words in {pairs} sentence pairs that our word list pairs: the share of their rows in which " +
     "this head has its largest weight on the paired source word. A row of the decoder is fed one token and predicts " +

@@ -40,6 +40,8 @@ SIZES = Sizes(12, 64, 4)
 def test_conclusions_from_the_complexity_table() -> None:
     assert "n = 12 is smaller than d = 256: by Table 1, a recurrent layer needs 21 times" in by_table(Sizes(12, 256))
     assert "n = 512 is larger than d = 256: by Table 1, self-attention needs 2.0 times" in by_table(Sizes(512, 256))
+    assert "and 1.5 times with all" in by_table(Sizes(12, 256))  # 6 n d^2 to 4 n d^2 + 2 n^2 d
+    assert "and 1.3 times with all" in by_table(Sizes(512, 256))
     assert by_table(Sizes(256, 256)).startswith("n = d = 256: by Table 1")
     assert shortest(Sizes(12, 256)).endswith("1 in self-attention, 12 in a recurrent layer.")
     assert "98 % of what" in as_built(Sizes(12, 256, 8)) and "meet again at n = 256." in as_built(Sizes(12, 256, 8))

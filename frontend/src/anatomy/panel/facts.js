@@ -290,7 +290,8 @@ export function factOf(state, data, matrix) {
     for (let col = 1; col < matrix.cols; col++) if (matrix.at(row, col) > matrix.at(row, best)) best = col;
     const { rows, columns } = labelsOf(state, data, matrix);
     const value = formatNumber(matrix.at(row, best), "weights");
-    return { key: "tell_fact_row", values: { row: rows[row], column: columns[best], value } };
+    const key = stackOf(place) === "decoder" ? "tell_fact_row_fed" : "tell_fact_row";
+    return { key, values: { row: rows[row], column: columns[best], value } };
   }
   if (place === "output" && (step === "probabilities" || step === "logits")) {
     const count = outputs.labels[t].length;

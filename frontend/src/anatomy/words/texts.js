@@ -145,6 +145,7 @@ export const ANATOMY_TEXTS = {
   tell_fact_hidden: "{hidden} of {total} cells hidden",
   tell_fact_alive: "{alive} of {total} numbers are above 0 ({share})",
   tell_fact_row: "row “{row}”: largest weight on “{column}”, {value}",
+  tell_fact_row_fed: "row of “{row}” (the token fed in): largest weight on “{column}”, {value}",
   tell_fact_top: "most likely: “{token}”, {value}",
   tell_fact_logit: "largest logit: “{token}”, {value}",
   box_source_embedding: "the encoder's input",
