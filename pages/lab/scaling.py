@@ -118,17 +118,17 @@ def draw_scaling(trace: Trace, state: State, options: Options) -> State:
     values = _reported("why")
     depths, own = _random(seed).depths, trace.cross.queries.shape[-1]
     start = min(depths, key=lambda depth: abs(math.log(depth / own)))
-    if values.get("depth") in depths:
-        options.report("d_k", values["depth"], start)
-    for name, allowed in (("quantity", QUANTITIES), ("axis", AXES)):
-        if values.get(name) in allowed:
-            options.report(name, values[name], allowed[0])
     view = state.view
     if isinstance(values.get("chosen"), Mapping):
         layers = {kind: trace.attention(kind).layers for kind in KINDS}
         view = view_from_browser(values["chosen"], layers, trace.cross.heads, view)
         if (view.kind, view.layer, view.head) != (state.view.kind, state.view.layer, state.view.head):
             state = store_state(replace(state, view=replace(view, cell=None), revision=state.revision + 1))
+    if values.get("depth") in depths:
+        options.report("d_k", values["depth"], start)
+    for name, allowed in (("quantity", QUANTITIES), ("axis", AXES)):
+        if values.get(name) in allowed:
+            options.report(name, values[name], allowed[0])
     shown = {
         "depth": options.choice("d_k", depths, start),
         "quantity": options.choice("quantity", QUANTITIES, QUANTITIES[0]),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.lab import scaling
 from tests.support.app import address, app_test, messages, payloads, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_pretrained
 from tests.support.payloads import unpack
@@ -301,3 +302,15 @@ def test_the_fields_hold_the_sentence_on_every_page(open_lab: Callable[..., AppT
         if page != "model":
             assert (app.text_input("source").value, app.text_input("target").value) == ("ka lo mi", "re sta vu"), page
         assert app.selectbox("checkpoint").value == "twin"
+
+
+def test_a_head_and_a_depth_reported_together_are_both_in_the_link(
+    open_lab: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    depths = scaling._random(0).depths
+    values = {"depth": depths[-1], "axis": "largest", "chosen": {"kind": "encoder_self", "layer": 1, "head": 0}}
+    app = open_lab(part="scaling")
+    monkeypatch.setattr(scaling, "_reported", lambda key: values)
+    shown = address(app.run())
+    assert (shown["kind"], shown["layer"], shown["head"]) == ("encoder_self", "2", "1")
+    assert (shown["d_k"], shown["axis"]) == (str(depths[-1]), "largest")
