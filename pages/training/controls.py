@@ -111,15 +111,20 @@ def cost(experiment: Experiment) -> None:
     """The cost of a run, and a process prepared with torch imported."""
     shop = runs.shop()
     shop.prepare()
-    line = (
-        _("{running} of {most} trainings run now, {waiting} wait in the queue.")
-        if shop.running >= shop.most
-        else _("{running} of {most} trainings run now; yours starts at once.")
-    )
+    wait = runs.expected_wait() if shop.running >= shop.most else 0.0
+    if wait is None:
+        line = _("{running} of {most} trainings run now, {waiting} wait in the queue.")
+    elif wait == 0:
+        line = _("{running} of {most} trainings run now; yours starts at once.")
+    elif wait < 60:
+        line = _("{running} of {most} trainings run now, {waiting} wait; yours starts in less than a minute.")
+    else:
+        line = _("{running} of {most} trainings run now, {waiting} wait; yours starts in about {minutes} min.")
+    minutes = round((wait or 0) / 60)
     what = summary(experiment, presets.plain())
     paragraph(
         _("Trained live: {what}; at most {seconds:g} s of computing time.").format(what=what, seconds=shop.seconds),
-        line.format(running=shop.running, most=shop.most, waiting=shop.waiting),
+        line.format(running=shop.running, most=shop.most, waiting=shop.waiting, minutes=minutes),
         quiet=True,
     )
 

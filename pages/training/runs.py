@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
 from pages.frame.frame import on_every_run, on_open_model
 from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
-from pages.runtime.streamlit import is_connected, session_id
+from pages.runtime.memory import Owner, weigh
+from pages.runtime.shared import SharedCache
+from pages.runtime.streamlit import is_connected, session_id, viewer_network
 from pages.training import presets as presets
 from pages.training.descriptions import differences_words, labels, phrase, title
 from pages.training.recorded import RecordedRun, recorded_reference, recorded_runs
@@ -25,6 +27,16 @@ RUNS = "headscope_runs"
 MOST = 4  # most runs shown together
 
 
+def _empty(run: LiveRun) -> None:
+    run.frames, run.result = [], None
+
+
+# What runs recorded. A run that still trains stays; an ended one may have to go.
+RECORDED: SharedCache[LiveRun] = SharedCache(
+    "trainings", lambda _, run: not run.ended, _empty, weigh=lambda run: weigh(run.frames, run.result)
+)
+
+
 @dataclass(frozen=True)
 class Shown:
     """A run in the picture: a live one or a recorded one."""
@@ -35,13 +47,17 @@ class Shown:
 
 @dataclass
 class Watched:
-    """A run that this session started. name: of its model in the session, once there is one; error: why there is
-    none."""
+    """A run that this session started. asked: the experiment that was asked for, which may have another seed; name: of
+    its model in the session, once there is one; error: why there is none; counted: number of frames when they were
+    weighed last, and whether it had ended. It owns its frames."""
 
     run: LiveRun
     experiment: Experiment
+    asked: Experiment
     name: str = ""
     error: str = ""
+    counted: tuple[int, bool] | None = None
+    owner: Owner = field(default_factory=Owner, repr=False)
 
 
 def watched() -> list[Watched]:
@@ -97,9 +113,20 @@ def with_new_seed(experiment: Experiment) -> tuple[Experiment, list[str]]:
     return new, [sentence.format(seed=phrase("seed", experiment), new=phrase("seed", new))]
 
 
+def expected_wait() -> float | None:
+    """In how many seconds a new run of this viewer would start; None if nobody knows."""
+    return shop().wait(session_id(), viewer_network())
+
+
 def train(experiment: Experiment, first: bool = False) -> list[str]:
-    """Start a run with a seed that is new here, before the others if first. Returns messages."""
+    """Start a run with a seed that is new here, before the others if first; but none for an experiment whose run has
+    not ended. Returns messages."""
     runs, messages = watched(), list[str]()
+    for entry in runs:
+        if experiment in (entry.asked, entry.experiment) and not entry.run.ended:
+            sentence = _("This run waits or trains already, with {seed}. To train it again now, choose another seed.")
+            return [sentence.format(seed=phrase("seed", entry.experiment))]
+    asked = experiment
     if len(runs) >= MOST:
         ended = [entry for entry in runs[1:] + runs[:1] if entry.run.ended]  # the first run is removed last
         if not ended:
@@ -112,7 +139,7 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
     experiment, said = with_new_seed(experiment)
     try:
         session = session_id()
-        run = shop().begin(experiment, lambda: is_connected(session), session)
+        run = shop().begin(experiment, lambda: is_connected(session), session, viewer_network())
     except WorkshopError as error:
         text = str(error)
         return [f"{text[:1].upper()}{text[1:]}."]
@@ -120,7 +147,7 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
         collect()
         runs.remove(ended[0])
     messages += said
-    runs.insert(0 if first else len(runs), Watched(run, experiment))
+    runs.insert(0 if first else len(runs), Watched(run, experiment, asked))
     return messages
 
 
@@ -147,8 +174,23 @@ def _titled(watched_run: Watched) -> str:
     )
 
 
+def _count(entry: Watched) -> bool:
+    """Weigh what a run has recorded so far. False: it had to go."""
+    counted = len(entry.run.frames), entry.run.ended
+    if counted != entry.counted:
+        RECORDED.store(entry.owner.id, entry.run, entry.owner.id)
+        entry.counted = counted
+    return RECORDED.find(entry.owner.id) is not None
+
+
 def collect() -> None:
     """Add the models of ended runs to the session, with a notice for each model removed for them."""
+    for entry in [entry for entry in watched() if not _count(entry)]:
+        watched().remove(entry)
+        state = current_state()
+        if state is not None:
+            gone = _("A run was removed: the server needed its memory. Its model stays in the checkpoint menu.")
+            store_state(replace(state, notices=(*state.notices, gone)))
     for entry in watched():
         data = entry.run.result if entry.run.ended else None
         if data is None or entry.name or entry.error:

@@ -98,6 +98,7 @@ def test_a_class_trains_compares_and_opens_models(page: Page, server: str, tmp_p
 
     # The same without the mask, laid over it; what the paper says stands beside what happened.
     page.get_by_role("radio", name="No causal mask").click()
+    page.wait_for_url(re.compile("preset=no-mask"))  # the run of that click may not have begun
     settled(page)
     press_train(page)
     expect(page.get_by_test_id("training-run")).to_have_count(2, timeout=BUSY)

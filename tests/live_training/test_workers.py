@@ -14,11 +14,14 @@ import pytest
 
 from tests.support.processes import PATIENCE, children, gone
 from tests.support.workshops import FAKE, LONG, QUICK, ROOT, Fake, Start, ended, here, trains, until, workers, workshops
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.live_run import Patience
 from transformer.live_training.worker_process import MEMORY
 from transformer.live_training.workshop import Workshop
 
 pytestmark = pytest.mark.slow  # starts processes
 
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what a process does, as Linux tells it")
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
 
 
@@ -96,6 +99,67 @@ def test_a_worker_that_falls_silent_is_ended(start: Start) -> None:
     assert str(run.error).startswith(
         "The training process sent nothing for 0.3 seconds and was ended. Its last step was 2."
     )
+
+
+@LINUX
+def test_a_stopped_worker_loses_its_place() -> None:
+    """A real one, stopped by a signal. How long that takes with the usual limits: test_idle.py."""
+    shop = Workshop(1, 60, patience=Patience(asleep=1.0, look=0.05))
+    try:
+        run, following = (shop.begin(Experiment(steps=5000, seed=seed), here) for seed in (1, 2))
+        trains(run)
+        assert run._worker is not None
+        os.kill(run._worker.pid, signal.SIGSTOP)
+        ended(run)
+        trains(following)
+    finally:
+        shop.close()
+    assert (run.stage, run.reason) == ("failed", "died")
+    assert str(run.error).startswith("The training process did nothing for 1 seconds and was ended. Its last step was")
+
+
+@LINUX
+@pytest.mark.parametrize("behaviour", ["hang", "unread"])
+def test_a_worker_that_hangs_loses_its_place(start: Start, behaviour: str) -> None:
+    """In its work, and before it."""
+    run = start(behaviour=behaviour, asleep=1.0).begin(Fake(steps=10, at=3), here)
+    ended(run)
+    assert (run.stage, run.reason) == ("failed", "died") and len(run.frames) == (3 if behaviour == "hang" else 0)
+    assert str(run.error).startswith("The training process did nothing for 1 seconds and was ended.")
+
+
+@LINUX
+def test_a_stopped_worker_that_is_asked_to_end_has_ended_for_its_viewer(start: Start) -> None:
+    run = start(asleep=1.0).begin(LONG, here)
+    trains(run)
+    assert run._worker is not None
+    os.kill(run._worker.pid, signal.SIGSTOP)
+    run.stop()
+    ended(run)
+    assert (run.stage, run.reason, run.error, run.result) == ("done", "stopped", "", None)
+
+
+MUTE = """
+import os, sys
+from tests.support import fake_worker
+fake_worker.OUT = os.fdopen(os.dup(1), "wb", buffering=0)
+fake_worker.send("ready")
+sys.stdin.readline()
+fake_worker.send("opening", **fake_worker.opening(5))
+while True:
+    pass
+"""
+
+
+@LINUX
+def test_a_worker_that_computes_without_a_message_loses_its_place() -> None:
+    shop = Workshop(1, 60, [sys.executable, "-c", MUTE], Patience(mute=0.3, look=0.05))
+    try:
+        run = shop.begin(Fake(), here)
+        ended(run)
+        assert str(run.error).startswith("The training process computed for 0.3 seconds without a message and was")
+    finally:
+        shop.close()
 
 
 def test_a_worker_that_makes_no_step_is_ended(start: Start) -> None:

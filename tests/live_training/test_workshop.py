@@ -120,6 +120,18 @@ def test_the_queue_says_how_long_it_takes(start: Start) -> None:
     assert all(run.left is not None and 0 < run.left < (run.total or 0.0) for run in running)
 
 
+def test_a_free_slot_means_no_wait_and_a_first_run_waits_less_than_a_second(start: Start) -> None:
+    shop = start(seconds=50)
+    assert shop.wait("a") == 0
+    run = shop.begin(Fake(steps=100_000, pause=0.01), here, "a")
+    trains(run)
+    waiting = [shop.begin(LONG, here, "b") for _ in range(3)]
+    until(lambda: run.seconds > 0.1 and shop.wait("c"))
+    soon, late = shop.wait("c") or 0.0, shop.wait("a") or 0.0
+    assert 0 < soon < late and waiting[0].place == 1
+    assert run.total is not None and run.total < 0.02 * 100_000  # its time is over after 50 s of a core, step 5,000
+
+
 def test_at_most_one_spare_process_exists(start: Start) -> None:
     shop = start(most=3, behaviour="slow")
     most, stopped = 0, threading.Event()
@@ -163,6 +175,29 @@ def test_the_runs_of_one_viewer_are_limited(start: Start) -> None:
     assert shop.begin(LONG, here, viewer="b").place == 1  # one of "a" trains already
     runs[2].stop()
     assert shop.begin(LONG, here, viewer="a").place == EACH
+
+
+def test_one_address_cannot_fill_the_queue(start: Start) -> None:
+    """13 viewers of one address, each with as many runs as they get: another one of that address finds a place, too.
+    With 40 it has half of the queue, and a viewer of another address is the next."""
+    shop = start()
+
+    def attack(viewers: range) -> None:
+        for viewer in viewers:
+            for _ in range(EACH):
+                with contextlib.suppress(WorkshopError):
+                    shop.begin(LONG, here, f"a{viewer}", "192.0.2.1")
+
+    attack(range(13))
+    count = shop.waiting
+    assert LINE // 4 < count < LINE // 2
+    assert shop.begin(LONG, here, "c", "192.0.2.1").place == 13  # behind the 12 first runs that wait
+    with pytest.raises(WorkshopError, match=f"^{count + 1} runs from your network address are waiting already; try"):
+        shop.begin(LONG, here, "c", "192.0.2.1")
+    attack(range(13, 40))
+    assert shop.waiting == LINE // 2
+    assert shop.begin(LONG, here, "v", "192.0.2.2").place == 1
+    assert shop.begin(LONG, here, "w").place == 2
 
 
 def test_a_server_without_trainings_refuses_runs(start: Start) -> None:
@@ -310,14 +345,15 @@ def test_an_unused_worker_ends(start: Start) -> None:
     until(lambda: not workers() and shop._keeper is None)
 
 
-def test_a_dead_spare_worker_is_not_used(start: Start) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_dead_or_stopped_spare_worker_is_not_used(start: Start, how: signal.Signals) -> None:
     shop = start()
     shop.prepare()
     until(lambda: shop._spare is not None)
     spare = shop._spare
     assert spare is not None
-    spare.kill()
-    until(lambda: not spare.alive())
+    os.kill(spare.pid, how)
+    until(lambda: not spare.alive() or spare.stopped())
     run = shop.begin(Fake(), here)
     ended(run)
     assert run.reason == "steps"

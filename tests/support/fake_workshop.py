@@ -54,13 +54,19 @@ class Shop:
         self.runs: list[Run] = []
         self.prepared = 0
         self.refuses = ""
+        self.soon: float | None = None
 
-    def begin(self, experiment: Experiment, alive: Callable[[], bool], viewer: object = None) -> Run:
+    def begin(
+        self, experiment: Experiment, alive: Callable[[], bool], viewer: object = None, address: object = None
+    ) -> Run:
         assert alive()
         if self.refuses:
             raise WorkshopError(self.refuses)
         self.runs.append(Run(experiment, f"{len(self.runs):012x}"))
         return self.runs[-1]
+
+    def wait(self, viewer: object = None, address: object = None) -> float | None:
+        return self.soon if self.running >= self.most else 0.0
 
     def prepare(self) -> None:
         self.prepared += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import secrets
 import threading
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from transformer.live_training.frames import Frame, Opening
+from transformer.live_training.idle import Idle
 from transformer.live_training.messages import STEPS, Checked, Message, MessageError
 from transformer.live_training.worker_process import WorkerProcess, how_it_ended
 from transformer.texts import Text
@@ -27,13 +29,16 @@ class Setting(Protocol):
 
 @dataclass(frozen=True)
 class Patience:
-    """Time limits in seconds. gone: until a viewer who left must be back; start: until a worker trains (on a busy
-    machine, importing torch and making data take long); silence: between two messages of a training worker; stuck:
-    between two of its steps; stop: until
-    its last message, with the model; pause: all pauses of a run together, because others wait; unused: for a worker
-    that was started ahead; look: between two checks."""
+    """Time limits in seconds. gone: until a viewer who left must be back; asleep: in which a worker does not even wait
+    for a core (`Idle`); mute: of a core that a training worker uses without a message, which it sends five times a
+    second; start: until a worker trains (on a busy machine, importing torch and making data take long); silence:
+    between two messages of a training worker that gets no core; stuck: between two of its steps; stop: until its last
+    message, with the model; pause: all pauses of a run together, because others wait; unused: for a worker that was
+    started ahead; look: between two checks."""
 
     gone: float = 10.0
+    asleep: float = 8.0
+    mute: float = 8.0
     start: float = 600.0
     silence: float = 60.0
     stuck: float = 1200.0
@@ -74,10 +79,12 @@ class LiveRun:
         viewer: Hashable,
         withdraw: Callable[[LiveRun], bool],
         patience: Patience,
+        address: Hashable = None,
     ) -> None:
         """withdraw: removes the run from the queue; False if it is not in the queue."""
         self.id = secrets.token_hex(6)
-        self.experiment, self.limit, self.viewer = experiment, limit, viewer
+        self.experiment, self.limit = experiment, limit
+        self.viewer, self.address = viewer, address
         self.stage, self.place, self.reason = "waiting", 0, ""
         self.wait: float | None = None
         self.error: Text | str = ""
@@ -90,6 +97,7 @@ class LiveRun:
         self._patience = patience
         self._lock = threading.Lock()
         self._worker: WorkerProcess | None = None
+        self._idle = Idle()
         self._verdict: Ending | None = None  # why the worker was killed
         self._stopping = 0.0  # when it was told to stop; 0: not yet
         self._late = False  # told to stop because its time is over
@@ -155,13 +163,17 @@ class LiveRun:
 
     @property
     def total(self) -> float | None:
-        """Seconds that all its steps will take at its pace so far; None before a step."""
+        """Seconds that it will take at its pace so far, for all its steps or until its time is over; None before a
+        step."""
         steps, trained = int(getattr(self.experiment, "steps", 0)), self.trained
-        return None if trained is None or not self.step else trained * max(1.0, steps / self.step)
+        if trained is None or not self.step:
+            return None
+        until_time = self.limit / self.seconds if self.seconds > 0 else math.inf
+        return trained * max(1.0, min(steps / self.step, until_time))
 
     @property
     def left(self) -> float | None:
-        """Seconds until its last step at its pace so far; None before a step."""
+        """Seconds until its end at its pace so far; None before a step."""
         total, trained = self.total, self.trained
         return None if total is None or trained is None else max(0.0, total - trained)
 
@@ -276,8 +288,27 @@ class LiveRun:
             late = Text("The training process did not start within {seconds:g} seconds and was ended.",
                         seconds=patience.start)  # fmt: skip
             self.condemn(self._died(late))
+        elif worker is not None and (hangs := self._hangs(now, worker)) is not None:
+            stopped = TIME if self._late else STOPPED
+            self.condemn(stopped if self._stopping else self._died(hangs))
         elif self.stage in ("training", "paused"):
             self._look_at_worker(now, patience)
+
+    def _hangs(self, now: float, worker: WorkerProcess) -> Text | None:
+        """A sentence if the worker was stopped, waits for what never comes, or computes without a message."""
+        activity = worker.activity()
+        if activity is None:
+            return None
+        starts = self.stage == "starting"  # it may read from a slow disk, but has no second thread that uses a core
+        progress = self.stage, self.step, len(self.frames), activity.seconds if starts else 0.0
+        self._idle.look(now, activity, progress, self._heard, self.stage == "paused")
+        if self._idle.asleep > self._patience.asleep:
+            return Text("The training process did nothing for {seconds:g} seconds and was ended.",
+                        seconds=self._patience.asleep)  # fmt: skip
+        if self.stage == "training" and self._idle.computed > self._patience.mute:
+            return Text("The training process computed for {seconds:g} seconds without a message and was ended.",
+                        seconds=self._patience.mute)  # fmt: skip
+        return None
 
     def _here(self) -> bool:
         """Whether its viewer is still there; False if that cannot be found out."""

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from transformer.live_training.idle import STOPPED, Activity
 from transformer.live_training.messages import Message, read
 from transformer.texts import Text
 
@@ -102,6 +103,19 @@ class WorkerProcess:
             return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
         except ChildProcessError:
             return False
+
+    def activity(self) -> Activity | None:
+        """What it does now; None where the system does not tell (it is Linux that does)."""
+        try:
+            words = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+            return Activity(words[0], (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK"))
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def stopped(self) -> bool:
+        """Whether a signal or a debugger holds it."""
+        activity = self.activity()
+        return activity is not None and activity.state in STOPPED
 
     def kill(self) -> None:
         """Kill it at once, with its child processes, which would keep its pipes open. Does not wait."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import heapq
 import logging
 import math
 import os
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
+from transformer.live_training.fair_queue import has_share, in_turn, starts
 from transformer.live_training.live_run import LEFT, Ending, LiveRun, Patience, Setting
 from transformer.live_training.worker_process import COMMAND, LOOK, WorkerProcess
 from transformer.texts import Text, UserError
@@ -23,7 +24,7 @@ TIME_LIMIT = 120.0  # seconds of a core
 LINE = 100  # most waiting runs
 EACH = 4  # most unfinished runs of one viewer
 END = 5.0  # seconds
-MEASURED = 20  # runs whose duration tells how long the next ones will take
+MEASURED = 20  # last runs to the end whose duration tells how long the next ones will take
 AGAIN = 10.0  # seconds between the death of a worker that was started ahead and the next one
 
 
@@ -31,11 +32,19 @@ class WorkshopError(UserError):
     """No further run can start now."""
 
 
+@dataclass(frozen=True)
+class _Newcomer:
+    """The next run of a viewer, which does not wait yet."""
+
+    viewer: Hashable
+    address: Hashable
+
+
 class Workshop:
     """Trains in separate processes: `most` at the same time, the others wait in a queue.
 
-    seconds: of a core, after which a run ends. The queue is fair: every viewer's first run goes before anybody's
-    second. The workshop does not keep ended runs; their viewers do. At most one
+    seconds: of a core, after which a run ends. The queue is fair (`fair_queue`): every viewer's first run goes before
+    anybody's second, and addresses take turns. The workshop does not keep ended runs; their viewers do. At most one
     more worker exists, which has imported torch and waits for the next run.
     """
 
@@ -46,7 +55,7 @@ class Workshop:
         self._command, self._patience = tuple(command), patience or Patience()
         self._lock = threading.Lock()
         self._line: list[LiveRun] = []  # in the order of arrival
-        self._durations: deque[float] = deque(maxlen=MEASURED)  # seconds of runs that made all their steps
+        self._durations: deque[float] = deque(maxlen=MEASURED)  # seconds of runs that were not ended early
         self._running: list[LiveRun] = []
         self._slots: list[threading.Thread] = []
         self._keeper: threading.Thread | None = None
@@ -67,10 +76,12 @@ class Workshop:
         """Number of runs that start, train or pause."""
         return len(self._running)
 
-    def begin(self, experiment: Setting, alive: Callable[[], bool], viewer: Hashable = None) -> LiveRun:
+    def begin(
+        self, experiment: Setting, alive: Callable[[], bool], viewer: Hashable = None, address: Hashable = None
+    ) -> LiveRun:
         """Train an experiment now or when its turn comes. alive: whether its viewer is still there, called from another
-        thread several times a second; viewer: owner of the run, for the limit EACH; None: no limit. Raises
-        WorkshopError."""
+        thread several times a second; viewer: owner of the run, for the limit EACH; address: of the viewer in the
+        network, for its share of the queue; None: no limit. Raises WorkshopError."""
         if self.most < 1:
             raise WorkshopError(
                 "training is switched off on this server; its operator can allow it with headscope --trainings N"
@@ -87,7 +98,13 @@ class Workshop:
                 raise WorkshopError(
                     "the queue is full, {count} runs are waiting; try again in a few minutes", count=len(self._line)
                 )
-            run = LiveRun(experiment, self.seconds, alive, viewer, self._withdraw, self._patience)
+            others = 0 if viewer is None else count
+            if len(self._running) >= self.most and not has_share(self._line, address, LINE, others):
+                raise WorkshopError(
+                    "{count} runs from your network address are waiting already; try again in a few minutes",
+                    count=sum(run.address == address for run in self._line),
+                )
+            run = LiveRun(experiment, self.seconds, alive, viewer, self._withdraw, self._patience, address)
             try:
                 self._keep()
                 if len(self._running) < self.most:
@@ -98,6 +115,17 @@ class Workshop:
             except RuntimeError as error:  # no thread could be started
                 raise WorkshopError("the machine is busy ({error}); try again in a few minutes", error=error) from error
         return run
+
+    def wait(self, viewer: Hashable = None, address: Hashable = None) -> float | None:
+        """In how many seconds a new run of this viewer would start; None if nobody knows."""
+        with self._lock:
+            if len(self._running) < self.most:
+                return 0.0
+            new = _Newcomer(viewer, address)
+            line: list[LiveRun | _Newcomer] = [*self._line, new]
+            place = in_turn(line, self._running).index(new)
+            pace = self._pace()
+            return None if pace is None else starts(*pace, place + 1)[place]
 
     def prepare(self) -> None:
         """A viewer may train soon: start a worker ahead. It ends a minute after the last call."""
@@ -143,27 +171,24 @@ class Workshop:
             raise
 
     def _number_queue(self) -> None:
-        """Give the waiting runs their places: first the runs of viewers of whom none trains, one of each; then the
-        second ones, and so on. Runs without a viewer count as runs of different viewers."""
-        turns = Counter(run.viewer for run in self._running)
-        turn: dict[LiveRun, int] = {}
-        for run in self._line:
-            turn[run] = 0 if run.viewer is None else turns[run.viewer]
-            turns[run.viewer] += 1
-        for place, run in enumerate(sorted(self._line, key=turn.__getitem__), 1):
+        for place, run in enumerate(in_turn(self._line, self._running), 1):
             run.place = place
 
-    def _estimate(self) -> None:
-        """Tell waiting runs in how many seconds they start, from the pace of the running and the last runs."""
+    def _pace(self) -> tuple[list[float], float] | None:
+        """Seconds until the end of every running run, and those of a run, from the pace of the running and the last
+        runs; None before anybody knows."""
         totals = [*self._durations, *(total for run in self._running if (total := run.total) is not None)]
         if not totals:
-            return
+            return None
         each = sum(totals) / len(totals)
-        ends = [each if (left := run.left) is None else left for run in self._running]
-        heapq.heapify(ends)
-        for run in sorted(self._line, key=lambda run: run.place):
-            run.wait = heapq.heappop(ends) if ends else 0.0
-            heapq.heappush(ends, run.wait + each)
+        return [each if (left := run.left) is None else left for run in self._running], each
+
+    def _estimate(self) -> None:
+        """Tell waiting runs in how many seconds they start."""
+        if (pace := self._pace()) is not None:
+            found = starts(*pace, len(self._line))
+            for run, wait in zip(in_turn(self._line, self._running), found, strict=True):
+                run.wait = wait
 
     def _keep(self) -> None:
         """Start the thread that checks all runs and the spare worker, if it does not run yet."""
@@ -190,7 +215,7 @@ class Workshop:
             with self._lock:
                 self._running.remove(run)
                 following = None
-                if ending.reason == "steps" and run.trained is not None:
+                if ending.reason in ("steps", "time") and run.trained is not None:
                     self._durations.append(run.trained)
                 self._number_queue()
                 if self._line:
@@ -223,7 +248,7 @@ class Workshop:
         """The spare worker, or a new one. Raises OSError."""
         with self._lock:
             spare, self._spare = self._spare, None
-        if spare is not None and not spare.alive():
+        if spare is not None and (not spare.alive() or spare.stopped()):
             spare.end()
             spare = None
         return spare or self._new_worker()
@@ -250,7 +275,7 @@ class Workshop:
     def _look_at_spare(self, wanted: bool, now: float) -> None:
         with self._lock:
             spare = self._spare
-            dead = spare is not None and not spare.alive()
+            dead = spare is not None and (not spare.alive() or spare.stopped())
             if spare is not None and (dead or not wanted):
                 self._spare = None
         if spare is None and wanted and now >= self._no_spare_before:

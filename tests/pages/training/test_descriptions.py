@@ -18,7 +18,7 @@ from transformer.live_training.frames import Frame, Opening
 from transformer.live_training.presets import PRESETS
 
 BASE = PRESETS["reverse"]
-WAITING = Watched(Run(BASE, "f" * 12, "waiting"), BASE)  # type: ignore[arg-type]
+WAITING = Watched(Run(BASE, "f" * 12, "waiting"), BASE, BASE)  # type: ignore[arg-type]
 
 
 # -- words ----------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def made(
         Frame(experiment.steps, 4.0, 0.0, 1.0, loss, forced, exact, (), (), weights),
     ]
     run = Run(experiment, f"{number:012x}", "done" if reason else "training", 0, reason, "", OPENING, frames)
-    return Watched(run, experiment)  # type: ignore[arg-type]
+    return Watched(run, experiment, experiment)  # type: ignore[arg-type]
 
 
 GOOD = made(BASE, 1.0, 1.0, 0.01)

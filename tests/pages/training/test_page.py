@@ -105,6 +105,8 @@ def test_the_page_shows_the_cost_of_a_run_before_it_starts(start: Callable[..., 
     assert "1 of 2 trainings run now; yours starts at once." in written(app) and shop.prepared == 1
     shop.running, shop.waiting = 2, 3
     assert "2 of 2 trainings run now, 3 wait in the queue." in written(app.run())
+    for shop.soon, when in ((59.0, "less than a minute"), (61.0, "about 1 min"), (5700.0, "about 95 min")):
+        assert f"2 of 2 trainings run now, 3 wait; yours starts in {when}." in written(app.run())
 
 
 def test_the_page_says_how_a_preset_was_changed(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -320,18 +322,35 @@ def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away(
 
 def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., AppTest], shop: Shop) -> None:
     """But never the first, which the others are compared with."""
-    app = start()
-    for _ in range(5):
-        press(app)
-    assert [run.experiment.seed for run in shop.runs] == [1, 2, 3, 4]  # the same experiment has another seed each time
-    assert len(shop.runs) == 4
+    app = press(start())
+    for _ in range(4):
+        command(app, shop.runs[-1], "again")
+    assert [run.experiment.seed for run in shop.runs] == [1, 2, 3, 4]
     assert "You already have 4 runs that train or wait. Stop or remove one first." in messages(app)
     shop.runs[0].end()
     shop.runs[2].end()
-    press(app)
+    press(app)  # the seeds 1 to 4 are here
+    assert shop.runs[4].experiment.seed == 5
     kept_runs = [watched.run for watched in app.session_state[runs.RUNS]]
     assert kept_runs == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
     assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
+
+
+def test_the_same_experiment_is_not_queued_twice(start: Callable[..., AppTest], shop: Shop) -> None:
+    """Before its run has ended; afterwards it is trained again, with the next seed."""
+    app, sentence = press(start()), "This run waits or trains already, with seed {}. To train it again now, choose"
+    assert not messages(app)
+    for stage in ("waiting", "starting", "training", "paused"):
+        shop.runs[0].stage = stage
+        assert sentence.format(1) in messages(press(app)) and len(shop.runs) == 1
+    shop.runs[0].end()
+    press(app)
+    assert "The new run has seed 2." in messages(app) and len(shop.runs) == 2
+    assert sentence.format(2) in messages(press(app)) and len(shop.runs) == 2
+    app.number_input("training_seed").set_value(2).run()
+    assert sentence.format(2) in messages(press(app)) and len(shop.runs) == 2
+    app.number_input("training_seed").set_value(7).run()
+    assert not messages(press(app)) and [run.experiment.seed for run in shop.runs] == [1, 2, 7]
 
 
 def test_a_refused_run_gives_a_message(start: Callable[..., AppTest], shop: Shop) -> None:
