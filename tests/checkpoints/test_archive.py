@@ -26,8 +26,13 @@ from transformer.checkpoints.archive import LARGEST, read_zip, safe_name, zipped
 from transformer.checkpoints.folder import (
     CARD,
     CONFIG,
+    EXAMPLES,
     FILES,
+    HEADS,
+    LARGEST_BESIDE,
+    LOG,
     NEEDED,
+    RECIPE,
     TOKENIZER,
     WEIGHTS,
     CheckpointError,
@@ -265,6 +270,19 @@ def test_a_bomb_is_not_unpacked() -> None:
     assert refused(data).startswith("the unpacked zip would take 200,")
     small = with_fields(data, f"mine/{WEIGHTS}", size=(24, 4, 1_000))
     assert refused(small) == "the zip is damaged; download it or pack it again"
+
+
+@pytest.mark.parametrize("name", [EXAMPLES, CARD, LOG, HEADS, RECIPE])
+def test_a_file_that_is_too_large_to_be_read_is_not_kept(name: str) -> None:
+    """The checkpoint opens; the reader of that file says that it is too large, as for a folder."""
+    limit = LARGEST_BESIDE[name]
+    data = packed([*without(name), entry(f"mine/{name}", b" " * 200_000_000)])
+    files = read_zip(data)
+    assert len(files[name]) == limit + 1 and sum(map(len, files.values())) < UNPACK
+    with pytest.raises(OSError, match="it is larger than"):
+        open_files(files, "mine").beside(name, limit)
+    fits = read_zip(packed([*without(name), entry(f"mine/{name}", b" " * limit)]))
+    assert open_files(fits, "mine").beside(name, limit) == b" " * limit
 
 
 @pytest.mark.parametrize("count", [3_000, 600_000])

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from pages.runtime.cache import size
+from pages.runtime.memory import weigh
 from tests.support.build import refusal, saved_checkpoint, tiny_model, tiny_pretrained, tiny_tokenizer
 from transformer.checkpoints.folder import (
     CONFIG,
@@ -270,4 +270,4 @@ def test_the_estimated_size_of_a_trace_is_close_to_the_real_size(count):
     text = " ".join(["ka"] * count)
     trace = model.trace(text, text)
     assert len(trace.source_ids) == len(trace.target_in)
-    assert 0.7 * size(trace) < trace_bytes(model.config, len(trace.source_ids)) < 1.3 * size(trace)
+    assert 0.7 * weigh(trace) < trace_bytes(model.config, len(trace.source_ids)) < 1.3 * weigh(trace)

@@ -14,11 +14,10 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.frame import examples, state
-from pages.model import card
 from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, marian, pages
 from tests.support.app import model_sizes
-from transformer.checkpoints.folder import METRICS
+from transformer.checkpoints.folder import LARGEST_BESIDE, LARGEST_JSON, METRICS
 
 pytestmark = pytest.mark.slow  # many cases
 
@@ -49,7 +48,7 @@ def captions(app: AppTest) -> str:
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b"[", b"\xff", b"{}", b"7", b"[7, null, [], {}]", b"[" * 100_000, b"x" * (examples.LARGEST + 1),
+        b"", b"[", b"\xff", b"{}", b"7", b"[7, null, [], {}]", b"[" * 100_000, b"x" * (LARGEST_JSON + 1),
         json.dumps([{**GOOD, "source": 7}]).encode(), json.dumps([{**GOOD, "title": "\ud800"}]).encode(),
         json.dumps([{**GOOD, "look": "x" * 3_000}]).encode(), b'[{"title": "a"}]',
     ],
@@ -77,19 +76,27 @@ def test_a_card_is_bounded_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
     app = page_of(tmp_path, **{folders.CARD: b"# Card\n\n![x](https://a.example/x.png) <img src=x> ![y][z] \xff"})
     (shown,) = [one.value for one in app.markdown if "Card" in one.value]
     assert "![" not in shown and "!\\[x](https" in shown and "\ufffd" in shown
-    long = page_of(tmp_path / "long", **{folders.CARD: b"x" * (card.LARGEST + 1)})
+    long = page_of(tmp_path / "long", **{folders.CARD: b"x" * (LARGEST_BESIDE[folders.CARD] + 1)})
     assert "The model card (README.md) cannot be read: it is larger than 100,000 bytes." in captions(long)
 
 
 @pytest.mark.parametrize(
-    "data", [b"x" * (card.LARGEST + 1), b"\xff\xfe", b"step\n" + b"9" * 5_000, b"step,loss\n1", b'step,loss\n"', b"\0"]
+    "data",
+    [
+        b"x" * (LARGEST_BESIDE[folders.CARD] + 1),
+        b"\xff\xfe",
+        b"step\n" + b"9" * 5_000,
+        b"step,loss\n1",
+        b'step,loss\n"',
+        b"\0",
+    ],
 )
 def test_an_invalid_log_gives_a_sentence(data: bytes, tmp_path: Path) -> None:
     page_of(tmp_path, **{folders.LOG: data})
 
 
 def test_a_log_that_is_too_long_is_not_read(tmp_path: Path) -> None:
-    app = page_of(tmp_path, **{folders.LOG: b"step,loss\n" + b"1,2\n" * card.LARGEST})
+    app = page_of(tmp_path, **{folders.LOG: b"step,loss\n" + b"1,2\n" * LARGEST_BESIDE[folders.CARD]})
     assert "The training.csv of this checkpoint cannot be read." in captions(app)
 
 
@@ -113,12 +120,21 @@ def test_a_folder_whose_name_is_no_text_leaves_the_menu_alone(tmp_path: Path) ->
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_text_of_any_length_is_refused_before_it_is_read(side: str, tmp_path: Path) -> None:
-    long = "ka " * state.LONGEST
+    long = "ka " * 30_000
     app = page_of(tmp_path, "heads", {"source": "ka lo", side: long})
     (said,) = pages.messages(app)
-    assert f"The {side} text has 300,000 characters. At most 100,000 are allowed; shorten it." in said
+    limit = 24 * state.EACH  # of the tokens that these pages allow
+    assert f"The {side} text has 90,000 characters. At most {limit:,} are allowed; shorten it." in said
     assert app.text_input(key=side).value == long  # what was typed stays
-    assert len(pages.address(app)[side]) == state.LONGEST + 1
+    assert len(pages.address(app)[side]) == limit + 1
+    app.text_input(key=side).set_value(long * 100).run()
+    assert len(app.session_state["headscope"].source + app.session_state["headscope"].target) < state.LONGEST + 10
+
+
+def test_long_unknown_words_are_quoted_with_their_first_characters(tmp_path: Path) -> None:
+    app = page_of(tmp_path, "heads", {"source": "\u0f40" * 700 + " ka", "target": "lo"})
+    (said,) = pages.messages(app)
+    assert "read as &lt;unk&gt;: " + "\u0f40" * 20 + "…<" in said
 
 
 def test_long_languages_of_a_marian_folder_are_cut_and_long_pieces_refused(tmp_path: Path) -> None:

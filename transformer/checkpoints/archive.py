@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from reprlib import repr as shown
 
-from transformer.checkpoints.folder import FILES, NEEDED, CheckpointError
+from transformer.checkpoints.folder import FILES, LARGEST_BESIDE, NEEDED, CheckpointError
 
 LARGEST = 30_000_000  # bytes, packed, and all files together unpacked; the bundled en-de takes 19 million
 LARGEST_DIRECTORY = 65_536  # bytes of a zip's list of entries, about 700 entries; a checkpoint's list takes 800 bytes
@@ -48,7 +48,8 @@ def zipped(files: Mapping[str, bytes], name: str) -> bytes:
 def read_zip(data: bytes) -> dict[str, bytes]:
     """The files of a checkpoint that was packed by `zipped` or by hand, with its folder or without.
 
-    Skips other files. Raises CheckpointError.
+    Skips other files. A file beside the weights that is too large to be read is cut one byte after its limit, so that
+    its reader says so. Raises CheckpointError.
     """
     if len(data) > LARGEST:
         raise CheckpointError("the zip has {size:,} bytes; the limit is {largest:,}", size=len(data), largest=LARGEST)
@@ -56,7 +57,7 @@ def read_zip(data: bytes) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             chosen = _chosen(archive.infolist())
-            return {name: _unpack(archive, entry) for name, entry in chosen.items()}
+            return {name: _unpack(archive, entry, name) for name, entry in chosen.items()}
     except CheckpointError:
         raise
     # `zipfile` raises one of these for a wrong method, offset, size or name.
@@ -65,10 +66,15 @@ def read_zip(data: bytes) -> dict[str, bytes]:
         raise CheckpointError("the zip is damaged; download it or pack it again") from error
 
 
-def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+def _kept(entry: zipfile.ZipInfo, name: str) -> int:
+    """How many bytes of an entry are unpacked."""
+    return min(entry.file_size, LARGEST_BESIDE[name] + 1) if name in LARGEST_BESIDE else entry.file_size
+
+
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> bytes:
     """The bytes of an entry, up to its declared size; `archive.read` would unpack everything first."""
     with archive.open(entry) as file:
-        return file.read(entry.file_size)
+        return file.read(_kept(entry, name))
 
 
 def _check_directory(data: bytes) -> None:
@@ -110,7 +116,7 @@ def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         raise CheckpointError("the zip has checkpoint files in several folders; pack only one checkpoint folder")
     if missing := [name for name in NEEDED if name not in chosen]:
         raise CheckpointError("this zip is not a checkpoint: {missing} is missing", missing=missing[0])
-    if (size := sum(entry.file_size for entry in chosen.values())) > LARGEST:
+    if (size := sum(_kept(entry, name) for name, entry in chosen.items())) > LARGEST:
         raise CheckpointError(
             "the unpacked zip would take {size:,} bytes; the limit is {largest:,}", size=size, largest=LARGEST
         )

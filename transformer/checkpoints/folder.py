@@ -58,6 +58,10 @@ OTHER_NAMES = {
 FORMAT = 1
 DTYPES = {torch.float32, torch.float16, torch.bfloat16}
 LARGEST_JSON = 1_000_000
+# Most bytes that are read of the files beside the weights; those of the bundled models take 5,000.
+LARGEST_BESIDE = {
+    METRICS: LARGEST_JSON, LOG: 100_000, EXAMPLES: LARGEST_JSON, CARD: 100_000, RECIPE: 100_000, HEADS: LARGEST_JSON,
+}  # fmt: skip
 LARGEST_MODEL = 500_000_000  # parameters; in float32, with two copies during reading, 4 GB
 TOKENS = 128  # per side, the default of the app
 LARGEST_TRACE = 2**30  # bytes of a trace with TOKENS tokens; 42 MB for the bundled en-de

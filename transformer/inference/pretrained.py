@@ -208,6 +208,13 @@ class Pretrained:
         probabilities = tuple(torch.tensor(best.log_probs, dtype=torch.float64).exp().tolist())
         return Translation(self.tokenizer.decode(best.ids), tuple(self.tokenizer.pieces(best.ids)), probabilities)
 
+    def outputs(self, sources: Sequence[Sequence[int]], limit: int | None = None) -> list[tuple[int, ...]]:
+        """The greedy translation of every source, decoded in one padded batch. sources: ids from `encode`, for `trace`;
+        limit: as in `trace`. Returns ids, each ending in </s> unless cut off."""
+        rows = [torch.tensor(source, device=self.model.device) for source in sources]
+        batch = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self.config.pad_id)
+        return [found.ids for found in greedy(self.model, batch, self.output_limit(NONE, limit))]
+
     def hidden(self, source: torch.Tensor, fed: torch.Tensor, interventions: Interventions = NONE) -> torch.Tensor:
         """Teacher forcing of a batch, without a trace. source: ids [batch, source], padded; fed: ids [batch, target].
 
@@ -277,13 +284,14 @@ class Pretrained:
         limit: int | None = None,
         edits: Edits | None = None,
         interventions: Interventions = NONE,
+        output: Sequence[int] | None = None,
     ) -> Trace:
         """Every tensor that the model computes for a sentence pair.
 
         target: the text to trace (teacher forcing); None or blank: the model's greedy translation with the
         interventions and edits. limit: tokens allowed per side. edits: name -> function of the tensor that returns it
         changed, see `transformer.model.tap`; during decoding it gets the tensors of a full pass over the tokens
-        written so far.
+        written so far. output: ids of the model's greedy translation, if `outputs` has decoded them.
         Raises InputError; InterventionError; TapError for edits that do not fit; WrongTypeError.
         """
         source_ids = self.encode(source, "source", limit)
@@ -292,7 +300,7 @@ class Pretrained:
         _check_edits(edits)
         own = target is None or not target.strip()
         if own:
-            out = list(self._decode(source_ids, 1, 0.0, limit, interventions, edits).ids)
+            out = list(output or self._decode(source_ids, 1, 0.0, limit, interventions, edits).ids)
             target_text = self.tokenizer.decode(out)
             out_labels = readable(self.tokenizer.pieces(out))
         else:
