@@ -3,8 +3,11 @@
 import streamlit as st
 
 from pages.frame.frame import open_frame
+from pages.operator import page as operator_page
 from pages.registry import pages
 from pages.runtime import language
+from transformer.operator_key import operator_key
+from transformer.texts import _
 
 
 def content() -> None:
@@ -13,8 +16,12 @@ def content() -> None:
 
 language.begin()
 links = {page: st.Page(content, title=page.title, url_path=page.name, default=page.first) for page in pages()}
-shown = st.navigation(list(links.values()), position="hidden")
-page = next(page for page, link in links.items() if link is shown)
-frame = open_frame(page, links)
-shown.run()
-frame.finish(page.content)
+operator = [st.Page(operator_page.draw, title=_("Operator"), url_path=operator_page.NAME)] if operator_key() else []
+shown = st.navigation([*links.values(), *operator], position="hidden")
+if shown in operator:
+    shown.run()
+else:
+    page = next(page for page, link in links.items() if link is shown)
+    frame = open_frame(page, links)
+    shown.run()
+    frame.finish(page.content)

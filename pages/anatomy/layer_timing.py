@@ -20,7 +20,6 @@ from transformer.texts import _
 KEY = "headscope_layer_timing"
 PATIENCE = 10.0  # seconds after the viewer left the page until the measurement ends
 SHORTEST = 5  # seconds of a measurement with d = 64 on an idle machine; with d = 256 it took 8
-CAPACITY = 64  # measurements kept, 45 points each
 POINTS = len(KINDS) * len(LENGTHS)
 
 Key = tuple[int, int, int | None, int, int]
@@ -55,7 +54,7 @@ class Measurement(BackgroundJob):
         self._jobs.store(self.key, self.found)
 
 
-JOBS: Jobs = Jobs(CAPACITY)
+JOBS: Jobs = Jobs("layer times")
 
 
 def _start(sizes: Sizes) -> None:

@@ -30,12 +30,12 @@ LETTERS = "transformer"  # the default text
 TRAINED = 16  # letters of the longest training input of both models (recipes/reverse.toml)
 
 
-@shared(entries=1)
+@shared()
 def _recurrent() -> Recurrent:
     return rnn.load(BUNDLED)
 
 
-@shared(entries=64, queued=True)
+@shared(queued=True)
 def _read(letters: str, limit: int) -> RecurrentTrace:
     """The recurrent model's pass over the letters, up to `limit` tokens per side. Raises InputError."""
     return _recurrent().trace(letters, limit=limit)

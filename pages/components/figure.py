@@ -23,7 +23,6 @@ from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
 Arguments = ParamSpec("Arguments")
-CAPACITY = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
 
 _figure = st.components.v2.component("headscope.figure", js=script("figure"), css=style("figure"), isolate_styles=False)
 
@@ -52,7 +51,7 @@ def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
     return tuple(thinned)
 
 
-FIGURES: SharedCache[Built] = SharedCache(CAPACITY, lambda figure: len(figure.text))
+FIGURES: SharedCache[Built] = SharedCache("figures")  # 5 to 300 KB each
 
 
 def _build(key: Hashable, make: Callable[[], Figure]) -> Built:

@@ -1,4 +1,4 @@
-"""Data of pictures: packed once per trace and once per change by Python, and cached in the session.
+"""Data of pictures: packed once per trace and once per change by Python, and cached for the session.
 
 A person's actions in a picture stay in the browser. Where Python changes something that the browser must take over, the
 state gets a new revision, and every payload a new name.
@@ -12,20 +12,26 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.frame.state import State, current_state, store_state
+from pages.runtime.memory import Owner
+from pages.runtime.shared import SharedCache
 from transformer.texts import Language, reader_language
 from transformer.tracing.trace import Trace
 from transformer.view.state import fit_cell
 
 KEY = "headscope_payloads"
+OWNER = "headscope_payloads_owner"
+PACKS: SharedCache[bytes] = SharedCache("packs of pictures")
 
 
 def payload(picture: str, part: str, name: Hashable, make: Callable[[], bytes]) -> bytes:
     """A part of a picture's data: the bytes sent last if they have this name and language, or new ones."""
-    found: dict[str, tuple[Hashable, bytes, Language]] = st.session_state.setdefault(KEY, {}).setdefault(picture, {})
-    language = reader_language()
-    if part not in found or (found[part][0], found[part][2]) != (name, language):
-        found[part] = (name, make(), language)
-    return found[part][1]
+    sent: dict[str, tuple[Hashable, Language]] = st.session_state.setdefault(KEY, {}).setdefault(picture, {})
+    owner: Owner = st.session_state.setdefault(OWNER, Owner())
+    key, called = (owner.id, picture, part), (name, reader_language())
+    data = PACKS.find(key) if sent.get(part) == called else None
+    if data is None:
+        data, sent[part] = PACKS.store(key, make(), owner.id), called
+    return data
 
 
 def forget(picture: str) -> None:

@@ -72,10 +72,10 @@ class Measurement(BackgroundJob):
         return progress
 
 
-JOBS: Jobs = Jobs()
+JOBS: Jobs = Jobs("measured switches")
 
 
-@shared(entries=16)
+@shared()
 def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
     """The probe set of a model; empty if there is none for its languages."""
     return tuple(probe_pairs(model) or ())

@@ -230,7 +230,7 @@ def _chosen(frame: PageFrame, trace: Trace, columns: Sequence[DeltaGenerator]) -
     return ids[token - 1], labels[token - 1], side
 
 
-@shared(entries=8)
+@shared()
 def _parts(model: Pretrained, side: str = "target") -> tuple[int, ...]:
     """Ids of pieces that are a single character or continue a word; empty if the vocabulary is letters."""
     tokenizer = model.tokenizer_of(side)

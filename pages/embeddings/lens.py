@@ -61,13 +61,13 @@ def projection(config: ModelConfig) -> str:
     return _("The projection is a separate matrix W, where the paper shares the table (section 3.4).")
 
 
-@shared(entries=64, queued=True)
+@shared(queued=True)
 def lens_of(model: Pretrained, trace: Trace) -> Lens:
     """`logit_lens`, cached, because it takes 0.1 s and more with 60,000 words."""
     return logit_lens(trace, model.model)
 
 
-@shared(entries=256, queued=True)
+@shared(queued=True)
 def _sharing_of(model: Pretrained, trace: Trace, token: int) -> Sharing:
     return sharing(trace, model.model, token)
 

@@ -233,7 +233,7 @@ def _reset() -> None:
         store_state(replace(state, switches=state.switches.without(*SWITCH_CLASSES)))
 
 
-@shared(entries=4096, queued=True)
+@shared(queued=True)
 def _without(model: Pretrained, trace: Trace, skip: Skip, limit: int) -> float:
     """Perplexity of a trace's target with one sub-layer left out."""
     return perplexity(model.retrace(trace, Interventions((skip,)), limit=limit))

@@ -46,7 +46,7 @@ class Counts:
     found: NeuronStatistics | None = None
 
 
-@shared(entries=8)
+@shared()
 def counts_of(model: Pretrained) -> Counts:
     return Counts(probing.pairs_of(model))
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.runtime.shared import shared
+from transformer.checkpoints.folder import EXAMPLES, LARGEST_BESIDE
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.tracing.trace import KINDS
 from transformer.view.state import View, view_from_params
 
-EXAMPLES = "examples.json"
-LARGEST = 1_000_000  # bytes
 MOST = 100  # examples; more are left out, and so are invalid ones
 LONGEST = 2_000  # characters of one text
 TEXTS = ("title", "group", "look", "source", "target")
@@ -31,11 +30,11 @@ class Example:
     view: View
 
 
-@shared(entries=8)
+@shared()
 def examples(model: Pretrained) -> tuple[Example, ...]:
     """The examples that come with a checkpoint; empty if there are none."""
     try:
-        entries = json.loads((model.beside(EXAMPLES, LARGEST) or b"[]").decode("utf-8"))
+        entries = json.loads((model.beside(EXAMPLES, LARGEST_BESIDE[EXAMPLES]) or b"[]").decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return ()
     config = model.config

@@ -20,7 +20,7 @@ from pages.frame import downloads, link, sentence
 from pages.frame.examples import examples
 from pages.frame.menus import open_menu
 from pages.frame.messages import message
-from pages.frame.options import PANEL, Options
+from pages.frame.options import PANEL, Options, Value
 from pages.frame.state import (
     CHECKPOINT,
     State,
@@ -30,9 +30,16 @@ from pages.frame.state import (
     read_switches,
     store_state,
     write_address,
+    written_address,
 )
 from pages.runtime import language, session_models, short_links, viewer
-from pages.runtime.streamlit import bound_to_page, load_plotly, rerun_after_reconnect, went_through_history
+from pages.runtime.streamlit import (
+    bound_to_page,
+    load_plotly,
+    refused_values,
+    rerun_after_reconnect,
+    went_through_history,
+)
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Switch, layers_of
 from transformer.texts import _
@@ -216,6 +223,15 @@ def switch_checkpoint(name: str) -> None:
     store_state(state)
 
 
+def _choose_checkpoint() -> None:
+    name, state = st.session_state.get(CHECKPOINT), current_state()
+    if name in session_models.names():
+        switch_checkpoint(name)
+    elif state is not None:
+        gone = _("The checkpoint {name!r} is no longer in its folder.").format(name=str(name)[:60])
+        store_state(replace(state, notices=(*state.notices, gone)))
+
+
 # -- before the content -----------------------------------------------------------------------------------------------
 
 
@@ -280,7 +296,7 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             _("Checkpoint"),
             list(dict.fromkeys([*session_models.names(), state.checkpoint])),  # it may have been deleted
             key=CHECKPOINT,
-            on_change=lambda: switch_checkpoint(st.session_state[CHECKPOINT]),
+            on_change=_choose_checkpoint,
             label_visibility="collapsed",
             width=175,
         )
@@ -319,6 +335,11 @@ def _open_model(state: State) -> Pretrained:
         st.stop()
 
 
+def _options_of(page: Page, params: Mapping[str, str]) -> dict[str, Value]:
+    """What a link chooses on a page."""
+    return {name: text for name, text in params.items() if name in page.content.names}
+
+
 def _read_link(state: State, model: Pretrained, page: Page) -> State:
     """The state with everything the link asks for: picture, switches, options of the page."""
     config, params = model.config, st.query_params.to_dict()
@@ -328,7 +349,7 @@ def _read_link(state: State, model: Pretrained, page: Page) -> State:
         state = replace(state, source=first[0].source, target=state.target or first[0].target)
     # A visitor without a link sees the first example, with its view.
     start = [example.view for example in examples(model) if example.source == state.source]
-    asked = {name: text for name, text in params.items() if name in page.content.names}
+    asked = _options_of(page, params)
     params = {name: text for name, text in params.items() if name not in asked}
     begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
     view, misread = view_from_params(params, layers, config.heads, begin_with)
@@ -362,6 +383,9 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     rerun_after_reconnect()
     for function in _every_run:
         function()
+    lost = tuple(session_models.take_lost())
+    if refused_values():
+        message(_("A value that this page sent was not understood and is ignored. Everything else is as it was."))
     arrived = st.session_state.get(PAGE) != page.name
     if not session_models.names():
         message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")
@@ -376,10 +400,18 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         arrived = True
         state = store_state(replace(arrive(session_models.names(), big), revision=state.revision + 1))
     elif arrived:
-        # The picture is mounted again and does not know what was chosen since its data was packed.
-        state = store_state(replace(state, revision=state.revision + 1))
+        # The picture is mounted again and does not know what was chosen since its data was packed. A link of a page may
+        # choose something on this one.
+        asked = _options_of(page, params) if (params := st.query_params.to_dict()) != written_address() else {}
+        chosen = {**state.chosen, page.name: asked} if asked else state.chosen
+        state = store_state(replace(state, chosen=chosen, revision=state.revision + 1))
     if arrived:
         state = _open_linked_model(state)
+    if lost:
+        if state.checkpoint not in session_models.names():
+            switch_checkpoint(session_models.names()[0])
+            state = current_state() or state
+        state = store_state(replace(state, notices=(*state.notices, *lost)))
     st.session_state[PAGE] = page.name
     header = _header(page, links, state, arrived)
     model = _open_model(state)

@@ -12,7 +12,17 @@ from streamlit.navigation.page import StreamlitPage
 from pages.frame.examples import Example, examples
 from pages.frame.menus import open_menu
 from pages.frame.messages import capital, message
-from pages.frame.state import LONGEST, SOURCE, TARGET, State, change_state, current_state, max_tokens, store_state
+from pages.frame.state import (
+    LONGEST,
+    SOURCE,
+    TARGET,
+    State,
+    change_state,
+    current_state,
+    longest,
+    max_tokens,
+    store_state,
+)
 from pages.runtime import cache
 from pages.runtime.texts import plain_markdown
 from transformer.analysis.language import other_language, script
@@ -21,12 +31,13 @@ from transformer.probing.probes import english_to_german
 from transformer.texts import _, translate
 from transformer.tracing.trace import Trace
 
+QUOTED = 20  # characters of an unknown token that a message quotes
 CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9 % of the training's sources have at most
 
 
 def _typed() -> None:
-    change_state(source=st.session_state[SOURCE], target=st.session_state[TARGET])
+    change_state(**{side: st.session_state[side][: LONGEST + 1] for side in (SOURCE, TARGET)})
 
 
 def _show(example: Example) -> None:
@@ -42,7 +53,7 @@ def _show(example: Example) -> None:
 def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
     """Label of a field with the number of tokens used, so that a person sees the limit coming. Of a text that is too
     long only the beginning is counted."""
-    text = text[:LONGEST]
+    text = text[: longest()]
     language = plain_markdown(model.languages[0 if side == SOURCE else 1])
     used = len(model.tokenizer_of(side).encode(text))
     if side == TARGET and not used:
@@ -137,8 +148,8 @@ def traced(model: Pretrained, state: State) -> Trace | None:
         state.target: _("The target text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
     }
     for text, sentence in too_long.items():
-        if len(text) > LONGEST:
-            message(sentence.format(count=len(text), limit=LONGEST), "error")
+        if len(text) > longest():
+            message(sentence.format(count=len(text), limit=longest()), "error")
             return None
     try:
         trace = cache.trace(model, model.name, state.source, state.target.strip() and state.target, max_tokens())
@@ -148,7 +159,7 @@ def traced(model: Pretrained, state: State) -> Trace | None:
     _warn_of_text(model, state.source)
     _note_length(model, trace)
     unknown = [
-        label
+        label if len(label) <= QUOTED else f"{label[:QUOTED]}…"
         for ids, labels in ((trace.source_ids, trace.source_labels), (trace.target_out_ids, trace.target_out_labels))
         for token_id, label in zip(ids, labels, strict=True)
         if token_id == model.config.unk_id

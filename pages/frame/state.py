@@ -16,7 +16,10 @@ from transformer.texts import _
 from transformer.view.state import View
 
 KEY = "headscope"
-LONGEST = 100_000  # most characters per side; a browser may send 200 million, which would block everyone for minutes
+WRITTEN = "headscope_written"  # in the session: the parameters that were written last
+# Most characters of a text that a session holds, and for each token that is allowed: words have about 5 characters a
+# token, but a tokenizer reads any number of unknown ones as one.
+LONGEST, EACH = 100_000, 32
 START = "The man who called me yesterday is my brother."
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar
 
@@ -43,6 +46,11 @@ def max_tokens() -> int:
     """Tokens allowed per side: HEADSCOPE_MAX_TOKENS, or 128."""
     text = os.environ.get("HEADSCOPE_MAX_TOKENS", "")
     return int(text) if text.isdigit() and int(text) > 1 else 128
+
+
+def longest() -> int:
+    """Characters allowed per side."""
+    return min(LONGEST, EACH * max_tokens())
 
 
 def current_state() -> State | None:
@@ -82,7 +90,8 @@ def arrive(names: list[str], big: bool = False) -> State:
             sentence = _("The link asks for the checkpoint {asked!r}. Available: {names}.")
             sentence_text = sentence.format(asked=asked[:60], names=", ".join(names))
             notices.append(f"{sentence_text} {session_models.from_elsewhere(asked)}".strip())
-    return State(name, params.get(SOURCE, START), params.get(TARGET, ""), View(big=big), notices=tuple(notices))
+    source, target = (params.get(side, text)[: LONGEST + 1] for side, text in ((SOURCE, START), (TARGET, "")))
+    return State(name, source, target, View(big=big), notices=tuple(notices))
 
 
 def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Interventions, list[str]]:
@@ -115,6 +124,12 @@ def write_address(state: State, chosen: Mapping[str, int | float | str], names: 
     view = {} if {"layer", "head"} & set(names) else state.view.to_params()
     params |= view | state.switches.to_params() | {name: str(value) for name, value in chosen.items()}
     # A text that is too long is cut, but stays too long in the link.
-    params = {name: text[: LONGEST + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
+    params = {name: text[: longest() + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
+    st.session_state[WRITTEN] = params
     if st.query_params.to_dict() != params:
         st.query_params.from_dict(params)
+
+
+def written_address() -> dict[str, str]:
+    """The parameters that were written into the address last; others come from a link."""
+    return st.session_state.get(WRITTEN, {})

@@ -11,7 +11,7 @@ from pages.components.payloads import bounded, payload, renewed
 from pages.frame.state import State, store_state
 from pages.heads import formation
 from transformer.analysis.heads import alignment_from_json
-from transformer.checkpoints.folder import HEADS
+from transformer.checkpoints.folder import HEADS, LARGEST_BESIDE
 from transformer.inference.pretrained import Pretrained
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
@@ -19,7 +19,6 @@ from transformer.view.pack import feed_pack, full_pack
 from transformer.view.state import view_from_browser
 
 KEY = "explorer"
-LARGEST_HEADS = 1_000_000  # bytes of heads.json; 96 heads take 5,000
 
 _picture = st.components.v2.component("headscope.explorer", js=script("explorer"), css=style("explorer"))
 _pack = st.components.v2.component("headscope.pack", js=script("feed"))
@@ -46,7 +45,7 @@ def merge_browser(state: State, trace: Trace) -> State:
 def alignment(model: Pretrained) -> dict[str, Any] | None:
     """How well every head of the cross-attention aligns words, if it was measured for this checkpoint."""
     try:
-        data = model.beside(HEADS, LARGEST_HEADS)
+        data = model.beside(HEADS, LARGEST_BESIDE[HEADS])
     except OSError:
         return None
     return alignment_from_json(data, model.config.decoder_layers, model.config.heads) if data else None

@@ -67,7 +67,7 @@ def toggle() -> None:
         store_state(replace(state, view=replace(state.view, training=training)))
 
 
-@shared(entries=2)
+@shared()
 def formed(model: Pretrained, limit: int) -> Formed | Text:
     """How the heads formed, or the reason, without a full stop, why that cannot be shown. Takes 0.4 s for en-de."""
     try:

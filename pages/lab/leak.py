@@ -308,7 +308,7 @@ def _free_running(compared: Compared, switches: Sequence[Interventions], surpris
     st.html(f'<p class="hs-leak-verdict">{html.escape(sentence)}</p>')
 
 
-@shared(entries=256, queued=True)
+@shared(queued=True)
 def _step_by_step(model: Pretrained, trace: Trace) -> float:
     """`step_by_step`, cached, because it takes one pass per token."""
     return step_by_step(trace, model.model)

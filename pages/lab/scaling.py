@@ -40,7 +40,7 @@ _why = _component("why")
 _softmax = _component("softmax")
 
 
-@shared(entries=4)
+@shared()
 def _random(seed: int) -> RandomExperiment:
     return random_experiment(seed)
 

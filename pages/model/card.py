@@ -14,6 +14,7 @@ from pages.components.sentences import paragraph
 from pages.frame.messages import message
 from pages.runtime import session_models
 from pages.runtime.streamlit import load_plotly
+from transformer.checkpoints.folder import CARD, LARGEST_BESIDE, LOG
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
@@ -21,7 +22,6 @@ from transformer.model.config import ModelConfig
 from transformer.texts import _, semicolon_list
 
 PAPER = 65_000_000  # parameters of the paper's base model, Table 3
-LARGEST = 100_000  # bytes of a card or a log; those of the bundled models have 5,000
 
 
 def _is_toy(model: Pretrained) -> bool:
@@ -134,9 +134,10 @@ def architecture(model: Pretrained) -> None:
 def download(name: str) -> None:
     """For a model of this session: a note that it is, and its zip."""
     model = session_models.own_models().get(name)
-    if model is not None:
+    data = model.data if model is not None else None
+    if data is not None:
         with st.container(horizontal=True, vertical_alignment="center", key="hs-own"):
-            download_button(name, model.data, "own_zip")
+            download_button(name, data, "own_zip")
             paragraph(
                 _(
                     "Only you can see it: it lives in this session, and disappears when you reload the page or close "
@@ -148,7 +149,7 @@ def download(name: str) -> None:
 def curve(model: Pretrained) -> None:
     """Loss over the training, and BLEU of a translation model, if the checkpoint has its log."""
     try:
-        text = model.beside("training.csv", LARGEST)
+        text = model.beside(LOG, LARGEST_BESIDE[LOG])
         if text is None:
             st.caption(_("This checkpoint has no log of its training (training.csv)."))
             return
@@ -181,7 +182,7 @@ def card(model: Pretrained) -> None:
     """The model card as Markdown without HTML and pictures: a checkpoint may come from anywhere, and a picture on
     another server would tell that server who looks at it."""
     try:
-        text = model.beside("README.md", LARGEST)
+        text = model.beside(CARD, LARGEST_BESIDE[CARD])
     except OSError as error:
         st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
         return

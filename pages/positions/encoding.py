@@ -83,7 +83,7 @@ def make_figures(
     }
 
 
-@shared(entries=64)
+@shared()
 def _templates(part: str, tokens: tuple[str, ...], theme: str, labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Name -> figure as JSON, made for the smallest table: the browser fills in every array."""
     made = make_figures(Values(2, 2, (0,)), tokens, theme, dict(labels))

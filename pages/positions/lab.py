@@ -162,7 +162,7 @@ def _holds(without: Equivariance) -> bool:
     return float(without.outputs.max()) < ROUNDING * max(1.0, float(without.size.max()))
 
 
-@shared(entries=64, queued=True)
+@shared(queued=True)
 def _reordered(model: Pretrained, trace: Trace, seed: int, limit: int) -> dict[str, Equivariance]:
     """With positions and without."""
     order = permutation(len(trace.source_ids), seed)

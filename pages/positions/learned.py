@@ -101,7 +101,7 @@ def trained_positions(model: Pretrained) -> tuple[int, int] | None:
     return None if lengths is None or lengths[1] >= model.config.max_positions - 1 else (0, lengths[1])
 
 
-@shared(entries=1024, queued=True)
+@shared(queued=True)
 def exact(model: Pretrained, task: str, length: int) -> float | None:
     """Share of exact answers for COUNT seeded inputs of a length; None if they do not fit the model's positions."""
     if length + 1 > model.config.max_positions:  # </s> takes one position

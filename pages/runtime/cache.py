@@ -1,9 +1,8 @@
-"""Models and traces shared by all viewers. Every value is immutable, every cache bounded."""
+"""Models and traces shared by all viewers. Every value is immutable; `memory` bounds them together."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import itertools
 import os
@@ -12,14 +11,17 @@ from pathlib import Path
 import torch
 
 import transformer
-from pages.runtime.shared import SharedCache, identity, mark, shared
-from pages.runtime.streamlit import send_at_once, shorten_garbage_collection
+from pages.runtime.decoding import DECODINGS, Request
+from pages.runtime.memory import MEMORY
+from pages.runtime.queue import Rate
+from pages.runtime.shared import SharedCache, identity, mark, owner_of, shared
+from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_collection
 from pages.runtime.texts import readable_text
 from transformer.inference.pretrained import Pretrained, Translation
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
 
-TRACE_CAPACITY = 512 * 2**20  # bytes
+GRACE, MOST_GRACE = 0.015, 2.0  # seconds for each source token, and at most, by which shorter ones may come later
 MOST_FILES = 200  # of a checkpoint's folder; the bundled ones have eight
 
 
@@ -51,8 +53,11 @@ def stamp(path: str) -> str:
     return hashlib.sha256(repr(files).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-@shared(entries=4)
-def _load(name: str, path: str, state: str) -> Pretrained:
+# The one that was opened last stays, however large it is.
+MODELS: SharedCache[Pretrained] = SharedCache("models", pins=lambda key, _: key == MODELS.newest)
+
+
+def _read(path: str, name: str, state: str) -> Pretrained:
     """The checkpoint in that state of its folder. Raises CheckpointError, also if the folder changed meanwhile:
     otherwise the tokenizer of one checkpoint could meet the weights of another."""
     torch.set_num_threads(1)  # many viewers share few cores; with one thread each, the slowest click stays short
@@ -64,34 +69,43 @@ def _load(name: str, path: str, state: str) -> Pretrained:
     with contextlib.suppress(transformer.InputError):  # the tokenizer may have no token for it
         model.trace("a")  # the first pass does lazy set-up; do it now
     mark(model, state)
+    for _, older in MEMORY.places(MODELS):  # the folder before its change
+        if isinstance(older, tuple) and older[:2] == (name, path):
+            MODELS.remove(older)
     send_at_once()
     shorten_garbage_collection()
+    keep_house()
     return model
 
 
 def load(name: str, path: str) -> Pretrained:
     """A checkpoint by name, as its folder is now; it is read again after a change. Raises CheckpointError."""
-    return _load(name, path, stamp(path))
+    state = stamp(path)
+    return MODELS.get((name, path, state), lambda: _read(path, name, state))
 
 
-def size(value: object) -> int:
-    """Bytes of the tensors in a dataclass, nested dataclasses included."""
-    if isinstance(value, torch.Tensor):
-        return value.nbytes
-    if dataclasses.is_dataclass(value):
-        return sum(size(getattr(value, field.name)) for field in dataclasses.fields(value))
-    return 0
-
-
-# Bounded by bytes: a trace of 12 tokens per side takes 3 MB, one of 128 takes 42 MB. With a bound of 24 traces of
-# any size, thirty viewers with a sentence each evicted each other's, and every click traced again.
-TRACES: SharedCache[Trace] = SharedCache(TRACE_CAPACITY, size)
+TRACES: SharedCache[Trace] = SharedCache("traces")  # one of 12 tokens per side takes 3 MB, one of 128 takes 42 MB
+SENTENCES = Rate()  # sentence pairs that were traced, not found in the cache
 
 
 def trace(model: Pretrained, name: str, source: str, target: str, limit: int) -> Trace:
     """The trace of a sentence pair; a blank target means the model's own translation. Raises InputError."""
     key = (name, identity(model), source, target, limit)
-    return TRACES.get(key, lambda: model.trace(source, target or None, limit=limit), queued=True)
+    if (found := TRACES.find(key)) is not None:
+        return found
+    ids, owner = model.encode(source, "source", limit), owner_of(model)
+    grace = min(GRACE * len(ids), MOST_GRACE)
+
+    def traced(request: Request | None = None) -> Trace:
+        output = None if request is None else DECODINGS.output(request)
+        trace = model.trace(source, target, limit=limit, output=output)
+        SENTENCES.add()
+        return trace
+
+    if target:
+        return TRACES.get(key, traced, queued=True, owner=owner, grace=grace)
+    with DECODINGS.request(model, ids, limit) as request:
+        return TRACES.get(key, lambda: traced(request), queued=True, owner=owner, grace=grace)
 
 
 def retrace(
@@ -104,10 +118,15 @@ def retrace(
     if interventions == trace.interventions and not fed:
         return trace
     key = (trace.id, trace.source_text, trace.target_text, trace.own, interventions, limit, fed)
-    return TRACES.get(key, lambda: model.retrace(trace, interventions, fed=dict(fed), limit=limit), queued=True)
+    return TRACES.get(
+        key,
+        lambda: model.retrace(trace, interventions, fed=dict(fed), limit=limit),
+        queued=True,
+        owner=owner_of(model),
+    )
 
 
-@shared(entries=1024, queued=True)
+@shared(queued=True)
 def translate(model: Pretrained, source: str, interventions: Interventions, limit: int) -> Translation:
     """The model's own greedy translation with switches. Raises InterventionError, InputError."""
     return model.translate(source, limit=limit, interventions=interventions)

@@ -19,8 +19,8 @@ POLL = 0.5  # seconds between two updates of a page
 class JobQueue(SharedCache[Value]):
     """What all viewers share of a kind of job: its results, and a queue that runs one job at a time."""
 
-    def __init__(self, capacity: int = 256) -> None:
-        super().__init__(capacity)
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self.queue = TurnQueue(1)
 
 

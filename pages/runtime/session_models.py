@@ -1,18 +1,17 @@
 """Models of one session: trained on the page, or loaded from a zip. Nobody else can open or see them.
 
-A session keeps the zips, which are small. The models opened from them share one cache for the whole process; a model
-that was evicted is opened again. Both are bounded, so that no visitor can fill the machine.
+Zips and the models opened from them are in caches of the process, and leave with their session. A model that was
+evicted is opened from its zip again. If a zip had to go, its model is gone, and its session is told so.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-from dataclasses import dataclass, field
 
 import streamlit as st
 
 from pages.runtime import cache
+from pages.runtime.memory import Owner
 from pages.runtime.shared import SharedCache, mark
 from pages.runtime.texts import readable_text
 from transformer.checkpoints.archive import read_zip
@@ -23,29 +22,44 @@ from transformer.texts import _
 KEY = "headscope_own"
 PREFIX = "mine/"  # prefix of their names in the menu and in links; no folder name has a slash
 MOST = 8  # most models of a session
-MOST_BYTES = 48_000_000  # most bytes of a session's zips; a model trained here has 0.5 MB, a loaded zip at most 16
+# Most bytes of everything that a session's models take: zips, opened models, their traces. A model trained here takes
+# 3 MB, the bundled en-de 70.
+MOST_BYTES = 200_000_000
 LONGEST = 60  # most characters of a name
+LOST = "headscope_lost"  # in the session: names of models that had to go since the last look
+
+ZIPS: SharedCache[bytes] = SharedCache("zips of sessions")
+MODELS: SharedCache[Pretrained] = SharedCache("models of sessions")
 
 
-# Bounded by the bytes of the weights of all open models of all sessions.
-MODELS: SharedCache[Pretrained] = SharedCache(
-    256 * 2**20, lambda model: sum(weight.nbytes for weight in model.model.parameters())
-)
+class SessionModel(Owner):
+    """name: begins with PREFIX. It owns its zip, the model opened from it, and that model's results."""
 
+    def __init__(self, name: str, data: bytes) -> None:
+        super().__init__()
+        self.name = name
+        ZIPS.store(self.id, data, self.id)
 
-@dataclass(frozen=True)
-class SessionModel:
-    """name: begins with PREFIX; data: the zip; token: cache key of its results, known to this session only."""
-
-    name: str
-    data: bytes = field(repr=False)
-    token: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
+    @property
+    def data(self) -> bytes | None:
+        """The zip; None if it had to go."""
+        return ZIPS.find(self.id)
 
 
 def own_models() -> dict[str, SessionModel]:
     """Name -> model of this session, the oldest first."""
     models: dict[str, SessionModel] = st.session_state.setdefault(KEY, {})
+    for name in [name for name, model in models.items() if model.data is None]:
+        del models[name]
+        st.session_state.setdefault(LOST, []).append(name)
     return models
+
+
+def take_lost() -> list[str]:
+    """A sentence for each model that had to go since the last call."""
+    own_models()
+    sentence = _("{name} was removed: the server needed its memory. Load its zip again to open it.")
+    return [sentence.format(name=name) for name in st.session_state.pop(LOST, ())]
 
 
 def names() -> list[str]:
@@ -55,11 +69,14 @@ def names() -> list[str]:
 
 def _opened(session_model: SessionModel) -> Pretrained:
     def opened() -> Pretrained:
-        model = open_files(read_zip(session_model.data), session_model.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
-        mark(model, session_model.token)
+        data = session_model.data
+        if data is None:
+            raise CheckpointError("the checkpoint {name!r} no longer exists", name=session_model.name)
+        model = open_files(read_zip(data), session_model.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
+        mark(model, session_model.id, session_model.id)
         return model
 
-    return MODELS.get(session_model.token, opened, queued=True)
+    return MODELS.get(session_model.id, opened, queued=True, owner=session_model.id)
 
 
 def load(name: str) -> Pretrained:
@@ -92,10 +109,12 @@ def add(title: str, data: bytes, current: str = "") -> tuple[str, list[str]]:
             return known_model.name, []
     added = SessionModel(_free_name(title), data)
     _opened(added)
+    if added.data is None:
+        raise CheckpointError("this server has too little memory for the zip; its operator can raise --memory")
     own_models()[added.name] = added
     dropped = []
     for old in [name for name in own_models() if name not in (added.name, current)]:
-        if len(own_models()) <= MOST and sum(len(model.data) for model in own_models().values()) <= MOST_BYTES:
+        if len(own_models()) <= MOST and sum(model.bytes for model in own_models().values()) <= MOST_BYTES:
             break
         del own_models()[old]
         sentence = _(

@@ -1,4 +1,4 @@
-"""The cache shared by all viewers: bounded, one per process, with immutable values."""
+"""Caches shared by all viewers: one budget for the process (`memory`), immutable values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import functools
 import hashlib
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -15,6 +14,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 import numpy as np
 import torch
 
+from pages.runtime.memory import MEMORY, Accountant, weigh
 from pages.runtime.queue import MODEL_QUEUE
 from transformer.inference.pretrained import Pretrained
 from transformer.tracing.trace import Trace
@@ -23,87 +23,103 @@ Value = TypeVar("Value")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 _MISSING = object()
-_caches: weakref.WeakSet[SharedCache[Any]] = weakref.WeakSet()
+_owners: weakref.WeakKeyDictionary[torch.nn.Module, str] = weakref.WeakKeyDictionary()
 _stamps: weakref.WeakKeyDictionary[torch.nn.Module, str] = weakref.WeakKeyDictionary()
 
 
 class SharedCache(Generic[Value]):
-    """The most recently used values that fit into the capacity, and at least one. weigh: how much of it a value
-    takes."""
+    """Values by key, as long as the accountant has room for them: all caches of the process share one budget.
 
-    def __init__(self, capacity: int, weigh: Callable[[Value], int] = lambda _: 1) -> None:
-        self.capacity, self.used = capacity, 0
-        self._weigh = weigh
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+    name: what is kept, for the operator. pins: whether a value must stay, although others need room. evicted: called
+    with a value that had to go. most: the largest number of values, where a number says more than bytes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pins: Callable[[Hashable, Value], bool] = lambda _, __: False,
+        evicted: Callable[[Value], None] = lambda _: None,
+        most: int | None = None,
+        accountant: Accountant | None = None,
+        weigh: Callable[[Value], int] = weigh,
+    ) -> None:
+        self.name, self.pins, self.evicted, self.most, self.weigh = name, pins, evicted, most, weigh
+        self.accountant = accountant or MEMORY
+        self.newest: Hashable = None  # key of the value that was used last
         self._making: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
-        _caches.add(self)
 
     def _find(self, key: Hashable) -> Any:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key, _MISSING)
+        entry = self.accountant.find((self, key))
+        if entry is None:
+            return _MISSING
+        self.newest = key
+        return entry.value
 
     def find(self, key: Hashable) -> Value | None:
         value = self._find(key)
         return None if value is _MISSING else cast(Value, value)
 
-    def store(self, key: Hashable, value: Value) -> Value:
-        """Store a value, replacing an older one, and evict others if needed. Returns it."""
-        with self._lock:
-            if key in self._values:
-                self.used -= self._weigh(self._values.pop(key))
-            self._values[key] = value
-            self.used += self._weigh(value)
-            while self.used > self.capacity and len(self._values) > 1:
-                self.used -= self._weigh(self._values.popitem(last=False)[1])
+    def store(self, key: Hashable, value: Value, owner: str = "") -> Value:
+        """Store a value, replacing an older one; others go if there is no room. owner: who alone uses it. Returns
+        it."""
+        self.newest = key
+        self.accountant.store((self, key), value, owner)
+        if self.most is not None:
+            for place in self.accountant.places(self)[: -self.most]:
+                self.accountant.remove(place)
         return value
 
-    def get(self, key: Hashable, make: Callable[[], Value], queued: bool = False) -> Value:
+    def get(
+        self, key: Hashable, make: Callable[[], Value], queued: bool = False, owner: str = "", grace: float = 0.0
+    ) -> Value:
         """The value of this key, made now if it is not cached; concurrent calls with the same key make it once.
 
-        An error of `make` is not cached. queued: the value is made in the queue for passes of a model.
+        An error of `make` is not cached. queued: the value is made in the queue for passes of a model; owner: as in
+        `store`; grace: as in `TurnQueue.turn`.
         """
         value = self._find(key)
         if value is not _MISSING:
             return cast(Value, value)
         with (
-            MODEL_QUEUE.turn() if queued else nullcontext()
+            MODEL_QUEUE.turn(grace=grace) if queued else nullcontext()
         ):  # take the turn first, so that nobody waits for it while holding a lock
             with self._lock:
                 making = self._making.setdefault(key, threading.Lock())
             with making:
                 value = self._find(key)
                 try:
-                    return cast(Value, value) if value is not _MISSING else self.store(key, make())
+                    return cast(Value, value) if value is not _MISSING else self.store(key, make(), owner)
                 finally:
                     with self._lock:
                         self._making.pop(key, None)
 
+    def remove(self, key: Hashable) -> None:
+        self.accountant.remove((self, key))
+
     def clear(self) -> None:
-        with self._lock:
-            self._values.clear()
-            self.used = 0
+        for place in self.accountant.places(self):
+            self.accountant.remove(place)
 
 
 def clear_caches() -> None:
     """Empty all caches, as in a new process."""
-    for cache in list(_caches):
-        cache.clear()
+    for place in MEMORY.places():
+        MEMORY.remove(place)
 
 
-def shared(entries: int, queued: bool = False) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+def shared(queued: bool = False) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Call a function once for all viewers with the same arguments; a model is identified by the state of its files, a
-    trace by its id. entries: results to cache; queued: as in `SharedCache.get`."""
+    trace by its id. queued: as in `SharedCache.get`."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        cache: SharedCache[Result] = SharedCache(entries)
+        cache: SharedCache[Result] = SharedCache(f"{function.__module__}.{function.__qualname__}")
 
         @functools.wraps(function)
         def called(*given: Arguments.args, **named: Arguments.kwargs) -> Result:
             key = (*map(_key, given), *((name, _key(value)) for name, value in sorted(named.items())))
-            return cache.get(key, lambda: function(*given, **named), queued)
+            owner = next((owner_of(value) for value in given if isinstance(value, Pretrained)), "")
+            return cache.get(key, lambda: function(*given, **named), queued, owner)
 
         return called
 
@@ -116,9 +132,15 @@ def _key(argument: Any) -> Hashable:
     return argument.id if isinstance(argument, Trace) else argument
 
 
-def mark(model: Pretrained, state: str) -> None:
-    """Record in which state its files were when a model was read."""
+def mark(model: Pretrained, state: str, owner: str = "") -> None:
+    """Record in which state its files were when a model was read, and who alone may use it and its results."""
     _stamps[model.model] = state
+    _owners[model.model] = owner
+
+
+def owner_of(model: Pretrained) -> str:
+    """Whose model this is, "" for everybody's."""
+    return _owners.get(model.model, "")
 
 
 def identity(model: Pretrained) -> str:

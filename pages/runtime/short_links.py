@@ -5,17 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
+
+from pages.runtime.shared import SharedCache
 
 PARAM = "s"  # in links; replaced by the parameters that it stands for
 LENGTH = 6  # characters of a code, of 32 kinds
 MOST = 1000  # codes; the one that was not used for the longest time goes first
 LARGEST = 4000  # characters of the parameters of a link
 
-_links: OrderedDict[str, str] = OrderedDict()
-_lock = threading.Lock()
+# They stay when others need room: all of them take 8 MB, and nothing can make one again.
+LINKS: SharedCache[str] = SharedCache("short links", pins=lambda _, __: True, most=MOST)
 
 
 def shorten(params: Mapping[str, str]) -> str | None:
@@ -24,19 +24,13 @@ def shorten(params: Mapping[str, str]) -> str | None:
     if len(text) > LARGEST:
         return None
     code = base64.b32encode(hashlib.sha256(text.encode()).digest())[:LENGTH].decode().lower()
-    with _lock:
-        _links[code] = text
-        _links.move_to_end(code)
-        while len(_links) > MOST:
-            _links.popitem(last=False)
+    LINKS.store(code, text)
     return code
 
 
 def find(code: str) -> dict[str, str] | None:
     """The parameters that a code stands for; None if this process does not know it (any more)."""
-    with _lock:
-        text = _links.get(code.strip().lower())
-        if text is None:
-            return None
-        _links.move_to_end(code.strip().lower())
+    text = LINKS.find(code.strip().lower())
+    if text is None:
+        return None
     return {str(name): str(value) for name, value in json.loads(text).items()}

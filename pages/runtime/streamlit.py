@@ -10,24 +10,59 @@ know whether "lab" is a page or the folder that the whole app is served under.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
+import inspect
+import ipaddress
+import json
+import logging
+import math
 import os
+import re
 import socket
 import stat
+import threading
+import time
+import traceback
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
 from streamlit import config, net_util, runtime
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.caching.ttl_cache import TTLCache
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
+from streamlit.runtime.state.common import WidgetMetadata, unpack_widget_state_value
+from streamlit.runtime.state.session_state import Serialized, SessionState
+from streamlit.runtime.stats import StatsProvider
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
+from streamlit.web.server.starlette import starlette_app, starlette_server
+
+from pages.runtime.memory import MEMORY, return_memory
 
 OPEN_FILES = "/dev/fd"  # Linux, macOS, BSD; Windows has no such list and is left as it is
 
 
 # -- the server -------------------------------------------------------------------------------------------------------
+
+
+# Messages that a page of this app sends. Streamlit knows others: `clear_cache` empties the caches of all viewers,
+# `load_git_info` runs git and tells the branch and the changed files, `file_urls_request` prepares uploads.
+MESSAGES = frozenset({"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"})
+OPERATIONS = frozenset({"deferred_file"})  # a download; the others write files, or send tables that no page has
+TRUSTED = "127.0.0.1,::1,::ffff:127.0.0.1"  # a proxy on this machine; the last one, for a server that listens on "::"
 
 
 def prepare_server() -> None:
@@ -38,9 +73,86 @@ def prepare_server() -> None:
 
     For a websocket from another origin, Streamlit would ask a web service for the machine's public address while
     everybody waits. With an address set, which no origin equals, it asks nobody.
+
+    A visitor's address is the one that a proxy forwards, if uvicorn trusts the proxy.
+
+    Streamlit refuses messages of more than 25 MB after it has read them, and reads 200 MB, its limit for what it sends.
     """
     PagesManager.uses_pages_directory = False
     net_util._external_ip = ""
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", TRUSTED)
+    starlette_server.get_max_message_size_bytes = get_max_widget_state_size_bytes
+    take_only_needed_messages()
+    check_values()
+    shorten_log()
+
+
+def is_needed(message: BackMsg) -> bool:
+    """Whether a page of this app sends such a message."""
+    kind = message.WhichOneof("type")
+    if kind == "backend_operation_request":
+        return message.backend_operation_request.WhichOneof("payload") in OPERATIONS
+    return kind in MESSAGES
+
+
+def is_address(url: str) -> bool:
+    """Whether the address that a browser says it shows can be read."""
+    try:
+        _ = urlsplit(url).port  # read only when it is asked for
+    except ValueError:
+        return False
+    return True
+
+
+def take_only_needed_messages() -> None:
+    """Ignore the messages from browsers that no page of this app sends, and an address that is none. Streamlit has no
+    option for it."""
+    handle = AppSession.handle_backmsg
+    if getattr(handle, "only_needed", False):
+        return
+
+    @functools.wraps(handle)
+    def handle_needed(session: AppSession, msg: BackMsg) -> None:
+        # Streamlit ignores a run of a fragment that is gone, too, but writes what the browser calls it to the log.
+        asked = msg.rerun_script
+        if is_needed(msg) and (not asked.fragment_id or session.has_fragment(asked.fragment_id)):
+            if not is_address(asked.context_info.url):
+                asked.context_info.url = ""
+            handle(session, msg)
+
+    handle_needed.only_needed = True  # type: ignore[attr-defined]
+    AppSession.handle_backmsg = handle_needed  # type: ignore[method-assign, assignment]
+
+
+def guard_metrics(opens: Callable[[str], bool], provider: StatsProvider) -> None:
+    """Answer at Streamlit's address for metrics only who gives a key, and add the figures of `provider` there.
+
+    Streamlit tells them everybody. The key is a parameter of the address, or follows "Bearer" in the header
+    Authorization; for anybody else there is no such address.
+    """
+    create = inspect.unwrap(starlette_app.create_metrics_routes)
+
+    def guarded(route: Route) -> Route:
+        async def answer(request: Request) -> Response:
+            scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+            given = bearer if scheme.lower() == "bearer" else request.query_params.get("key", "")
+            answered: Response = PlainTextResponse("Not Found", status_code=404)
+            return await route.endpoint(request) if opens(given) else answered
+
+        return Route(route.path, answer, methods=sorted(route.methods or ()))
+
+    @functools.wraps(create)
+    def create_guarded(server: runtime.Runtime, base_url: str | None) -> list[BaseRoute]:
+        server.stats_mgr.register_provider(provider)
+        return [guarded(route) for route in create(server, base_url) if isinstance(route, Route)]
+
+    starlette_app.create_metrics_routes = create_guarded  # type: ignore[assignment]
+
+
+def viewers() -> int:
+    """How many pages of this process are open."""
+    manager = getattr(runtime.get_instance(), "_session_mgr", None) if runtime.exists() else None
+    return manager.num_active_sessions() if isinstance(manager, WebsocketSessionManager) else 0
 
 
 def send_at_once() -> None:
@@ -59,6 +171,53 @@ def send_at_once() -> None:
                 with socket.socket(fileno=os.dup(descriptor)) as copy:
                     if copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM:
                         copy.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+HOUSEKEEPING, PAUSE = 15.0, 3.0  # seconds at most between two looks; and at least, if there was something to do
+
+
+@cache
+def keep_house() -> None:
+    """Call once per process: frees what ended sessions and evicted values held, soon and not at the next visit."""
+    threading.Thread(target=_keep_house, name="housekeeping", daemon=True).start()
+
+
+def _keep_house() -> None:
+    while True:
+        MEMORY.pressed.wait(HOUSEKEEPING)
+        ended = _end_old_sessions()
+        if MEMORY.settle() or ended:
+            gc.collect()  # sessions are in cycles; it may find owners who leave
+            MEMORY.settle()
+            return_memory()
+            time.sleep(PAUSE)
+
+
+def _end_old_sessions() -> int:
+    """End the sessions whose page has been gone for two minutes. Streamlit would do so when the next page goes."""
+    try:
+        server = runtime.get_instance()
+    except RuntimeError:  # no server runs
+        return 0
+    manager = getattr(server, "_session_mgr", None)
+    stored = getattr(getattr(manager, "_session_storage", None), "_cache", None)
+    if not isinstance(manager, WebsocketSessionManager) or not isinstance(stored, TTLCache):
+        return 0  # in a test of a script
+    ended: list[str] = []
+    done = threading.Event()
+
+    def end() -> None:
+        with manager._storage_lock:
+            expired = stored.expire()
+        for name, found in expired:
+            found.session.shutdown()
+            ended.append(name)
+        done.set()
+
+    with contextlib.suppress(RuntimeError):  # the server is ending
+        server._get_async_objs().eventloop.call_soon_threadsafe(end)
+        done.wait(HOUSEKEEPING)
+    return len(ended)
 
 
 @cache
@@ -92,6 +251,118 @@ def network_address() -> str | None:
     return address_for_others(config.get_option("server.address"))
 
 
+# -- the log ----------------------------------------------------------------------------------------------------------
+
+SESSION_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+CALLS = 4  # how many of the calls that led to an error the log names
+
+
+class _Line(logging.LogRecord):
+    """A line of the log without what belongs to visitors. Of a session's id, which would open its session, it has the
+    beginning. Of an error it has kind and place, because its message may quote what somebody typed."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        line = super().getMessage()
+        error = self.exc_info[1] if isinstance(self.exc_info, tuple) else None
+        if error is not None:
+            calls = traceback.extract_tb(error.__traceback__)[-CALLS:]
+            places = " < ".join(f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in reversed(calls))
+            line = f"{line}: {type(error).__name__} in {places}"
+        self.msg, self.args, self.exc_info = SESSION_ID.sub(r"\1…", " ".join(line.split())), (), None
+
+
+def shorten_log() -> None:
+    """One line for each event, without ids of sessions and without typed text."""
+    logging.setLogRecordFactory(_Line)
+
+
+# -- values that a page reports ---------------------------------------------------------------------------------------
+
+REFUSED = "headscope_refused"  # in the session: values were refused since the last look
+LARGEST_VALUE = 2_000_000  # bytes of the value of one widget; pasted pairs have up to 1.2 million
+LARGE = "training_file"  # key of the component that brings files
+MOST_COMMAS = 100_000  # in the JSON that a component reports; reading more of it would take seconds from everybody
+DEEPEST = 20  # lists and objects inside one another in what a component reports
+_LOG = logging.getLogger("headscope")
+
+
+def is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether JSON has only what a browser's script can write: finite numbers, texts of whole characters, and few lists
+    and objects inside one another."""
+    if isinstance(value, dict | list):
+        inner = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+        return depth < DEEPEST and all(is_plain(part, depth + 1) for part in inner)
+    if isinstance(value, str):
+        return value.isascii() or value == value.encode("utf-8", "replace").decode()
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+ALSO = {"int_value": "double_value"}  # what browsers send for whole numbers -> what their widgets say they take
+
+
+def _acceptable(sent: WidgetState, widget: WidgetMetadata[Any]) -> bool:
+    """Whether a value is one that the widget can have. A page of ours sends no others."""
+    kind = sent.WhichOneof("value")
+    if kind is not None and widget.value_type not in (kind, None, ALSO.get(kind)):
+        return False
+    try:
+        text = getattr(sent, kind) if kind in ("json_value", "json_trigger_value") else ""
+        if text and (text.count(",") > MOST_COMMAS or not is_plain(json.loads(text))):
+            return False
+        value = widget.deserializer(unpack_widget_state_value(sent))
+        if kind is None:  # only a widget that can be empty sends nothing
+            return value is None
+    except Exception:
+        return False
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def check_values() -> None:
+    """Let no value reach the script that its widget cannot have: of another type, not a finite number, or too large.
+
+    Streamlit takes any value, fails when it reads it, and fails again in every later run of that session.
+    """
+    set_metadata = SessionState._set_widget_metadata
+
+    def refuse(state: SessionState, kind: str | None, widget: str) -> None:
+        """Widget: its id, if the page has it: another one is any text."""
+        known = widget in state._new_widget_state.widget_metadata
+        name = widget.rpartition("-")[2][:40] if known else "that is not on the page"
+        _LOG.warning("Refused a value of kind %s for the widget %s", kind, name)
+        state._new_session_state[REFUSED] = True
+
+    def set_widgets_from_proto(state: SessionState, widget_states: WidgetStates) -> None:
+        if widget_states.ByteSize() > get_max_widget_state_size_bytes():
+            refuse(state, None, "")
+            return
+        for sent in widget_states.widgets:
+            widget = state._new_widget_state.widget_metadata.get(sent.id)
+            small = sent.ByteSize() <= LARGEST_VALUE or LARGE in sent.id
+            if small and (widget is None or _acceptable(sent, widget)):
+                state._new_widget_state.set_widget_from_proto(sent)
+            else:
+                refuse(state, sent.WhichOneof("value"), sent.id)
+
+    def _set_widget_metadata(state: SessionState, widget: WidgetMetadata[Any]) -> None:
+        """A page that reconnects sends values before its widgets are known."""
+        sent = state._new_widget_state.states.get(widget.id)
+        if isinstance(sent, Serialized) and not _acceptable(sent.value, widget):
+            refuse(state, sent.value.WhichOneof("value"), widget.id)
+            del state._new_widget_state[widget.id]
+        set_metadata(state, widget)
+
+    SessionState.set_widgets_from_proto = set_widgets_from_proto  # type: ignore[assignment, method-assign]
+    SessionState._set_widget_metadata = _set_widget_metadata  # type: ignore[assignment, method-assign]
+
+
+def refused_values() -> bool:
+    """Whether values were refused since the last call."""
+    return bool(st.session_state.pop(REFUSED, False))
+
+
 # -- a viewer's session -----------------------------------------------------------------------------------------------
 
 
@@ -99,6 +370,19 @@ def session_id() -> str:
     """The session whose script runs in this thread; "" outside of a session."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context is not None else ""
+
+
+def viewer_network() -> str:
+    """The network that the viewer of this session comes from: an address, or the first 64 bits of an IPv6 address,
+    because a household or a phone has all the others; "" for this machine, or if nobody knows."""
+    try:
+        address = ipaddress.ip_address(st.context.ip_address or "")
+    except ValueError:
+        return ""
+    address = getattr(address, "ipv4_mapped", None) or address
+    if address.is_loopback:
+        return ""
+    return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
 
 
 def went_through_history() -> bool:

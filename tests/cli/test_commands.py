@@ -22,13 +22,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from pages.runtime import memory
 from tests.support.build import tiny_pretrained
 from transformer.__main__ import main
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.cli import serve, train, translate
+from transformer.cli.common import CommandError
 from transformer.cli.run_folder import Plan, open_run
 from transformer.inference.pretrained import InputError, load
 from transformer.live_training import workshop
+from transformer.operator_key import LEAST, VARIABLE, operator_key
 from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
 from transformer.training.settings import Settings
 
@@ -476,12 +479,12 @@ def test_missing_test_data_gives_a_message(trained: Path, tmp_path: Path, capsys
 
 
 def options(**given: Any) -> SimpleNamespace:
-    rest = dict.fromkeys(("checkpoint", "max_tokens", "address", "language", "trainings", "training_seconds"))
-    return SimpleNamespace(**{**rest, "port": 8501, **given})
+    rest = dict.fromkeys(("checkpoint", "max_tokens", "address", "language", "trainings", "training_seconds", "memory"))
+    return SimpleNamespace(**{**rest, "port": 8501, "operator": False, **given})
 
 
 def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CHECKPOINT", "MAX_TOKENS", "DEVICE", "TRAININGS", "TRAINING_SECONDS"):
+    for name in ("CHECKPOINT", "MAX_TOKENS", "DEVICE", "TRAININGS", "TRAINING_SECONDS", "MEMORY"):
         monkeypatch.setenv(f"HEADSCOPE_{name}", "before")
     monkeypatch.setattr(serve, "taken", lambda port, address: False)
     monkeypatch.chdir(trained)
@@ -493,6 +496,24 @@ def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatc
     assert workshop.trainings() == 0  # nobody trains, and not: as many as there are cores
     serve.prepare(options(port=8600, device="cpu", trainings=3, training_seconds=30))  # type: ignore[arg-type]
     assert (workshop.trainings(), workshop.training_seconds()) == (3, 30)
+    assert os.environ["HEADSCOPE_MEMORY"] == "before"
+    serve.prepare(options(port=8600, device="cpu", memory=2_000_000_000))  # type: ignore[arg-type]
+    assert memory.budget() == 2_000_000_000
+
+
+def test_the_operator_s_key_is_given_or_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    assert serve.find_key(False) is None and operator_key() == ""
+    made = serve.find_key(True)
+    assert made and made == operator_key()
+    monkeypatch.setenv(VARIABLE, "")
+    assert serve.find_key(True) != made
+    monkeypatch.setenv(VARIABLE, "k" * LEAST)
+    assert serve.find_key(True) is serve.find_key(False) is None  # a known key is not printed
+    assert operator_key() == "k" * LEAST
+    monkeypatch.setenv(VARIABLE, "k" * (LEAST - 1))
+    with pytest.raises(CommandError, match="^the key in HEADSCOPE_OPERATOR needs at least 16 characters$"):
+        serve.find_key(False)
 
 
 def test_a_port_in_use_gives_a_message(capsys: pytest.CaptureFixture[str]) -> None:
@@ -520,6 +541,7 @@ def test_an_invalid_checkpoint_gives_a_message(
     [
         [], ["nothing"], ["translate"], ["app", "--port", "0"], ["app", "--max-tokens", "1"],
         ["app", "--trainings", "-1"], ["app", "--training-seconds", "0"], ["app", "--trainings", "257"],
+        ["app", "--memory", "much"], ["app", "--memory", "400M"],
         ["translate", "--checkpoint", "x", "--beam", "0"],
         ["translate", "--checkpoint", "x", "--length-penalty", "nan"],
         ["train", "--output", "x", "--steps", "many"], ["train", "--output", "x", "--norm", "middle"],

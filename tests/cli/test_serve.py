@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -100,7 +101,7 @@ def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
     port, flags = free_port(), lambda: serve.prepare(given)[2:]
     given: Any = SimpleNamespace(
         checkpoint=None, device="cpu", max_tokens=None, port=port, address="127.0.0.1", language=None,
-        trainings=None, training_seconds=None,
+        trainings=None, training_seconds=None, memory=None, operator=False,
     )  # fmt: skip
     monkeypatch.delenv(serve.ADDRESS, raising=False)
     assert flags() == [f"--server.port={port}", "--server.address=127.0.0.1"]
@@ -205,6 +206,46 @@ def test_a_page_of_another_host_gets_no_session_and_no_request_leaves(serving: t
 
 
 @POSIX
+def test_pages_of_the_server_s_own_machine_get_a_session_and_others_do_not(serving: tuple[int, Path]) -> None:
+    """Streamlit lets those in on any port; an address of documentation stands for the host that the visitor called."""
+    websockets = pytest.importorskip("websockets.sync.client")
+    from streamlit import net_util
+    from websockets.exceptions import InvalidStatus
+
+    def opens(origin: str | None) -> bool:
+        address = "ws://headscope.school.example/_stcore/stream"
+        connection = socket.create_connection(("127.0.0.1", serving[0]))
+        try:
+            with websockets.connect(address, sock=connection, subprotocols=["streamlit"], origin=origin, proxy=None):
+                return True
+        except InvalidStatus as error:
+            assert error.response.status_code == 403
+            return False
+
+    own = ["localhost", "127.0.0.1", "0.0.0.0", *filter(None, [net_util.get_internal_ip()])]
+    assert all(opens(f"{scheme}://{host}:9999") for host in own for scheme in ("http", "https"))
+    assert opens("https://headscope.school.example") and opens(None)  # no browser leaves the origin out
+    for origin in ("http://evil.example", "https://headscope.school.example:9", "http://localhost.evil.example"):
+        assert not opens(origin)
+    assert not opens("null") and not opens("file://")  # a page from a disk, or in a sandbox
+
+
+@POSIX
+def test_a_message_of_more_than_25_mb_ends_the_connection(serving: tuple[int, Path]) -> None:
+    """By what it announces: none of it is read."""
+    websockets = pytest.importorskip("websockets.sync.client")
+    from websockets.exceptions import ConnectionClosed
+
+    with (
+        websockets.connect(f"ws://127.0.0.1:{serving[0]}/_stcore/stream", subprotocols=["streamlit"]) as viewer,
+        pytest.raises(ConnectionClosed) as closed,
+    ):
+        viewer.socket.sendall(struct.pack(">BBQI", 0x82, 0xFF, 25_000_001, 0))  # binary, masked, in one frame
+        viewer.recv(timeout=60)
+    assert closed.value.rcvd is not None and closed.value.rcvd.code == 1009
+
+
+@POSIX
 def test_nothing_can_be_uploaded(serving: tuple[int, Path]) -> None:
     """Not even by a visitor with a session of its own, through the address Streamlit keeps open for it."""
     websockets = pytest.importorskip("websockets.sync.client")
@@ -235,6 +276,33 @@ def test_nothing_can_be_uploaded(serving: tuple[int, Path]) -> None:
         )
         with pytest.raises(urllib.error.HTTPError, match="413"):
             urllib.request.urlopen(request, timeout=20)
+
+
+def metrics(port: int, key: str = "") -> tuple[int, str]:
+    """Status and text of Streamlit's address for metrics."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/metrics?key={key}", timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@POSIX
+def test_metrics_are_for_the_operator_alone(serving: tuple[int, Path], tmp_path: Path) -> None:
+    """Without the option there are none for anybody; with it, for who has the key, which is printed once."""
+    assert metrics(serving[0]) == metrics(serving[0], "x") == (404, "Not Found")
+    assert "operator" not in serving[1].read_text()
+    log, port = tmp_path / "log.txt", free_port()
+    process = started(log, "--port", str(port), "--operator", HEADSCOPE_OPERATOR="")
+    until(lambda: answers(port), process, log)
+    (key,) = re.findall(rf"For the operator: http://localhost:{port}/operator\?key=(\S{{32,}})\n", log.read_text())
+    assert metrics(port) == metrics(port, key[:-1]) == (404, "Not Found")
+    status, text = metrics(port, key)
+    assert status == 200 and "\nactive_sessions 0\n" in text  # Streamlit's own
+    assert "\nheadscope_viewers 0\n" in text and 'headscope_memory_bytes{kind="budget"}' in text
+    assert log.read_text().count(key) == 1
+    process.send_signal(signal.SIGINT)
+    ended_cleanly(process, log)
 
 
 @POSIX

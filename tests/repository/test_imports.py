@@ -21,7 +21,18 @@ LAYERS = (
     "model", "text", "interventions", "tracing", "checkpoints", "inference", "rnn", "analysis", "training", "probing",
     "live_training", "cost", "figures", "view", "cli",
 )  # fmt: skip
-BASE = {"files", "paths", "startup", "cancellation", "checks", "texts", "short_repr"}  # import only each other
+# They import only each other.
+BASE = {
+    "files",
+    "memory",
+    "operator_key",
+    "paths",
+    "startup",
+    "cancellation",
+    "checks",
+    "texts",
+    "short_repr",
+}  # import only each other
 
 
 def name_of(path: Path) -> str:

@@ -7,6 +7,7 @@ import errno
 import importlib
 import os
 import runpy
+import secrets
 import socket
 import sys
 from pathlib import Path
@@ -17,6 +18,10 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.inference.pretrained import available, load
 from transformer.live_training.workshop import SECONDS as TRAINING_SECONDS
 from transformer.live_training.workshop import TRAININGS
+from transformer.memory import BUDGET, LEAST, read_bytes
+from transformer.memory import VARIABLE as MEMORY
+from transformer.operator_key import LEAST as LEAST_KEY
+from transformer.operator_key import VARIABLE as OPERATOR
 from transformer.paths import app_folder
 from transformer.texts import N_, _, any_of
 from transformer.view.languages import best_language, languages
@@ -35,6 +40,20 @@ def _language(text: str) -> str:
             _("unknown language {code}; choose {names}", code=shown(text), names=any_of(languages()))
         )
     return code
+
+
+def _memory(text: str) -> int:
+    """An argparse type: bytes, as "2G" or "800M"."""
+    size = read_bytes(text)
+    if size is None or size < LEAST:
+        raise argparse.ArgumentTypeError(
+            _(
+                "{text} is not a size of at least {least:.0f} MB; write, for example, 2G or 800M",
+                text=shown(text),
+                least=LEAST / 1e6,
+            )
+        )
+    return size
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +78,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=_("language of the pages until a visitor chooses another, e.g. en (default: the browser's)"),
     )  # fmt: skip
     parser.add_argument(
+        "--memory", type=_memory, metavar="SIZE",
+        help=_(
+            "memory of the server, e.g. 2G; when it is reached, what was not used for the longest time is removed "
+            "(default {default}; trainings are processes of their own and do not count)", default=f"{BUDGET / 1e9:g}G",
+        ),
+    )  # fmt: skip
+    parser.add_argument(
         "--trainings", type=whole(0, 256), metavar="N",
         help=_(
             "models that visitors can train at the same time, each in its own process; further ones wait in a queue "
@@ -71,6 +97,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=_("limit of a visitor's training in seconds of computing time; waiting does not count (default 120)"),
     )
+    parser.add_argument(
+        "--operator",
+        action="store_true",
+        help=_(
+            "a page for you with memory, visitors, queue and trainings of the server, and metrics; its address, with a "
+            "new key, is printed at the start (for a key of your own set {variable})", variable=OPERATOR,
+        ),
+    )  # fmt: skip
 
 
 def _bind(address: str, port: int) -> None:
@@ -136,6 +170,20 @@ def find_port(asked: int | None, address: str | None) -> int:
     return free
 
 
+def find_key(asked: bool) -> str | None:
+    """Pass the key of the operator's page to app.py. Returns one that was made now and that nobody knows yet. Raises
+    CommandError."""
+    given = os.environ.get(OPERATOR, "")
+    if given and len(given) < LEAST_KEY:
+        raise CommandError(
+            "the key in {variable} needs at least {count} characters", variable=OPERATOR, count=LEAST_KEY
+        )
+    if given or not asked:
+        return None
+    os.environ[OPERATOR] = key = secrets.token_urlsafe()
+    return key
+
+
 def prepare(options: argparse.Namespace) -> list[str]:
     """Check the options, pass the settings to app.py through the environment, and return Streamlit's arguments."""
     script = app_folder() / "app.py"
@@ -152,6 +200,8 @@ def prepare(options: argparse.Namespace) -> list[str]:
         os.environ["HEADSCOPE_LANGUAGE"] = options.language
     if options.max_tokens:
         os.environ["HEADSCOPE_MAX_TOKENS"] = str(options.max_tokens)
+    if options.memory:
+        os.environ[MEMORY] = str(options.memory)
     if options.trainings is not None:
         os.environ[TRAININGS] = str(options.trainings)
     if options.training_seconds:
@@ -161,19 +211,30 @@ def prepare(options: argparse.Namespace) -> list[str]:
     return ["run", str(script), f"--server.port={port}", *([f"--server.address={address}"] if address else [])]
 
 
+def _address(host: str, port: str, path: str = "") -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
+
+
 def run(options: argparse.Namespace) -> int:
     sys.argv = ["streamlit", *prepare(options)]
+    key = find_key(options.operator)
     # Until the server handles Ctrl+C itself, it ends the process at once: nothing needs cleaning up yet, and an
     # exception during an import or the first steps of the event loop would print a traceback.
     startup.at_once()
     sys.path.insert(0, str(app_folder()))
     streamlit_side = importlib.import_module("pages.runtime.streamlit")
     streamlit_side.prepare_server()
-    others = streamlit_side.address_for_others(options.address or os.environ.get(ADDRESS))
+    importlib.import_module("pages.runtime.operator").prepare_metrics()
+    listens = options.address or os.environ.get(ADDRESS)
+    port = next(argument.split("=")[1] for argument in sys.argv if argument.startswith("--server.port="))
+    others = streamlit_side.address_for_others(listens)
     if others is not None:
-        host = f"[{others}]" if ":" in others else others
-        port = next(argument.split("=")[1] for argument in sys.argv if argument.startswith("--server.port="))
-        print("\n  " + _("For others in the network: {address}", address=f"http://{host}:{port}"), flush=True)
+        print("\n  " + _("For others in the network: {address}", address=_address(others, port)), flush=True)
+    if key is not None:
+        host = "localhost" if listens in (None, "", "0.0.0.0", "::") else listens
+        print(
+            "\n  " + _("For the operator: {address}", address=_address(host, port, f"/operator?key={key}")), flush=True
+        )
     # The same as `python -m streamlit`, but in this process, so that Ctrl+C and signals reach it on every system.
     # Streamlit reads .streamlit/config.toml beside app.py.
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

@@ -325,7 +325,7 @@ def test_padding_counts(open_page: Callable[..., AppTest]) -> None:
 
 
 def test_a_text_that_cannot_be_traced_gives_a_message(open_page: Callable[..., AppTest]) -> None:
-    app = open_page("anatomy", source="ka " * 500)
+    app = open_page("anatomy", source="ka " * 400)
     assert not app.exception and "at most 40 are allowed" in messages(app) and not feeds(app)
 
 

@@ -12,7 +12,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import StopException
 
 from pages.runtime import queue, shared
-from pages.runtime.queue import MODEL_QUEUE, TurnQueue, stop_if_gone
+from pages.runtime.queue import HALF, LATER, MODEL_QUEUE, MOST_VIEWERS, TurnQueue, Use, stop_if_gone
 from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
 from transformer.tracing.trace import Trace
@@ -78,6 +78,42 @@ def test_turns_are_in_order_and_complete() -> None:
     for thread in threads:
         thread.join(20)
     assert "".join(served) == "abcdefghij" and max(most) == 1 and queue.waiting == 0
+
+
+def test_who_had_much_lately_lets_those_pass_who_had_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = threading.local()
+    monkeypatch.setattr(queue, "session_id", lambda: getattr(names, "own", ""))
+    turns, served = TurnQueue(1), []
+    turns.use.add("much", 10 * LATER)
+    turns.use.add("some", 5.0)
+
+    def ask(name: str, grace: float) -> None:
+        names.own = name
+        with turns.turn(nobody_left, grace):
+            served.append(name)
+
+    with turns.turn(nobody_left):
+        threads = []
+        for place, (name, grace) in enumerate([("much", 0.0), ("some", 0.0), ("new", 0.0), ("long", LATER + 2)], 1):
+            threads.append(begin(lambda name=name, grace=grace: ask(name, grace)))  # type: ignore[misc]
+            until(lambda place=place: turns.waiting == place)  # type: ignore[misc]
+    for thread in threads:
+        thread.join(20)
+    assert served == ["new", "some", "much", "long"]  # never later than by LATER
+    assert turns.use.of("new") > 0 == turns.use.of("nobody")
+
+
+def test_use_halves_and_is_bounded() -> None:
+    now = [100.0]
+    use = Use(lambda: now[0])
+    use.add("a", 8.0)
+    now[0] += HALF
+    use.add("a", 1.0)
+    use.add("", 5.0)
+    assert (use.of("a"), use.of(""), use.of("b")) == (5.0, 0.0, 0.0)
+    for number in range(2 * MOST_VIEWERS):
+        use.add(f"viewer {number}", 0.001)
+    assert len(use._held) <= MOST_VIEWERS and use.of("a") == 5.0
 
 
 def test_the_queue_lets_in_only_its_number_of_threads() -> None:
@@ -161,7 +197,7 @@ def test_runs_end_when_their_viewer_leaves(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_two_calls_at_once_make_a_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue, cache_, made = TurnQueue(1), SharedCache[Trace](2**30), []
+    queue, cache_, made = TurnQueue(1), SharedCache[Trace]("traces"), []
     monkeypatch.setattr(shared, "MODEL_QUEUE", queue)
     model = tiny_pretrained()
 
@@ -176,3 +212,24 @@ def test_two_calls_at_once_make_a_value_once(monkeypatch: pytest.MonkeyPatch) ->
     for thread in threads:
         thread.join(20)
     assert len(results) == 2 and results[0] is results[1] and len(made) == 1
+
+
+def test_short_work_passes_long_work_within_limits() -> None:
+    """A long text waits for short ones that come within its grace, not for later ones."""
+    queue, served = TurnQueue(1), []
+
+    def wait(name: str, grace: float) -> threading.Thread:
+        def run() -> None:
+            with queue.turn(nobody_left, grace):
+                served.append(name)
+
+        count = queue.waiting
+        thread = begin(run)
+        until(lambda: queue.waiting == count + 1)
+        return thread
+
+    with queue.turn(nobody_left):
+        threads = [wait("long", 100.0), wait("short", 0.0), wait("longer", 200.0), wait("late", 150.0)]
+    for thread in threads:
+        thread.join(20)
+    assert served == ["short", "long", "late", "longer"]

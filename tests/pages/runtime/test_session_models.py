@@ -4,7 +4,9 @@ zip."""
 from __future__ import annotations
 
 import base64
+import gc
 import json
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages.runtime import session_models
+from pages.runtime import cache, session_models
+from pages.runtime.memory import MEMORY, weigh
 from pages.runtime.session_models import SessionModel
 from pages.runtime.shared import SharedCache, clear_caches, identity
 from tests.fuzz.folders import base
@@ -127,7 +130,7 @@ def test_two_sessions_with_one_name_never_mix(start: Callable[..., AppTest]) -> 
 
 def test_results_stay_cached_when_a_model_is_evicted(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     """It is opened from its zip again and counts as the same model."""
-    models: SharedCache[Any] = SharedCache(1)
+    models: SharedCache[Any] = SharedCache("models")
     monkeypatch.setattr(session_models, "MODELS", models)
     kept = {model.name: model for model in (SessionModel("mine/a", data), SessionModel("mine/b", other_zip()))}
     monkeypatch.setattr(session_models, "own_models", lambda: kept)
@@ -135,8 +138,9 @@ def test_results_stay_cached_when_a_model_is_evicted(monkeypatch: pytest.MonkeyP
     assert session_models.load("mine/a") is first
     name = identity(first)
     assert identity(session_models.load("mine/b")) != name
+    models.remove(kept["mine/a"].id)
     again = session_models.load("mine/a")
-    assert again is not first and identity(again) == name and kept["mine/a"].token in name
+    assert again is not first and identity(again) == name and kept["mine/a"].id in name
     assert torch.equal(again.model.embedding.weight, first.model.embedding.weight)
 
 
@@ -160,10 +164,40 @@ def test_a_session_keeps_a_bounded_number(session: dict[str, SessionModel]) -> N
 
 
 def test_a_session_keeps_a_bounded_size(session: dict[str, SessionModel], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_models, "MOST_BYTES", 2 * len(other_zip()) + 5_000)
-    for seed in range(3):
+    session_models.add("model 0", other_zip(0))
+    one = session["mine/model 0"].bytes
+    assert one > len(other_zip(0)) + weigh(session_models.load("mine/model 0").model)
+    monkeypatch.setattr(session_models, "MOST_BYTES", int(2.5 * one))
+    for seed in (1, 2):
         session_models.add(f"model {seed}", other_zip(seed))
     assert list(session) == ["mine/model 1", "mine/model 2"]
+
+
+def test_a_removed_model_leaves_nothing(session: dict[str, SessionModel]) -> None:
+    """Its zip, the opened model, and the traces made with it."""
+    name, _said = session_models.add("x", other_zip())
+    model = session_models.load(name)
+    owner = session[name].id
+    before = MEMORY.bytes_of(owner)
+    cache.trace(model, name, "ka lo", "", 32)
+    assert MEMORY.bytes_of(owner) > before
+    gone = weakref.ref(model.model)
+    del session[name], model
+    gc.collect()
+    MEMORY.settle()
+    gc.collect()
+    assert MEMORY.bytes_of(owner) == 0 and gone() is None
+
+
+def test_a_model_whose_zip_had_to_go_is_named_and_another_one_opens(start: Callable[..., AppTest], data: bytes) -> None:
+    app = start(models=(SessionModel("mine/good", data),), checkpoint="mine/good")
+    assert app.selectbox(key="checkpoint").value == "mine/good"
+    session_models.ZIPS.clear()
+    app.run()
+    assert not app.exception and checkpoints(app)[0] == app.selectbox(key="checkpoint").value
+    assert "mine/good was removed: the server needed its memory. Load its zip again" in messages(app)
+    app.run()
+    assert not app.exception and not messages(app) and "mine/good" not in checkpoints(app)
 
 
 def test_the_same_file_twice_is_one_model(session: dict[str, SessionModel], data: bytes) -> None:

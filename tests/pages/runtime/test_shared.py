@@ -62,24 +62,10 @@ def test_a_value_without_a_fingerprint_is_an_error(value: object) -> None:
         fingerprint("a", [value])
 
 
-def test_the_cache_keeps_the_most_recently_used_values() -> None:
-    cache_: SharedCache[str] = SharedCache(5, len)
-    assert cache_.find("a") is None
-    cache_.store("a", "aa")
-    cache_.store("b", "bb")
-    assert cache_.find("a") == "aa" and cache_.used == 4
-    assert cache_.store("a", "a") == "a" == cache_.find("a") and cache_.used == 3  # the newest counts
-    cache_.store("a", "aa")
-    cache_.store("c", "cc")
-    assert cache_.find("b") is None and cache_.find("a") == "aa" and cache_.find("c") == "cc" and cache_.used == 4
-    cache_.store("large", "l" * 9)
-    assert cache_.find("large") == "l" * 9 and cache_.used == 9 and cache_.find("a") is None
-
-
 def test_concurrent_calls_with_the_same_arguments_run_once() -> None:
     called, together = [], threading.Barrier(8, timeout=20)
 
-    @shared(entries=2)
+    @shared()
     def double(number: int, add: int = 0) -> int | None:
         called.append((number, add))
         time.sleep(0.05)
@@ -96,7 +82,6 @@ def test_concurrent_calls_with_the_same_arguments_run_once() -> None:
     assert called == [(3, 0)]
     assert double(0) is None is double(0) and double(3, add=1) == 7 == double(3, add=1)
     assert called == [(3, 0), (0, 0), (3, 1)]
-    assert double(3) == 6 and called[-1] == (3, 0)  # two are kept
     for _ in range(2):
         with pytest.raises(ValueError):
             double(-1)
@@ -106,7 +91,7 @@ def test_concurrent_calls_with_the_same_arguments_run_once() -> None:
 
 
 def test_models_and_traces_have_keys_by_content() -> None:
-    @shared(entries=9)
+    @shared()
     def pair(model: Pretrained, trace: Trace) -> tuple[Pretrained, Trace]:
         return model, trace
 
@@ -116,7 +101,7 @@ def test_models_and_traces_have_keys_by_content() -> None:
 
 
 def test_a_figure_is_made_once_for_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache_: SharedCache[figure.Built] = SharedCache(10**6, lambda built: len(built.text))
+    cache_: SharedCache[figure.Built] = SharedCache("figures")
     monkeypatch.setattr(figure, "FIGURES", cache_)
     made: list[float] = []
 

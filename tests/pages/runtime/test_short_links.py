@@ -17,7 +17,7 @@ def test_equal_links_have_one_code_and_codes_are_read_in_capitals_too() -> None:
 
 def test_long_links_are_refused_and_old_ones_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     assert short_links.shorten({"source": "x" * short_links.LARGEST}) is None
-    monkeypatch.setattr(short_links, "MOST", 2)
+    monkeypatch.setattr(short_links.LINKS, "most", 2)
     first, second = (short_links.shorten({"source": text}) or "" for text in ("a", "b"))
     short_links.find(first)  # used again, so the other one is older
     short_links.shorten({"source": "c"})

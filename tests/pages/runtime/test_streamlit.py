@@ -4,29 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
+import json
 import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import streamlit as st
+import uvicorn
 from streamlit import net_util, runtime
 from streamlit.file_util import get_static_dir
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.runtime_util import get_max_message_size_bytes, get_max_widget_state_size_bytes
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state import SessionState
+from streamlit.runtime.stats import GaugeStat, StatsManager
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
-from streamlit.web.server.starlette.starlette_server import _bind_socket
+from streamlit.web.server.starlette import starlette_app, starlette_server
+from streamlit.web.server.starlette.starlette_server import _bind_socket, _get_uvicorn_config_kwargs
 
 from pages.runtime import streamlit as workarounds
 from tests.support.app import ROOT
+
+HANDLE = inspect.unwrap(AppSession.handle_backmsg)  # Streamlit's own, also after another test started a server
 
 
 @pytest.fixture
 def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streamlit as it is before a server starts."""
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
+    monkeypatch.setattr(AppSession, "handle_backmsg", HANDLE)
+    monkeypatch.setattr(starlette_server, "get_max_message_size_bytes", get_max_message_size_bytes)
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "")
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS")
     monkeypatch.setattr(net_util, "_external_ip", None)
+    original = inspect.unwrap(starlette_app.create_metrics_routes)
+    monkeypatch.setattr(starlette_app, "create_metrics_routes", original)
 
 
 @pytest.mark.usefixtures("untouched")
@@ -49,6 +71,219 @@ def test_no_web_service_is_asked_for_the_public_address(monkeypatch: pytest.Monk
     asked.clear()
     workarounds.prepare_server()
     assert net_util.get_external_ip() == "" and not asked
+
+
+@pytest.mark.usefixtures("untouched")
+def test_no_more_of_a_message_is_read_than_is_accepted() -> None:
+    def read() -> object:
+        return _get_uvicorn_config_kwargs()["ws_max_size"]
+
+    assert read() == 200_000_000
+    workarounds.prepare_server()
+    assert read() == get_max_widget_state_size_bytes() == 25_000_000
+
+
+def test_no_visitor_empties_the_caches(untouched: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With Streamlit's own handler: it empties every cache of the process and the session's state."""
+    made: list[int] = []
+
+    @st.cache_resource
+    def resource() -> int:
+        made.append(1)
+        return len(made)
+
+    session = AppSession.__new__(AppSession)
+    session._session_state = SessionState()
+    session._session_state["kept"] = 7
+    monkeypatch.setattr(AppSession, "__del__", lambda _: None)  # there is nothing to shut down
+    emptied = BackMsg(clear_cache=True)
+    assert resource() == 1
+    workarounds.take_only_needed_messages()
+    for _ in range(10):
+        session.handle_backmsg(emptied)
+    assert resource() == 1 and session._session_state["kept"] == 7
+    HANDLE(session, emptied)
+    assert resource() == 2 and "kept" not in session._session_state
+
+
+def test_only_messages_that_pages_send_are_handled(untouched: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kind that Streamlit knows is decided on; those that it adds are ignored until somebody needs them."""
+    handled: list[str] = []
+    monkeypatch.setattr(AppSession, "handle_backmsg", lambda _, msg: handled.append(msg.WhichOneof("type")))
+    for _ in range(2):  # a second call changes nothing
+        workarounds.take_only_needed_messages()
+    session: Any = SimpleNamespace()
+    kinds = {field.name: field for field in BackMsg.DESCRIPTOR.oneofs_by_name["type"].fields}
+    for name, field in kinds.items():
+        message = BackMsg()
+        if field.message_type is None:
+            setattr(message, name, True)
+        else:
+            getattr(message, name).SetInParent()
+        AppSession.handle_backmsg(session, message)
+    operations = BackMsg().backend_operation_request.DESCRIPTOR.oneofs_by_name["payload"].fields
+    for field in operations:
+        message = BackMsg()
+        getattr(message.backend_operation_request, field.name).SetInParent()
+        AppSession.handle_backmsg(session, message)
+    AppSession.handle_backmsg(session, BackMsg())
+    assert sorted(handled) == ["app_heartbeat", "backend_operation_request", "rerun_script", "stop_script"]
+    assert {"clear_cache", "load_git_info", "set_run_on_save", "file_urls_request"} < set(kinds)
+    assert {"install_skills", "deferred_file"} < {field.name for field in operations}
+
+
+@pytest.mark.parametrize(
+    "url, kept",
+    [("http://[", ""), ("http://a:b:c/", ""), ("http://a:99999999/", ""), ("https://a:80/lab", "https://a:80/lab")],
+)
+def test_an_address_that_cannot_be_read_is_not_kept(
+    untouched: None, monkeypatch: pytest.MonkeyPatch, url: str, kept: str
+) -> None:
+    handled: list[BackMsg] = []
+    monkeypatch.setattr(AppSession, "handle_backmsg", lambda _, msg: handled.append(msg))
+    workarounds.take_only_needed_messages()
+    message = BackMsg()
+    message.rerun_script.context_info.url = url
+    AppSession.handle_backmsg(SimpleNamespace(), message)  # type: ignore[arg-type]
+    assert handled[0].rerun_script.context_info.url == kept
+
+
+def test_a_run_of_a_fragment_that_is_not_there_is_ignored_without_a_word(
+    untouched: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handled: list[str] = []
+    monkeypatch.setattr(AppSession, "handle_backmsg", lambda _, msg: handled.append(msg.rerun_script.fragment_id))
+    workarounds.take_only_needed_messages()
+    for fragment in ("there", "typed text", ""):
+        message = BackMsg()
+        message.rerun_script.fragment_id = fragment
+        AppSession.handle_backmsg(SimpleNamespace(has_fragment=lambda name: name == "there"), message)  # type: ignore[arg-type]
+    assert handled == ["there", ""]
+
+
+@pytest.mark.parametrize(
+    "text, plain",
+    [
+        ('{"view": {"layer": 1, "cell": [0, 1.5], "head": "all", "big": true, "training": null}}', True),
+        ("[" * 20 + "]" * 20, True), ("[" * 21 + "]" * 21, False), ("[NaN]", False), ('{"layer": 1e999}', False),
+        ("9" * 400, False), ('"\\ud800"', False), ('{"\\ud800": 1}', False), ('"\\ud83d\\ude00"', True),
+    ],
+)  # fmt: skip
+def test_json_of_a_component_has_only_what_a_script_can_write(text: str, plain: bool) -> None:
+    assert workarounds.is_plain(json.loads(text)) is plain
+
+
+@pytest.mark.parametrize("kind", ["json_value", "json_trigger_value"])
+@pytest.mark.parametrize("numbers, taken", [(workarounds.MOST_COMMAS, True), (workarounds.MOST_COMMAS + 1, False)])
+def test_json_of_too_many_parts_is_not_read(kind: str, numbers: int, taken: bool) -> None:
+    sent = WidgetState(id="x", **{kind: "[" + "0," * numbers + "0]"})  # type: ignore[arg-type]
+    widget: Any = SimpleNamespace(value_type=kind, deserializer=lambda value: value)
+    assert workarounds._acceptable(sent, widget) is taken
+
+
+def seen_as(peer: str, forwarded: str) -> str:
+    """The address that uvicorn, as Streamlit configures it, gives a visitor of a proxy at `peer`."""
+    found: list[str] = []
+
+    async def app(scope: Any, *_: Any) -> None:
+        found.append(scope["client"][0])
+
+    config = uvicorn.Config(app, lifespan="off", log_config=None, **_get_uvicorn_config_kwargs())
+    config.load()
+    scope = {"type": "websocket", "client": (peer, 1), "headers": [(b"x-forwarded-for", forwarded.encode())]}
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, config.loaded_app(scope, None, None)).result()  # type: ignore[arg-type]
+    return found[0]
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_forwarded_address_counts_only_from_a_trusted_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert seen_as("::ffff:127.0.0.1", "192.0.2.7") == "::ffff:127.0.0.1"  # what a server sees that listens on "::"
+    workarounds.prepare_server()
+    for proxy in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
+        assert seen_as(proxy, "192.0.2.7") == "192.0.2.7"
+        assert seen_as(proxy, "198.51.100.1, 192.0.2.7") == "192.0.2.7"  # the first part is what the visitor claims
+    for visitor in ("192.0.2.1", "172.18.0.2", "2001:db8::1"):
+        assert seen_as(visitor, "192.0.2.7") == visitor
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # deploy/compose.yaml, where nothing but nginx is in the network
+    workarounds.prepare_server()
+    assert seen_as("10.89.0.4", "192.0.2.7") == "192.0.2.7"
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "172.16.0.0/12")  # what the operator says
+    workarounds.prepare_server()
+    assert (seen_as("172.18.0.2", "192.0.2.7"), seen_as("127.0.0.1", "192.0.2.7")) == ("192.0.2.7", "127.0.0.1")
+
+
+class Families:
+    """A provider of one figure."""
+
+    stats_families = ("ours",)
+
+    def get_stats(self, family_names: Any = None) -> dict[str, list[GaugeStat]]:
+        return {"ours": [GaugeStat("ours", 7)]}
+
+
+def metrics_answer(method: str = "GET", bearer: str = "", **params: str) -> tuple[int, str]:
+    """Status and text of Streamlit's address for metrics, of a server that starts now."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        server: Any = SimpleNamespace(stats_mgr=StatsManager())
+        headers = [(b"authorization", bearer.encode())] if bearer else []
+        routes = starlette_app.create_metrics_routes(server, None)
+        found = [route for route in routes if method in route.methods]  # type: ignore[attr-defined]
+        scope = {"type": "http", "method": method, "headers": headers, "path": found[0].path,  # type: ignore[attr-defined]
+                 "query_string": urlencode(params).encode()}  # fmt: skip
+        await found[0].handle(scope, receive, send)
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, ask()).result()
+    return sent[0]["status"], sent[1]["body"].decode()
+
+
+@pytest.mark.usefixtures("untouched")
+def test_metrics_are_answered_only_with_the_key() -> None:
+    assert metrics_answer() == (200, "# EOF\n")  # Streamlit tells everybody
+    for _ in range(2):  # a second call changes nothing
+        workarounds.guard_metrics(lambda given: given == "right", Families())  # type: ignore[arg-type]
+    refused = (404, "Not Found")
+    assert metrics_answer() == metrics_answer(key="wrong") == metrics_answer(bearer="Bearer wrong") == refused
+    assert metrics_answer("OPTIONS") == metrics_answer("HEAD") == metrics_answer(bearer="Basic right") == refused
+    for found in (metrics_answer(key="right"), metrics_answer(bearer="Bearer right")):
+        assert found[0] == 200 and found[1].count("ours 7\n") == 1
+    assert metrics_answer(key="right", families="others") == (200, "# EOF\n")
+
+
+def test_viewers_are_open_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert workarounds.viewers() == 0  # without a server
+    manager = WebsocketSessionManager.__new__(WebsocketSessionManager)
+    manager._active_session_info_by_id = {"one": None, "two": None}  # type: ignore[dict-item]
+    monkeypatch.setattr(runtime, "exists", lambda: True)
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(_session_mgr=manager))
+    assert workarounds.viewers() == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("::ffff:127.0.0.1", ""),
+        ("127.0.0.1", ""),
+        (None, ""),
+        ("no address", ""),
+    ],
+)
+def test_the_network_of_a_viewer(address: str | None, network: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(st.context), "ip_address", property(lambda _: address))
+    assert workarounds.viewer_network() == network
 
 
 @pytest.mark.skipif(not os.path.isdir(workarounds.OPEN_FILES), reason="this system does not list a process's files")

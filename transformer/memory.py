@@ -1,0 +1,19 @@
+"""The memory budget of the app, as people write it. Uses only the standard library."""
+
+from __future__ import annotations
+
+import re
+
+VARIABLE = "HEADSCOPE_MEMORY"
+BUDGET = 1_200_000_000  # bytes
+LEAST = 500_000_000  # the app takes 400 million before it keeps anything
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_WRITTEN = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) *([KMGT]?)(?:i?B)?", re.ASCII | re.IGNORECASE)
+
+
+def read_bytes(text: str) -> int | None:
+    """Bytes in a text such as "2G", "1.5 GB" or "800M"; None for any other text."""
+    match = _WRITTEN.fullmatch(text.strip())
+    if match is None:
+        return None
+    return int(float(match[1]) * _UNITS[match[2].upper()])
