@@ -15,6 +15,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import StringArray
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 from transformer.view.state import View
 
@@ -45,11 +46,13 @@ class Run:
 class Viewer:
     """One page, connected by `open`. Its texts and the state of its picture are those of a person's browser.
 
-    name: of the page, as in its address; "" is the explorer's. patience: seconds a rerun may take.
+    name: of the page, as in its address; "" is the explorer's. patience: seconds a rerun may take. settings: of the
+    websocket, such as `additional_headers`.
     """
 
     def __init__(self, host: str, name: str = "", patience: float = PATIENCE) -> None:
         self.host, self.name, self.patience = host, name, patience
+        self.settings: dict[str, Any] = {"subprotocols": [Subprotocol("streamlit")]}
         self.query = ""
         self.page = ""
         self.ids: dict[str, str] = {}  # a component's name or a widget's key -> the id of this run
@@ -73,8 +76,12 @@ class Viewer:
     async def connect(self, **params: str) -> None:
         """The socket of a link, nothing asked for yet."""
         self.query = urlencode(params)
+        await self.reconnect()
+
+    async def reconnect(self) -> None:
+        """A new socket for the page as it is."""
         self.socket = await connect(
-            f"ws://{self.host}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None
+            f"ws://{self.host}/_stcore/stream", max_size=None, compression=None, **self.settings
         )
 
     async def close(self) -> None:
@@ -84,7 +91,8 @@ class Viewer:
     async def vanish(self) -> None:
         """A browser that is gone without a word."""
         if self.socket is not None:
-            self.socket.transport.abort()
+            if not self.socket.transport.is_closing():
+                self.socket.transport.abort()
             await self.socket.wait_closed()
 
     async def __aenter__(self) -> Self:
@@ -138,6 +146,10 @@ class Viewer:
             return await self._rerun(self.fragments.get(component, ""))
         finally:
             del self.states[inside], self.ids[inside]
+
+    async def refresh(self) -> Run:
+        """A run without any change."""
+        return await self._rerun()
 
     def _asking(self, fragment: str = "") -> bytes:
         """What a browser sends for a run of the page, or of one fragment of it."""

@@ -6,21 +6,16 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 
 from pages.registry import pages
-from tests.support.server import START, free_port, start, stop
+from tests.support.replicas import SET_ASIDE, Replicas, asked, running_replicas, status
 from transformer.inference.pretrained import Pretrained
 
 pytest.importorskip("playwright")
@@ -28,96 +23,27 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.explorer_page import click_head, exact, hover, params_of, plot, wait_for_params
 
-SET_ASIDE = 6.5  # seconds: nginx tries again when more than fail_timeout, 5 of its whole seconds, have gone
-DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(os.name != "posix", reason="nginx.conf names the files of a POSIX system"),
 ]
 
+KEY = "a-key-for-the-operator"
 SENTENCE = "The dog sees the cat."
 LINK = {"source": SENTENCE, "kind": "cross", "layer": "2", "head": "3", "cell": "3,2"}
 LAB = {"source": SENTENCE, "kind": "cross", "layer": "3", "head": "5", "scaling": "off", "zero": "cross.2.5"}
 
 
-def placed(folder: Path, listen: int, replicas: list[int]) -> Path:
-    """The shipped configuration in a folder, at these ports. Returns its nginx.conf."""
-    for name in ("nginx.conf", "replicas.conf", "listen.conf"):
-        text = (DEPLOY / name).read_text(encoding="utf-8")
-        for old, new in zip((8080, 8501, 8502), (listen, *replicas), strict=True):
-            text = re.sub(rf"(?m)^((?:listen |server 127\.0\.0\.1:)){old}\b", rf"\g<1>{new}", text)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder / "nginx.conf"
-
-
-@dataclass
-class Replicas:
-    """address: of nginx; log: its access log; ports: of the replicas; processes: port -> process."""
-
-    address: str
-    log: Path
-    ports: list[int]
-    processes: dict[int, subprocess.Popen[bytes]]
-    folder: Path
-
-    def served(self) -> list[tuple[str, int]]:
-        """(path, port of the replica that answered last) of every request that nginx has logged."""
-        lines = [line.split() for line in self.log.read_text().splitlines() if line.startswith("127.0.0.1 [")]
-        ports = [re.findall(r"127\.0\.0\.1:(\d+)", " ".join(words[8:])) for words in lines]  # all that were tried
-        return [(words[4], int(tried[-1])) for words, tried in zip(lines, ports, strict=True) if tried]
-
-    def of(self, context: BrowserContext) -> int:
-        """The port of the replica that a viewer's cookie leads to."""
-        assert context.request.get(f"{self.address}/_stcore/health").text() == "ok"
-        return next(port for path, port in reversed(self.served()) if path == "/_stcore/health")
-
-    def revive(self, port: int) -> None:
-        """Start a killed replica again, as a supervisor would, and wait until nginx tries it again."""
-        self.processes[port], _ = start(self.folder / f"{port}.again.txt", port)
-        time.sleep(SET_ASIDE)
-
-
 @pytest.fixture(scope="module")
 def replicas(browser_path: str, nginx_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
-    folder = tmp_path_factory.mktemp("replicas")
-    processes, proxy = {}, None
-    try:
-        for number in range(2):
-            process, address = start(folder / f"{number}.txt")
-            processes[int(urlsplit(address).port or 0)] = process
-        ports, listen = list(processes), free_port()
-        command = [nginx_path, "-e", "stderr", "-p", str(folder), "-c", str(placed(folder, listen, ports))]
-        log = folder / "nginx.txt"
-        with log.open("wb") as output:
-            proxy = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
-        running = Replicas(f"http://localhost:{listen}", log, ports, processes, folder)
-        until = time.monotonic() + START
-        while status(f"{running.address}/_stcore/health") != 200:
-            assert time.monotonic() < until and proxy.poll() is None, log.read_text()
-            time.sleep(0.1)
-        yield running
-    finally:
-        for process in (*processes.values(), *([proxy] if proxy else [])):
-            stop(process)
+    with running_replicas(nginx_path, tmp_path_factory.mktemp("replicas"), HEADSCOPE_OPERATOR=KEY) as found:
+        yield found
 
 
-def asked(address: str, method: str = "GET", **headers: str) -> Any:
-    """The answer to one request with any status; None if no server listens."""
-    request = urllib.request.Request(address, headers=headers, method=method)
-    try:
-        return urllib.request.urlopen(request, timeout=20)
-    except urllib.error.HTTPError as error:
-        return error
-    except OSError:
-        return None
-
-
-def status(address: str, method: str = "GET", **headers: str) -> int:
-    answer = asked(address, method, **headers)
-    if answer is None:
-        return 0
-    with answer:
-        return int(answer.status)
+def of(replicas: Replicas, context: BrowserContext) -> int:
+    """The port of the replica that a viewer's cookie leads to."""
+    assert context.request.get(f"{replicas.address}/_stcore/health").text() == "ok"
+    return next(port for path, port in reversed(replicas.served()) if path == "/_stcore/health")
 
 
 def viewer(browser: Browser, address: str, page: str = "", **params: str) -> Page:
@@ -174,13 +100,13 @@ def test_a_viewer_stays_on_one_replica_and_viewers_are_spread(browser: Browser, 
     viewers: dict[int, list[Page]] = {port: [] for port in replicas.ports}
     for _ in range(20):  # all of them on one: once in a million runs
         page = viewer(browser, replicas.address, **LINK)
-        viewers[replicas.of(page.context)].append(page)
+        viewers[of(replicas, page.context)].append(page)
         if all(viewers.values()):
             break
     assert all(viewers.values())
     for port, opened in viewers.items():
         before = len(replicas.served())
-        assert {replicas.of(opened[0].context) for _ in range(20)} == {port}
+        assert {of(replicas, opened[0].context) for _ in range(20)} == {port}
         opened[0].reload()
         opened[0].wait_for_selector("[data-drawn]")
         click_head(opened[0], "cross", 0, 1)
@@ -210,9 +136,11 @@ def test_new_viewers_are_spread_and_a_forged_cookie_is_replaced(replicas: Replic
 
 def test_only_the_addresses_that_pages_need_are_served(replicas: Replicas) -> None:
     address = replicas.address
-    for path in ("metrics", "agent/openapi.json", "upload_file/a/b", "script-health-check"):
+    for path in ("metrics", f"metrics?key={KEY}", "agent/openapi.json", "upload_file/a/b", "script-health-check"):
         assert status(f"{address}/_stcore/{path}") == 404, path
-    assert status(f"http://localhost:{replicas.ports[0]}/_stcore/metrics") == 200  # what nginx keeps from visitors
+    # What nginx keeps from visitors:
+    assert status(f"http://localhost:{replicas.ports[0]}/_stcore/metrics?key={KEY}") == 200
+    assert status(f"{address}/operator?key={KEY}") == 200 and KEY not in replicas.log.read_text()
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         assert status(f"{address}/_stcore/upload_file/a/b", method) == 405
     assert status(f"{address}/_stcore/host-config") == status(f"{address}/lab") == 200
@@ -288,13 +216,13 @@ def test_viewers_of_a_killed_replica_keep_what_they_see(
     before = (params_of(page), plot(page.get_by_test_id("head-cross")), hover(page, "cross", 1, 1))
     field = page.get_by_label(re.compile("Source · English"))
     field.fill("I am not sent yet.")
-    home = replicas.of(page.context)
+    home = of(replicas, page.context)
     with page.expect_event("websocket", timeout=60_000):
         killed(home)
     settled(page)
     page.wait_for_timeout(1000)  # a run that was asked for has begun by now
     settled(page)
-    assert replicas.of(page.context) != home
+    assert of(replicas, page.context) != home
     assert field.input_value() == "I am not sent yet."
     after = (params_of(page), plot(page.get_by_test_id("head-cross")), hover(page, "cross", 1, 1))
     assert after == before
@@ -314,7 +242,7 @@ def test_lab_switches_survive_a_killed_replica_and_downloads_work_after_its_retu
     settled(page)
     says, before = page.locator(".st-key-hs-says"), params_of(page)
     text = says.inner_text()
-    home = replicas.of(page.context)
+    home = of(replicas, page.context)
     with page.expect_event("websocket", timeout=60_000):
         killed(home)
     settled(page)
@@ -325,7 +253,7 @@ def test_lab_switches_survive_a_killed_replica_and_downloads_work_after_its_retu
     page.get_by_role("link", name="Heads").click()
     page.wait_for_selector("[data-testid=explorer]")
     replicas.revive(home)
-    assert replicas.of(page.context) == home  # the cookie leads back; the websocket and its files are elsewhere
+    assert of(replicas, page.context) == home  # the cookie leads back; the websocket and its files are elsewhere
     page.get_by_role("button", name="Download").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="The whole trace (.npz)").click()
@@ -338,7 +266,7 @@ def test_a_killed_replica_does_not_disturb_viewers_of_the_other(
 ) -> None:
     page = viewer(browser, replicas.address, **LINK)
     exact(page)
-    home = replicas.of(page.context)
+    home = of(replicas, page.context)
     lost: list[str] = []
     page.on("console", lambda message: lost.append(message.text) if "WebSocket onclose" in message.text else None)
     killed(next(port for port in replicas.ports if port != home))
@@ -347,7 +275,7 @@ def test_a_killed_replica_does_not_disturb_viewers_of_the_other(
         wait_for_params(page, layer="3", head=str(head + 1))
         exact(page)
     newcomer = viewer(browser, replicas.address, **LINK)  # while one is down, everyone is served by the other
-    assert replicas.of(newcomer.context) == home == replicas.of(page.context) and not lost
+    assert of(replicas, newcomer.context) == home == of(replicas, page.context) and not lost
     for tab in (page, newcomer):
         tab.context.close()
 
@@ -355,12 +283,12 @@ def test_a_killed_replica_does_not_disturb_viewers_of_the_other(
 def test_a_hanging_replica_gets_no_viewers(browser: Browser, replicas: Replicas) -> None:
     """It accepts connections, as its system does for it, and never answers."""
     context = browser.new_context()
-    home = replicas.of(context)
+    home = of(replicas, context)
     os.killpg(replicas.processes[home].pid, signal.SIGSTOP)
     try:
-        assert replicas.of(context) != home
+        assert of(replicas, context) != home
     finally:
         os.killpg(replicas.processes[home].pid, signal.SIGCONT)
     time.sleep(SET_ASIDE)
-    assert replicas.of(context) == home
+    assert of(replicas, context) == home
     context.close()

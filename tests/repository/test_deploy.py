@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import http.client
+import http.server
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import threading
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,8 +20,9 @@ from typing import Any
 import pytest
 
 from tests.support.app import address, app_test, messages
+from tests.support.server import free_port, spawn, stop, until
 from transformer.live_training.worker_process import MEMORY
-from transformer.live_training.workshop import trainings
+from transformer.live_training.workshop import LINE, trainings
 from transformer.paths import app_folder
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -67,6 +73,15 @@ def test_a_replica_has_room_for_its_trainings(compose: dict[str, Any], monkeypat
     assert int(replica["mem_limit"][:-1]) * 2**30 > 1.1e9 + trainings() * MEMORY + 0.3e9
 
 
+def test_replicas_believe_the_address_that_nginx_passes_on(compose: dict[str, Any]) -> None:
+    """Anybody's header counts, so nobody but nginx may reach them, and nginx replaces what a visitor claims."""
+    replica = compose["services"]["one"]
+    assert replica["environment"]["FORWARDED_ALLOW_IPS"] == "*"
+    assert replica["networks"] == ["inside"] and "ports" not in replica
+    forwarded = re.findall(r"proxy_set_header X-Forwarded-For (.+);", code(DEPLOY / "nginx.conf"))
+    assert forwarded == ["$remote_addr"]
+
+
 def test_the_health_check_is_a_program_that_can_fail(compose: dict[str, Any]) -> None:
     command = compose["services"]["one"]["healthcheck"]["test"]
     assert command[:3] == ["CMD", "python", "-c"]
@@ -91,10 +106,10 @@ def test_compose_and_nginx_name_the_same_files_services_and_ports(compose: dict[
 def test_commented_lines_are_valid_too(compose: dict[str, Any]) -> None:
     lines = text(DEPLOY / "compose.yaml").splitlines()
     start = next(at for at, line in enumerate(lines) if line.strip() == "# environment:")
-    said = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in lines[start : start + 4]))["environment"]
+    said = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in lines[start : start + 6]))["environment"]
     here = compose["services"]["one"]["environment"]
     assert set(said) == {*here, "HEADSCOPE_CHECKPOINTS", "STREAMLIT_SERVER_ALLOWED_HOSTS"}
-    assert here == {"HEADSCOPE_TRAININGS": said["HEADSCOPE_TRAININGS"]}
+    assert here == {name: said[name] for name in here} and said["HEADSCOPE_TRAININGS"] == "1"
     assert json.loads(said["STREAMLIT_SERVER_ALLOWED_HOSTS"]) == ["headscope.school.example"]
 
 
@@ -133,6 +148,14 @@ def nginx() -> str | None:
     )
 
 
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
+
+
 def test_braces_and_semicolons_of_the_shipped_files() -> None:
     for path in sorted(DEPLOY.glob("*.conf")):
         bare = re.sub(r'"[^"]*"' + r"|'[^']*'", "x", code(path))
@@ -149,6 +172,64 @@ def test_nginx_takes_the_shipped_files_as_they_are(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0 and "[warn]" not in done.stderr, done.stderr
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """A replica that says the same to everybody."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.send_response(404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.mark.skipif(nginx() is None, reason="no nginx here; tests/browser/test_replicas.py installs one where it must")
+def test_nginx_limits_new_sessions_of_one_address(tmp_path: Path) -> None:
+    """240 at once pass, then 5 a second; pages and scripts are not counted."""
+    port = free_port()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as replica:
+        threading.Thread(target=replica.serve_forever, daemon=True).start()
+        shutil.copy(DEPLOY / "nginx.conf", tmp_path)
+        (tmp_path / "listen.conf").write_text(f"listen 127.0.0.1:{port};\n")
+        (tmp_path / "replicas.conf").write_text(f"server 127.0.0.1:{replica.server_port};\n")
+        command = [str(nginx()), "-e", "stderr", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
+        process = spawn(tmp_path / "log.txt", *command)
+        try:
+
+            def asked(path: str, count: int) -> list[int]:
+                found = []
+                for _ in range(count):
+                    connection.request("GET", path)
+                    answer = connection.getresponse()
+                    answer.read()
+                    found.append(answer.status)
+                return found
+
+            until(lambda: listens(port), process, tmp_path / "log.txt")
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            begun = time.monotonic()
+            sessions = asked("/_stcore/stream", 400)
+            passed = time.monotonic() - begun
+            assert sessions[:241] == [404] * 241 and 241 <= sessions.count(404) <= 242 + 5 * passed
+            assert set(sessions[241:]) <= {404, 429} and (429 in sessions or passed > 30)
+            assert asked("/static/a.js", 20) == [404] * 20
+            connection.close()
+        finally:
+            stop(process)
+            replica.shutdown()
+
+
+def test_the_limits_of_nginx_are_those_of_the_readme() -> None:
+    configuration = code(DEPLOY / "nginx.conf")
+    burst, rate = re.findall(r"burst=(\d+)", configuration), re.findall(r"rate=(\d+)r/s", configuration)
+    (most,) = re.findall(r"limit_conn viewers (\d+);", configuration)
+    words = " ".join(text(DEPLOY / "README.md").split())
+    assert f"{burst[0]} sessions at once, then {rate[0]} per second, {most} open." in words
+    assert f"Of the {LINE} places in the queue of trainings it can take {LINE // 2}." in words
 
 
 def test_the_proxy_is_more_patient_than_streamlit_pings() -> None:

@@ -1,0 +1,135 @@
+"""An attacker without a browser: a viewer who sends what no page sends, and notes what comes back instead of failing.
+
+    async with Attacker("localhost:8501", "training") as attacker:
+        await attacker.open()
+        await attacker.set("training_steps", double_value=math.nan)   # any field of Streamlit's WidgetState
+        await attacker.trigger("headscope.training_file", "file", {"name": "a.zip", "data": "..."})
+        attacker.boxes, attacker.errors
+
+`Viewer` has the rest: `press`, `choose`, `type`, `report`, `ask`, `vanish`. Run coroutines with `run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from benchmarks.viewer import WELL, Run, Viewer, ViewerError, key_of
+
+Answer = TypeVar("Answer")
+BOX = re.compile(r'<div class="hs-message hs-(\w+)" role="status">(.*?)</div>', re.DOTALL)
+REVISION = re.compile(rb'"revision":\s?(\d{1,9})')
+WIDGET = "$$ID-"  # before the id of every widget
+
+
+def run(asked: Coroutine[Any, Any, Answer]) -> Answer:
+    """`asyncio.run` in a thread of its own: in this one Playwright, once used, has a loop of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, asked).result()
+
+
+def resident(process: int) -> int:
+    """Bytes of memory that a process takes now (Linux)."""
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise ProcessLookupError(process)
+
+
+class Attacker(Viewer):
+    """session: its id in Streamlit. kinds: a widget's key -> the kind of its element. boxes: (kind,
+    sentence) of every message box of the last run; errors: Streamlit's error boxes in it. revision: of the state that a
+    picture got last. changes: fields of ClientState or of its ContextInfo that it sends instead of its own."""
+
+    def __init__(self, host: str, name: str = "", patience: float = 60.0) -> None:
+        super().__init__(host, name, patience)
+        self.session = ""
+        self.kinds: dict[str, str] = {}
+        self.boxes: list[tuple[str, str]] = []
+        self.errors: list[str] = []
+        self.revision = 0
+        self.changes: dict[str, Any] = {}
+
+    @property
+    def said(self) -> str:
+        """The sentences of all boxes of the last run, one a line."""
+        return "\n".join(sentence for _, sentence in self.boxes)
+
+    async def connect(self, **params: str | Sequence[str]) -> None:
+        """Several texts for a parameter: it is there several times."""
+        self.query = urlencode(params, doseq=True)
+        await self.reconnect()
+
+    async def set(self, widget: str, **value: Any) -> Run:
+        """Send any value for a widget. value: one field of WidgetState; it is sent again with every later run."""
+        self.states[widget] = value
+        return await self._rerun()
+
+    async def refresh(self, fragment: str = "") -> Run:
+        """A run without any change, of the page or of one fragment of it."""
+        return await self._rerun(fragment)
+
+    async def reload(self, **params: str | Sequence[str]) -> Run:
+        """Another session of the same page."""
+        await self.close()
+        for known in (self.ids, self.kinds, self.states, self.large, self.fragments, self.changes, self.seen):
+            known.clear()
+        self.page = ""
+        return await self.open(**params)  # type: ignore[arg-type]
+
+    async def send(self, message: BackMsg | bytes) -> None:
+        """Any message, or bytes that are none, without waiting for an answer."""
+        assert self.socket is not None
+        await self.socket.send(message if isinstance(message, bytes) else message.SerializeToString())
+
+    def _asking(self, fragment: str = "") -> bytes:
+        message = BackMsg.FromString(super()._asking(fragment))
+        for name, value in self.changes.items():
+            state = message.rerun_script
+            setattr(state if name in state.DESCRIPTOR.fields_by_name else state.context_info, name, value)
+        return message.SerializeToString()
+
+    def _take(self, message: ForwardMsg) -> bool:
+        if message.WhichOneof("type") == "ref_hash":
+            message = self.large[message.ref_hash][0]
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self.session = message.new_session.initialize.session_id or self.session
+            self.boxes, self.errors = [], []
+        elif kind == "session_event" and message.session_event.script_compilation_exception.message:
+            self.errors.append(message.session_event.script_compilation_exception.message)
+        elif kind == "script_finished":
+            return message.script_finished in (*WELL, ForwardMsg.FINISHED_WITH_COMPILE_ERROR)
+        elif kind == "delta":
+            new, block = message.delta.new_element, message.delta.add_block
+            element = new.WhichOneof("type") or ""
+            if element == "html":
+                self.boxes += [(box[1], html.unescape(box[2])) for box in BOX.finditer(new.html.body)]
+            elif element == "exception":
+                self.errors.append(f"{new.exception.type}: {new.exception.message}")
+            elif element == "bidi_component":
+                key = key_of(new.bidi_component.id)  # several figures have the same name
+                self.ids[key], self.kinds[key] = new.bidi_component.id, element
+                self.fragments[key] = message.delta.fragment_id
+                self.seen.add(key)
+                if found := REVISION.search(new.SerializeToString()):
+                    self.revision = int(found[1])
+            blocks = (("expandable", block.expandable), ("popover", block.popover))
+            for name, there in ((element, getattr(new, element, None)), *blocks):
+                widget = getattr(there, "id", "")
+                if widget.startswith(WIDGET) and name != "bidi_component":
+                    self.ids[key_of(widget)], self.kinds[key_of(widget)] = widget, name
+                    self.seen.add(key_of(widget))
+        try:
+            return super()._take(message)
+        except ViewerError:  # noted above
+            return False

@@ -1,0 +1,543 @@
+"""Fifty visitors for an hour: thirty who use the app and twenty who attack it, all at once.
+
+`python -m tests.attack.soak` measures one process, `--replicas` two behind nginx, one of which is killed every ten
+minutes. Nothing that the attackers do may give the others an error, and the memory must stay flat.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import itertools
+import os
+import random
+import re
+import secrets
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+import transformer
+from benchmarks.clicks import NAMES, PAGES, click
+from benchmarks.playground import ACTIVE, FEED, Trainer, header
+from benchmarks.process import children, sample
+from benchmarks.sentences import of_length, typed
+from benchmarks.timing import percentile
+from benchmarks.viewer import Run, Viewer, ViewerError
+from pages.registry import pages
+from tests.attack.client import Attacker, resident, run
+from tests.attack.memory import large_zip, load_zip, padded_zip, unknown_text
+from tests.attack.values import MARK, VALUES
+from tests.browser.find import find_nginx
+from tests.support.replicas import running_replicas
+from tests.support.server import start, stop
+from transformer.checkpoints.archive import zipped
+from transformer.checkpoints.folder import FILES
+from transformer.inference.pretrained import Pretrained
+
+MINUTES = 60.0
+PAUSE = 4.0  # seconds between what one visitor does, on average
+NEW, AGAIN = 0.12, 0.02  # of what an ordinary visitor does: another sentence; the page opened again
+LOST = (ConnectionClosed, InvalidHandshake, OSError)
+BACK = 60.0  # seconds within which a visitor whose server fell is served again
+ROUND = 25  # things an attacker does on one page
+WARM = 0.25  # of the time, in which caches fill
+FLAT = 0.05  # by which the memory may grow after that
+MESSAGES = (
+    BackMsg(clear_cache=True), BackMsg(load_git_info=True), BackMsg(stop_script=True), BackMsg(), b"", b"\x00" * 50,
+    b"\xff" * 5_000, MARK.encode(), BackMsg(app_heartbeat=True), BackMsg(debug_shutdown_runtime=False),
+)  # fmt: skip
+Seen = TypeVar("Seen", bound=Viewer)
+SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@dataclass
+class Served:
+    """What visitors connect to. logs: of its processes; pids: of those that run now; kill: end one of them and start it
+    again, if there are several."""
+
+    host: str
+    logs: Callable[[], list[Path]]
+    pids: Callable[[], list[int]]
+    kill: Callable[[], str] | None = None
+
+
+@dataclass
+class Notes:
+    """times: what an ordinary visitor did -> (second of the soak, milliseconds); failures: what went wrong for one;
+    attacks: kind -> outcome -> count; memory: (second, MB of each server's process, MB of all their trainings);
+    lost: connections that ordinary visitors lost and took up again; waits: seconds until a training began."""
+
+    begin: float = field(default_factory=time.monotonic)
+    times: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: collections.defaultdict(list))
+    failures: list[str] = field(default_factory=list)
+    attacks: dict[str, collections.Counter[str]] = field(
+        default_factory=lambda: collections.defaultdict(collections.Counter)
+    )
+    memory: list[tuple[float, list[float], float]] = field(default_factory=list)
+    lost: int = 0
+    waits: list[float] = field(default_factory=list)
+
+    @property
+    def second(self) -> float:
+        return time.monotonic() - self.begin
+
+    def took(self, what: str, milliseconds: float) -> None:
+        self.times[what].append((self.second, milliseconds))
+
+
+def addressed(viewer: Viewer, number: int) -> None:
+    """Give a visitor an address of this machine's own network and, for nginx, the cookie of a browser."""
+    viewer.settings["local_addr"] = (f"127.0.{1 + number // 250}.{1 + number % 250}", 0)
+    viewer.settings["additional_headers"] = {"Cookie": f"headscope={secrets.token_hex(16)}"}
+
+
+# -- those who use the app -------------------------------------------------------------------------------------------
+
+
+class Soak:
+    """served: the servers; model: the one that they open first; until: a time of the clock."""
+
+    def __init__(self, served: Served, model: Pretrained, until: float, pause: float = PAUSE) -> None:
+        self.served, self.model, self.until, self.pause = served, model, until, pause
+        self.notes = Notes()
+        some = typed(1800, seed=5)
+        self.sentences = (f"{text} {number}" for number in itertools.count(1) for text in some)
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() > self.until
+
+    def _times(self, count: int) -> Iterator[int]:
+        """So many times, unless the time is over before."""
+        return itertools.takewhile(lambda _: not self.over, range(count))
+
+    async def _rest(self, rng: random.Random, times: float = 1.0) -> None:
+        await asyncio.sleep(min(rng.expovariate(1 / (self.pause * times)), max(0.0, self.until - time.monotonic())))
+
+    async def _kept(self, viewer: Viewer, act: Callable[[], Awaitable[Run]]) -> Run:
+        """Do something; if the server falls meanwhile, connect again as a browser does, and do it again."""
+        begin = time.monotonic()
+        while True:
+            try:
+                return await act()
+            except LOST:
+                if self.served.kill is None or time.monotonic() > begin + BACK:
+                    raise
+                self.notes.lost += 1
+                await asyncio.sleep(1)
+                with contextlib.suppress(*LOST, TimeoutError):
+                    await viewer.reconnect()
+                    await viewer.refresh()
+
+    async def ordinary(self, number: int) -> None:
+        """One of those who read, click and type; anything but an answer is a failure."""
+        rng = random.Random(number)
+        name = list(PAGES)[number % len(PAGES)]
+        viewer = Viewer(self.served.host, name)
+        addressed(viewer, number)
+        await self._rest(rng)
+        try:
+            await self._kept(viewer, lambda: viewer.open(source=next(self.sentences)))
+            while not self.over:
+                await self._rest(rng)
+                choice = rng.random()
+                if choice < AGAIN:
+                    await viewer.close()
+                    viewer = Viewer(self.served.host, name)
+                    addressed(viewer, number)
+                    what, act = "open a page", lambda viewer=viewer: viewer.open(source="The dog sees the cat.")
+                elif choice < AGAIN + NEW:
+                    text = next(self.sentences)
+                    what, act = "a new sentence", lambda viewer=viewer, text=text: viewer.type(source=text)
+                else:
+                    what, act = "a click", lambda viewer=viewer: click(viewer, self.model, rng)
+                begin = time.monotonic()
+                await self._kept(viewer, act)
+                self.notes.took(what, (time.monotonic() - begin) * 1e3)
+        finally:
+            with contextlib.suppress(*LOST):
+                await viewer.close()
+
+    @contextlib.asynccontextmanager
+    async def _visit(self, viewer: Seen, number: int) -> AsyncIterator[Seen]:
+        """A visitor who comes for one thing and leaves. What it does is lost with its server, if there are several."""
+        addressed(viewer, number)
+        try:
+            yield viewer
+        except LOST:
+            if self.served.kill is None:
+                raise
+            self.notes.lost += 1
+        finally:
+            with contextlib.suppress(*LOST):
+                await viewer.close()
+
+    async def trains(self, number: int) -> None:
+        """One who trains a model, watches it, and leaves."""
+        rng = random.Random(number)
+        while not self.over:
+            async with self._visit(Trainer(self.served.host), number) as viewer:
+                begin = time.monotonic()
+                await viewer.begin()
+                began = 0.0
+                while not self.over:
+                    (last,) = (await viewer.ask())[-1:]
+                    if last["stage"] == "failed":
+                        raise ViewerError(f"a training failed: {last}")
+                    if not began and last["stage"] not in ("waiting", "starting"):
+                        began = time.monotonic()
+                        self.notes.waits.append(began - begin)
+                    if last["stage"] not in ACTIVE:
+                        self.notes.took("a training, from press to end", (time.monotonic() - begin) * 1e3)
+                        break
+                    await asyncio.sleep(1)
+                for one in header(viewer.feeds[FEED])["runs"]:
+                    if one["stage"] in ACTIVE:
+                        await viewer.tell("command", run=one["id"], do="stop")
+            await self._rest(rng, 3)
+
+    async def loads(self, number: int) -> None:
+        """One who loads a model of their own, a good zip, looks at it, and leaves."""
+        rng, folder = random.Random(number), transformer.load("reverse").path
+        data = zipped({name: (folder / name).read_bytes() for name in FILES if (folder / name).is_file()}, "mine")
+        while not self.over:
+            async with self._visit(Attacker(self.served.host, "training"), number) as viewer:
+                await viewer.open()
+                begin = time.monotonic()
+                await load_zip(viewer, data, "mine.zip")
+                if viewer.errors or "It is open now on every page" not in viewer.said:
+                    raise ViewerError(f"a good zip was not opened: {viewer.errors} {viewer.said}")
+                self.notes.took("a zip loaded", (time.monotonic() - begin) * 1e3)
+                await self._rest(rng)
+            await self._rest(rng, 3)
+
+    # -- those who attack it -----------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def _attacker(self, number: int, name: str = "", **params: str) -> AsyncIterator[Attacker]:
+        attacker = Attacker(self.served.host, name)
+        addressed(attacker, number)
+        try:
+            await attacker.open(**params)
+            yield attacker
+        finally:
+            with contextlib.suppress(*LOST):
+                await (attacker.vanish() if random.random() < 0.5 else attacker.close())
+
+    def _note(self, kind: str, attacker: Attacker) -> None:
+        outcome = "error box" if attacker.errors else "a sentence" if attacker.boxes else "nothing seen"
+        self.notes.attacks[kind][outcome] += 1
+
+    async def uploads(self, number: int, rng: random.Random) -> None:
+        kinds: list[Callable[[], bytes]] = [
+            lambda: padded_zip(rng.randrange(10**6)),
+            lambda: large_zip(rng.randrange(10**6)),
+            lambda: rng.randbytes(200_000),
+            lambda: padded_zip(rng.randrange(10**6))[: rng.randrange(400_000)],
+            lambda: zipped({"config.json": b"[" * 5_000_000, "model.safetensors": b"\xff" * 64}, "bad"),
+        ]
+        async with self._attacker(number, "training", checkpoint="reverse") as attacker:
+            for _ in self._times(ROUND):
+                await load_zip(attacker, rng.choice(kinds)(), f"{MARK}.zip")
+                self._note("a hostile zip", attacker)
+                await self._rest(rng)
+
+    async def texts(self, number: int, rng: random.Random) -> None:
+        tokenizer = self.model.tokenizer
+        kinds: list[Callable[[], str]] = [
+            lambda: unknown_text(rng.randrange(10**5)),
+            lambda: unknown_text(rng.randrange(10**5), 4_000),
+            lambda: of_length(tokenizer, 128, rng.randrange(10**9)),
+            lambda: of_length(tokenizer, 100, rng.randrange(10**9)) * 2,
+            lambda: "".join(chr(rng.choice((rng.randrange(32, 0xD800), rng.randrange(0xE000, 0x110000))))
+                            for _ in range(rng.randrange(1, 300))),
+            lambda: "<img src=x onerror=alert(1)>" * rng.randrange(1, 9),
+            lambda: "\u202e\u0000\ufeff" + "e\u0301" * rng.randrange(1, 2_000),
+        ]  # fmt: skip
+        async with self._attacker(number, rng.choice(list(PAGES))) as attacker:
+            for _ in self._times(ROUND):
+                attacker.states[rng.choice(("source", "target"))] = {"string_value": rng.choice(kinds)()}
+                await attacker.refresh()
+                self._note("a strange text", attacker)
+                await self._rest(rng)
+
+    async def values(self, number: int, rng: random.Random) -> None:
+        async with self._attacker(number, rng.choice([page.path for page in pages()]), source=MARK) as attacker:
+            whole = set(attacker.seen)
+            for _ in self._times(2 * ROUND):
+                widget = rng.choice(sorted(attacker.ids))
+                before = attacker.states.get(widget)
+                await attacker.set(widget, **rng.choice(VALUES))
+                self._note("a value of another type", attacker)
+                attacker.states.pop(widget, None)
+                if before is not None:
+                    attacker.states[widget] = before
+                await self._rest(rng, 0.5)
+            if len(attacker.seen & whole) < len(whole) // 2:
+                self.notes.attacks["a value of another type"]["page broken"] += 1
+
+    async def links(self, number: int, rng: random.Random) -> None:
+        strange = (
+            "",
+            "NaN",
+            "-1",
+            "1e999",
+            "x" * 5_000,
+            "\u202e\x00",
+            "__proto__",
+            "<b>",
+            "0,0",
+            "/etc/passwd",
+            "9" * 40,
+        )
+        names = (
+            "source", "target", "kind", "layer", "head", "cell", "part", "checkpoint", "preset", "steps", "scaling",
+            "zero", "big", "open", "place", "view",
+        )  # fmt: skip
+        for _ in self._times(ROUND // 3):
+            params = {name: rng.choice(strange) for name in rng.sample(names, rng.randrange(1, 6))}
+            async with self._attacker(number, rng.choice([page.path for page in pages()]), **params) as attacker:
+                self._note("a strange link", attacker)
+            await self._rest(rng, 0.5)
+
+    async def queue(self, number: int, rng: random.Random) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(4):
+                attacker = await stack.enter_async_context(self._attacker(number, "training"))
+                for seed in range(5):
+                    attacker.states["training_seed"] = {"int_value": seed}
+                    await attacker.press("training_train")
+                    self._note("a training pressed", attacker)
+            await self._rest(rng, 5)
+            await attacker.refresh()
+
+    async def messages(self, number: int, rng: random.Random) -> None:
+        async with self._attacker(number, rng.choice(list(PAGES))) as attacker:
+            for _ in self._times(ROUND):
+                kind = "clear_cache, ten a second" if rng.random() < 0.5 else "a message of another kind, or none"
+                clear = kind.startswith("clear")
+                for _ in range(10):
+                    await attacker.send(MESSAGES[0] if clear else rng.choice(MESSAGES))
+                    self.notes.attacks[kind]["sent"] += 1
+                    await asyncio.sleep(0.1)
+                await attacker.refresh()
+
+    async def deaf(self, number: int, rng: random.Random) -> None:
+        """Asks on, and reads nothing."""
+        text = of_length(self.model.tokenizer, 128, rng.randrange(10))
+        async with self._attacker(number, source=text) as attacker:
+            for _ in self._times(4 * ROUND):
+                attacker.large.clear()
+                await asyncio.wait_for(attacker.ask(), 5)
+                self.notes.attacks["asked without reading"]["sent"] += 1
+                await self._rest(rng, 0.25)
+
+    async def flood(self, number: int, rng: random.Random) -> None:
+        """Messages over the limit, and connections that never ask for anything."""
+        viewers = [Attacker(self.served.host) for _ in range(10)]
+        for viewer in viewers:
+            addressed(viewer, number)
+            await viewer.connect()
+        with contextlib.suppress(*LOST):
+            self.notes.attacks["a message of 26 MB"]["sent"] += 1
+            await viewers[0].send(b"\x00" * 26_000_000)
+        await self._rest(rng, 4)
+        self.notes.attacks["a connection that asks for nothing"]["sent"] += len(viewers)
+        for viewer in viewers:
+            await viewer.vanish()
+
+    async def attack(self, number: int, act: Callable[[int, random.Random], Awaitable[None]]) -> None:
+        """An attack, again and again. What the servers do with an attacker is noted, and never a failure."""
+        rng = random.Random(number)
+        while not self.over:
+            try:
+                await self._rest(rng)
+                await act(number, rng)
+            except LOST:
+                self.notes.attacks[act.__name__]["connection closed"] += 1
+            except TimeoutError:
+                self.notes.attacks[act.__name__]["no answer in time"] += 1
+            except ViewerError as error:
+                self.notes.attacks[act.__name__][str(error)[:60]] += 1
+
+    # -- beside them -------------------------------------------------------------------------------------------------
+
+    async def watch(self) -> None:
+        while not self.over:
+            servers, trainings = [], 0.0
+            for pid in self.served.pids():
+                with contextlib.suppress(OSError, KeyError, ProcessLookupError):
+                    servers.append(sample(pid).memory)
+                    for child in children(pid):
+                        with contextlib.suppress(OSError, KeyError, ProcessLookupError):
+                            trainings += resident(child) / 1e6
+            self.notes.memory.append((self.notes.second, servers, trainings))
+            await asyncio.sleep(1)
+
+    async def kills(self, every: float) -> None:
+        while self.served.kill is not None:
+            await asyncio.sleep(min(every, max(0.0, self.until - time.monotonic())))
+            if self.over:
+                return
+            second, killed = self.notes.second, await asyncio.to_thread(self.served.kill)
+            print(f"{second:6.0f} s  killed {killed}", flush=True)
+
+    async def prints(self, every: float) -> None:
+        while not self.over:
+            await asyncio.sleep(min(every, max(0.1, self.until - time.monotonic())))
+            print(f"{self.notes.second:6.0f} s  {told(self.notes, self.notes.second - every)}", flush=True)
+
+    async def _counted(self, name: str, visitor: Awaitable[None]) -> None:
+        try:
+            await visitor
+        except Exception as error:  # whatever it is: the others go on, and the soak has failed
+            self.notes.failures.append(f"{self.notes.second:.0f} s, {name}: {type(error).__name__} {error}"[:300])
+
+    async def all(self, every: float, kill_every: float) -> Notes:
+        visitors: list[Awaitable[None]] = []
+        for number in range(26):
+            visitors.append(self._counted(f"on {NAMES[list(PAGES)[number % 6]]}", self.ordinary(number)))
+        visitors += [self._counted("who trains", self.trains(number)) for number in (26, 27)]
+        visitors += [self._counted("who loads a zip", self.loads(number)) for number in (28, 29)]
+        acts = (
+            [self.uploads] * 3 + [self.texts] * 4 + [self.values] * 4 + [self.links] * 2 + [self.queue] * 3
+            + [self.messages] * 2 + [self.deaf, self.flood]
+        )  # fmt: skip
+        visitors += [self._counted(act.__name__, self.attack(30 + number, act)) for number, act in enumerate(acts)]
+        await asyncio.gather(*visitors, self.watch(), self.prints(every), self.kills(kill_every))
+        return self.notes
+
+
+# -- what it showed --------------------------------------------------------------------------------------------------
+
+
+def told(notes: Notes, since: float = 0.0) -> str:
+    """One line of what happened since a second of the soak."""
+    parts = []
+    if notes.memory:
+        _, servers, trainings = notes.memory[-1]
+        parts.append(f"{' + '.join(f'{one:.0f}' for one in servers)} MB, trainings {trainings:.0f} MB")
+    for what in ("a click", "a new sentence"):
+        times = [one for second, one in notes.times[what] if second >= since]
+        if times:
+            parts.append(
+                f"{len(times)} x {what}: p50 {statistics.median(times):.0f}, p95 {percentile(times, 0.95):.0f} ms"
+            )
+    parts.append(f"{sum(sum(counts.values()) for counts in notes.attacks.values()):,} attacks")
+    parts.append(f"{len(notes.failures)} failures")
+    return "; ".join(parts)
+
+
+def growth(memory: list[tuple[float, float]]) -> tuple[float, float]:
+    """Mean of the first and of the last quarter of what comes after the warm-up. memory: (second, MB)."""
+    begin, end = memory[0][0], memory[-1][0]
+    warm = begin + WARM * (end - begin)
+    after = [one for one in memory if one[0] >= warm]
+    quarter = (end - warm) / 4
+    return (
+        statistics.mean(size for second, size in after if second <= warm + quarter),
+        statistics.mean(size for second, size in after if second >= end - quarter),
+    )
+
+
+def tables(notes: Notes, logs: list[Path]) -> Iterator[str]:
+    """The whole result, a line each."""
+    yield "| what ordinary visitors did | times | p50, ms | p95, ms | longest, ms |"
+    yield "| --- | --- | --- | --- | --- |"
+    for what, found in sorted(notes.times.items()):
+        times = [one for _, one in found]
+        yield (f"| {what} | {len(times):,} | {statistics.median(times):,.0f} | {percentile(times, 0.95):,.0f} "
+               f"| {max(times):,.0f} |")  # fmt: skip
+    if notes.waits:
+        half = statistics.median(notes.waits)
+        yield f"\nTrainings began after {half:.0f} s (median), at most {max(notes.waits):.0f} s."
+    yield f"Connections lost with their server and taken up again: {notes.lost}."
+    yield f"Errors of ordinary visitors: {len(notes.failures)}."
+    yield from notes.failures[:20]
+    yield "\n| attack | outcome: count |"
+    yield "| --- | --- |"
+    for kind, counts in sorted(notes.attacks.items()):
+        yield f"| {kind} | {', '.join(f'{outcome}: {count:,}' for outcome, count in counts.most_common())} |"
+    yield "\n| minutes | memory of the servers, MB (mean) | most | trainings, MB (mean) |"
+    yield "| --- | --- | --- | --- |"
+    step = max(notes.memory[-1][0] / 12, 1.0)
+    for part in range(12):
+        found = [(sum(one), rest) for second, one, rest in notes.memory if part * step <= second < (part + 1) * step]
+        if found:
+            sizes, trainings = zip(*found, strict=True)
+            yield (f"| {part * step / 60:.0f} to {(part + 1) * step / 60:.0f} | {statistics.mean(sizes):,.0f} "
+                   f"| {max(sizes):,.0f} | {statistics.mean(trainings):,.0f} |")  # fmt: skip
+    first, last = growth([(second, sum(one)) for second, one, _ in notes.memory])
+    yield f"\nMemory after the warm-up: {first:,.0f} MB, at the end {last:,.0f} MB ({last / first - 1:+.1%})."
+    text = "".join(log.read_text(errors="replace") for log in logs)
+    kinds = collections.Counter(re.sub(r"[\d.:, -]+", " ", line)[:70] for line in text.splitlines() if line.strip())
+    yield (f"Log: {len(text.splitlines()):,} lines, {text.count('Traceback')} tracebacks, "
+           f"{len(SESSION.findall(text))} ids of sessions, {text.count(MARK)} typed texts.")  # fmt: skip
+    for line, count in kinds.most_common(8):
+        yield f"    {count:6,} x {line}"
+
+
+@contextlib.contextmanager
+def one_process(folder: Path) -> Iterator[Served]:
+    log = folder / "log.txt"
+    process, address = start(log)
+    try:
+        yield Served(urlsplit(address).netloc.replace("localhost", "127.0.0.1"), lambda: [log], lambda: [process.pid])
+    finally:
+        stop(process)
+
+
+@contextlib.contextmanager
+def two_processes(folder: Path) -> Iterator[Served]:
+    nginx = find_nginx()
+    with running_replicas(nginx, folder) as replicas:
+        order = itertools.cycle(replicas.ports)
+
+        def kill() -> str:
+            port = next(order)
+            os.killpg(replicas.processes[port].pid, signal.SIGKILL)
+            replicas.processes[port].wait(10)
+            replicas.revive(port)
+            return f"replica {replicas.ports.index(port) + 1}, which is back"
+
+        yield Served(
+            urlsplit(replicas.address).netloc.replace("localhost", "127.0.0.1"),
+            lambda: [path for path in folder.glob("*.txt") if path != replicas.log],
+            lambda: [process.pid for process in replicas.processes.values()],
+            kill,
+        )
+
+
+def soak(folder: Path, minutes: float, replicas: bool = False, kill_every: float = 600.0) -> tuple[Notes, list[str]]:
+    """What happened, and the lines of the tables."""
+    with (two_processes if replicas else one_process)(folder) as served:
+        model = transformer.load("en-de")
+        soaking = Soak(served, model, time.monotonic() + 60 * minutes)
+        notes = run(soaking.all(max(5.0, 60 * minutes / 60), kill_every))
+        lines = list(tables(notes, served.logs()))
+    return notes, lines
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=MINUTES)
+    parser.add_argument("--replicas", action="store_true")
+    parser.add_argument("--kill-every", type=float, default=600.0, help="seconds")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        found, printed = soak(Path(made), options.minutes, options.replicas, options.kill_every)
+    print("\n".join(printed))
+    sys.exit(1 if found.failures else 0)

@@ -1,0 +1,86 @@
+"""What attacks on the memory leave, on a real server. `python -m tests.attack.memory` prints the curves."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import transformer
+from benchmarks.app import App, running
+from tests.attack.client import Attacker, resident, run
+from tests.attack.memory import TEXTS, UPLOADS, large_zip, padded_zip, type_texts, unknown_text, upload
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc"),
+]
+NOISE = 100_000_000  # bytes by which a process of this size goes up and down
+
+
+@pytest.fixture
+def app() -> Iterator[App]:
+    with running(transformer.load("en-de").path, "--trainings", "0") as found:
+        yield found
+
+
+def test_uploads_leave_the_memory_flat(app: App) -> None:
+    """Sixty zips of 500 kB with a file of 28 MB each, which would be 1,700 MB; a session keeps eight models."""
+    taken: list[int] = []
+
+    def after(_: int, attacker: Attacker) -> None:
+        assert not attacker.errors and "It is open now on every page" in attacker.said, (attacker.errors, attacker.said)
+        taken.append(resident(app.pid))
+
+    run(upload(app, map(padded_zip, range(UPLOADS)), after))
+    assert len(taken) == UPLOADS and max(taken[10:]) < max(taken[:10]) + NOISE, [one // 10**6 for one in taken]
+
+
+@pytest.mark.long
+def test_loaded_models_leave_with_their_sessions(app: App) -> None:
+    """Six visitors load two large models each; two minutes after they have left, their memory is free."""
+
+    async def load() -> None:
+        for visitor in range(6):
+            await upload(app, (large_zip(2 * visitor + number) for number in range(2)))
+
+    run(upload(app, [padded_zip(0)]))  # opens what every server has open
+    before = resident(app.pid)
+    run(load())
+    full = resident(app.pid)
+    assert full > before + NOISE, (before, full)
+    until = time.monotonic() + 180
+    while resident(app.pid) > before + NOISE // 2:
+        assert time.monotonic() < until, [one // 10**6 for one in (before, full, resident(app.pid))]
+        time.sleep(5)
+
+
+def test_long_unknown_texts_leave_the_memory_flat(app: App) -> None:
+    """375 texts of 99,990 unknown characters, which would be 700 MB; each is one token. No answer repeats one."""
+    taken: list[int] = []
+    received: list[int] = []
+
+    def after(_: int, attacker: Attacker, answer: int) -> None:
+        assert not attacker.errors and "At most 4,096 are allowed; shorten it" in attacker.said, attacker.said
+        taken.append(resident(app.pid))
+        received.append(answer)
+
+    run(type_texts(app, map(unknown_text, range(TEXTS)), after))
+    assert len(taken) == TEXTS and max(taken[20:]) < max(taken[:20]) + NOISE, [one // 10**6 for one in taken]
+    assert max(received) < 100_000
+
+
+def test_texts_at_the_limit_stay_within_the_budget() -> None:
+    """Texts of 4,000 unknown characters are traced; with the smallest budget, they make room for one another."""
+    taken: list[int] = []
+
+    def after(_: int, attacker: Attacker, __: int) -> None:
+        assert not attacker.errors and "read as <unk>" in attacker.said, attacker.said
+        taken.append(resident(app.pid))
+
+    with running(transformer.load("en-de").path, "--trainings", "0", "--memory", "600M") as app:
+        run(type_texts(app, (unknown_text(number, 4_000) for number in range(200)), after))
+    assert max(taken) < 600_000_000 + NOISE, [one // 10**6 for one in taken]
+    assert max(taken[150:]) < max(taken[:150]) + NOISE // 4, [one // 10**6 for one in taken]
