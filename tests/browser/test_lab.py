@@ -131,11 +131,14 @@ def test_every_switch_is_in_the_link_and_reset_removes_them(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     page = opened(context, server, kind="decoder_self", layer="2", head="3")
+    field = page.get_by_test_id("pads").element_handle()
     page.get_by_test_id("causal-off").click()
     page.get_by_test_id("where-causal").select_option("decoder_self.2")
-    wait_for_params(page, causal="off@decoder_self.2")
     page.get_by_test_id("pads").fill("2")
+    until_drawn(page, traced(model), traced(model, "causal=off@decoder_self.2"), "decoder_self")
+    assert field.evaluate("pads => [pads.isConnected, pads.value]") == [True, "2"]  # the cards stay in place
     page.get_by_test_id("pads").press("Enter")
+    wait_for_params(page, causal="off@decoder_self.2", pad="2")
     page.get_by_test_id("padding-off").click()
     page.get_by_test_id("hide").select_option("source.3")
     page.get_by_test_id("weights-argmax").click()
@@ -200,7 +203,8 @@ def test_the_sections_below_follow_the_switches(context: BrowserContext, server:
     page.get_by_label("Token to feed there").press("Enter")
     wait_for_params(page, token="Tisch")
     page.get_by_role("link", name="Watch a model learn to cheat").click()
-    page.wait_for_url(re.compile(r"/training\?.*preset=no-mask"))
+    expect(page.get_by_role("radio", name="No causal mask")).to_be_checked()
+    wait_for_params(page, preset="no-mask", source=SENTENCE)
     assert not page.problems  # type: ignore[attr-defined]
 
 

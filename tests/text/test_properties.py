@@ -157,7 +157,8 @@ def test_a_link_reopens_the_senders_view(source: str, target: str, view: View, d
     fake = SimpleNamespace(
         query_params=SimpleNamespace(
             to_dict=lambda: dict(bar), from_dict=lambda params: (bar.clear(), bar.update(params))
-        )
+        ),
+        session_state={},
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shared, "st", fake)

@@ -137,12 +137,12 @@ export class Lab {
     if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw();
   }
 
-  // What was built in other words is built again.
+  // Another language is built anew. The wording of one trace only is drawn: a person may be typing into a field.
   translate({ texts, wording }) {
-    const key = JSON.stringify([texts, wording]);
+    this.texts = makeTexts(texts, { ...ALL_TEXTS, ...wording });
+    const key = JSON.stringify(texts);
     if (key === this.textsKey) return;
     this.textsKey = key;
-    this.texts = makeTexts(texts, { ...ALL_TEXTS, ...wording });
     this.element.setAttribute("aria-label", this.t("lab"));
     this.element.replaceChildren();
     this.build();

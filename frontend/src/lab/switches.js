@@ -121,6 +121,7 @@ export class SwitchCards {
       "aria-label": t("lab_pads"),
       change: () => {
         const count = Math.max(0, Math.min(MOST_PADS, Math.round(Number(input.value)) || 0));
+        input.value = String(count);
         this.change("pad", count ? [{ value: String(count), where: "all" }] : []);
       },
     });
@@ -273,7 +274,8 @@ export class SwitchCards {
     }
     this.drawBare(subject.header);
     const pads = this.lists.pad.length ? this.lists.pad[this.lists.pad.length - 1].value : "0";
-    if (document.activeElement !== this.pads || this.pads.value !== pads) this.pads.value = pads;
+    if (this.padsDrawn !== pads) this.pads.value = pads; // else it holds what a person is typing
+    this.padsDrawn = pads;
     const rules = this.lists.weights;
     this.press(this.weights.seg, rules.length ? rules[rules.length - 1].value : "softmax");
     this.weights.card.toggleAttribute("data-switched", rules.length > 0);

@@ -94,8 +94,8 @@ export const LAB_TEXTS = {
   lab_row: "One row: “{token}”",
   lab_row_hint: "click a row of a head to see it here",
   lab_row_earlier:
-    "The switch acts in every layer, so the vectors that reach this head have changed, too: scores change by more than " +
-    "the factor √dₖ.",
+    "The switch acts in every layer. The vectors that reach this head have changed, too, so its scores do not simply " +
+    "grow by the factor √dₖ.",
   lab_row_most: "changes most",
   lab_row_scores: "scores",
   lab_row_weights: "softmax → weights",
