@@ -15,6 +15,7 @@ import { isOpen, stackOf } from "../walk.js";
 const STRIP_ROWS = 3; // of the legend of a strip
 const STRIP_NUMBERS = 48;
 const STOPS = 32; // of the gradient between the smallest and the largest number
+const SMALLEST = 0.6; // of the size of an equation that would be wider than the panel
 
 export class ExplanationPanel {
   /** @type {any} */ kit;
@@ -51,6 +52,7 @@ export class ExplanationPanel {
       el("div", { class: "hs-an-why" }, this.explanation, this.fact, this.more, this.box, this.off),
     );
     this.element.tabIndex = 0; // it scrolls
+    new ResizeObserver(() => this.fitEquation()).observe(this.equation);
   }
 
   // info: {matrix: the result of the step, or null; item: the item of the scene that shows it, for its colours;
@@ -97,6 +99,16 @@ export class ExplanationPanel {
     const equation = cell && cellEquationOf(state, config, value, this.t, about);
     if (equation) equations.push(el("div", { class: "hs-an-cell-equation" }, equation));
     this.equation.replaceChildren(...equations);
+    this.fitEquation();
+  }
+
+  // Every system has other mathematical fonts: an equation that is wider than the panel gets smaller letters.
+  fitEquation() {
+    const { style, clientWidth } = this.equation;
+    style.setProperty("--an-fit", "1");
+    const { scrollWidth } = this.equation;
+    const fit = (0.98 * clientWidth) / scrollWidth;
+    if (scrollWidth > clientWidth) style.setProperty("--an-fit", Math.max(SMALLEST, fit).toFixed(3));
   }
 
   // "scores [1, 8, 12, 12] = [batch, head, query, key]"
