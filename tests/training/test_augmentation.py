@@ -9,13 +9,16 @@ import re
 import pytest
 
 from transformer.training.augmentation import (
+    LONGEST_JOINED,
     NO_AUGMENTATION,
     Augmentation,
     copied,
     invented_name,
     other_name,
     other_numbers,
+    other_town,
     repeated,
+    with_title,
 )
 from transformer.training.data import DataError
 
@@ -64,10 +67,16 @@ def test_quotation_marks_are_those_of_each_language() -> None:
 
 
 def test_joined_pairs_come_from_the_text() -> None:
-    for index, (source, target) in enumerate(only(joined=1.0).apply(PAIRS, 1)):
-        first = PAIRS[index]
-        joined = [(f"{first[0]} {second[0]}", f"{first[1]} {second[1]}") for second in PAIRS]
-        assert joined.count((source, target)) == 1
+    german = dict(PAIRS)
+    counts = set()
+    for index, (source, target) in enumerate(only(joined=1.0).apply(PAIRS * 50, 1)):
+        parts = re.findall(r"[^.?!]+[.?!]", source)
+        assert parts[0] == PAIRS[index % len(PAIRS)][0]
+        assert target == " ".join(german[part.strip()] for part in parts)
+        counts.add(len(parts))
+    assert counts == {2, 3, 4, 5}
+    long = ("word " * LONGEST_JOINED).strip()
+    assert only(joined=1.0).apply([(long, long)], 1) == [(long, long)]
 
 
 def test_short_pairs_are_repeated() -> None:
@@ -119,13 +128,46 @@ def test_names_are_exchanged_once_and_on_both_sides() -> None:
     rng, names = random.Random(4), set()
     for _ in range(300):
         source, target = other_name(("I know that Mary is here.", "Ich weiß, dass Maria hier ist."), rng)
-        name = source.split()[3]
+        name = source.removeprefix("I know that ").removesuffix(" is here.")
         assert target == f"Ich weiß, dass {name} hier ist."
         names.add(name)
     assert len(names) > 80 and "Tom" not in names
     for pair in [("Tom and Tom.", "Tom und Tom."), ("Tom slept.", "Er schlief."), ("Tomorrow.", "Morgen.")]:
         assert other_name(pair, rng) == pair
-    assert all(re.fullmatch(r"[A-Z][a-z]{2,9}", invented_name(rng)) for _ in range(200))
+
+
+def test_invented_names_are_many_and_begin_with_a_capital() -> None:
+    rng = random.Random(4)
+    names = {invented_name(rng) for _ in range(1000)}
+    assert len(names) > 950 and all(re.fullmatch(r"[^\W\d_]+([- ][^\W\d_]+)?", name) for name in names)
+    assert all(name[0] == name[0].upper() for name in names)
+
+
+def test_towns_are_exchanged_once_and_on_both_sides() -> None:
+    rng = random.Random(7)
+    towns = set()
+    for _ in range(200):
+        source, target = other_town(("I live in Boston.", "Ich wohne in Boston."), rng)
+        towns.add(source.removeprefix("I live in "))
+        assert target == f"Ich wohne in {source.removeprefix('I live in ')}"
+    assert len(towns) > 90
+    for pair in [("Boston and Boston.", "Boston und Boston."), ("From Boston.", "Von dort."), ("Here.", "Hier.")]:
+        assert other_town(pair, rng) == pair
+
+
+def test_titles_go_where_their_german_form_is_certain() -> None:
+    rng = random.Random(8)
+    first = {with_title(("Tom is here.", "Tom ist hier."), rng) for _ in range(200)}
+    german = {"Mr.": "Herr", "Dr.": "Dr.", "Professor": "Professor"}
+    for source, target in first:
+        title, name = re.fullmatch(r"(Mr\.|Dr\.|Professor) (.+) is here\.", source).groups()  # type: ignore[union-attr]
+        assert target == f"{german[title]} {name} ist hier."
+    assert {source.split()[0] for source, _ in first} == set(german)
+    within = {with_title(("I know Tom.", "Ich kenne Tom."), rng) for _ in range(50)}
+    assert {source.split()[2] for source, _ in within} == {"Dr."}  # not "Herr": "ich kenne Herrn ..."
+    assert {with_title(("I know Mary.", "Ich kenne Maria."), rng)[1].split()[2] for _ in range(50)} == {"Frau", "Dr."}
+    for pair in [("Tom, you lie.", "Tom, du lügst."), ("That's Tom's.", "Das ist Toms."), ("Hi.", "Hallo.")]:
+        assert with_title(pair, rng) == pair
 
 
 def test_copies_are_the_same_on_both_sides() -> None:

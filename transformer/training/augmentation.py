@@ -45,9 +45,45 @@ NAMES: dict[tuple[str, str], str] = {
     ),
 }
 NAMES["Mary", "Maria"] = NAMES["Mary", "Mary"]
-SYLLABLES = "ba be bo da di do ga go ka ke ki ko la le li lo ma mi mo na ne no ra ri ro sa so ta te ti va vi wa zo"
+# Family names, for titles.
+SURNAMES = (
+    "Adams Ahmed Bauer Becker Brown Carter Chen Clark Cooper Costa Davis Diaz Evans Fischer Fernandez Garcia Green "
+    "Hall Hansen Harris Hoffmann Hughes Ito Jackson Johnson Jones Kaya Keller Kim Klein Kowalski Kumar Lang Lee Lewis "
+    "Lopez Martin Mayer Meyer Miller Moore Morris Murphy Nguyen Novak Park Patel Parker Peters Petrov Reed Richter "
+    "Roberts Rossi Sanchez Sato Schmidt Schneider Scott Silva Singh Smith Suzuki Tanaka Taylor Thompson Turner Wagner "
+    "Walker Wang Watson Weber White Williams Wilson Wolf Wong Wright Yamamoto Yilmaz Young"
+)
+# Title in English, title in German; a German one that changes its ending goes only where a sentence begins with it.
+TITLES = {"Tom": (("Mr.", "Herr"), ("Dr.", "Dr."), ("Professor", "Professor")),
+          "Mary": (("Mrs.", "Frau"), ("Ms.", "Frau"), ("Dr.", "Dr."))}  # fmt: skip
+INVARIABLE = ("Frau", "Dr.")
+FAMILIAR = re.compile(r"\b(?:du|dich|dir|dein\w*|euch|euer|eure\w*)\b", re.IGNORECASE)
+# Towns that both languages write alike, to replace the frequent ones of our text.
+FREQUENT_TOWNS = re.compile(r"\b(?:Boston|London|Paris|Chicago|Kyoto|Osaka|Harvard|Kobe)\b")
+TOWNS = (
+    "Aachen Amsterdam Ankara Atlanta Augsburg Bangkok Barcelona Berlin Bern Birmingham Bogota Bonn Boston Bremen "
+    "Bristol Budapest Bukarest Busan Calgary Cambridge Canberra Chicago Dallas Delhi Denver Detroit Dortmund Dresden "
+    "Dublin Edinburgh Essen Frankfurt Freiburg Glasgow Graz Hamburg Hannover Hanoi Heidelberg Helsinki Houston "
+    "Innsbruck Istanbul Jakarta Jena Karlsruhe Kassel Kiel Kobe Kyoto Lagos Leeds Leipzig Lima Linz Liverpool London "
+    "Lyon Madrid Mainz Manchester Mannheim Melbourne Miami Montreal Nagoya Nairobi Oslo Oxford Paris Passau Potsdam "
+    "Quito Regensburg Rostock Salzburg Santiago Sapporo Seattle Seoul Stockholm Stuttgart Sydney Toronto Ulm Vancouver "
+    "Weimar Yokohama"
+)
+# What invented names are made of: the beginnings, vowels and ends of syllables in many languages.
+ONSETS = (
+    "b b br bl c ch d d dr f fr fl g gr gl h h j k k kl kr kn l l l m m m n n n p pr ph qu r r r s s s sh sch sk sl sm "
+    "st sp sw t t tr th ts v v w w y z zh"
+)
+VOWELS = "a e i o u a e i o u a e i o u a e i o a e i o a e i ai au ea ee ei ia ie io oo ou y ö ü ä é á"
+CODAS = "n n r r s l m t k d ck ll nd ng nn rd rg rn rt ss st tt x z lm ff"
+NAME_ENDS = (
+    "a o i berg bach burg dorf ford ham heim holm hurst ia ina ington ino ito kin ko ley mann o ov ova ow sen shire "
+    "son ski stad stein strand ton ura us vik ville wick wood worth yama"
+)
+CODE_LETTERS, JOINTS = "ABCDEFGHKLMNPQRSTVWXZ", ("-", "-", " ", "")
 
 
+LONGEST_JOINED = 45  # words of a source: about 60 tokens
 SHARES = number(lambda value: 0 <= value <= 1, Text("a number from 0 to 1, a share of the pairs"))
 
 
@@ -59,12 +95,13 @@ class Augmentation:
     bare: source without its final punctuation; the target keeps it
     curly: source with curly apostrophes (’), as telephones type them
     quoted: both sides in quotation marks
-    joined: another pair added on both sides
+    joined: one to four other pairs added on both sides, up to LONGEST_JOINED words
     repeated: pairs of up to three words per side, repeated two to four times
     copied: the pair replaced by a few numbers, unknown names or strings of letters, equal on both sides
-    digits, names: pairs with a number, or the same first name, on both sides, get another number or name
+    digits, names, towns: pairs with a number, the same first name or the same town on both sides get another
+    titles: pairs with a first name on both sides get a title and a family name instead: Mr. Smith, Herr Smith
 
-    quoted, digits and names are for English to German: its quotation marks, number words and names.
+    quoted, digits, names, towns and titles are for English to German: its quotation marks, number words and names.
     """
 
     lower: float = 0.0
@@ -77,6 +114,8 @@ class Augmentation:
     copied: float = 0.0
     digits: float = 0.0
     names: float = 0.0
+    towns: float = 0.0
+    titles: float = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self, {field.name: SHARES for field in dataclasses.fields(self)}, DataError)
@@ -96,11 +135,14 @@ class Augmentation:
         for pair in pairs:
             if self.digits and rng.random() < self.digits:
                 pair = other_numbers(pair, rng)
+            if self.titles and rng.random() < self.titles:
+                pair = with_title(pair, rng)
             if self.names and rng.random() < self.names:
                 pair = other_name(pair, rng)
+            if self.towns and rng.random() < self.towns:
+                pair = other_town(pair, rng)
             if self.joined and rng.random() < self.joined:
-                second = pairs[rng.randrange(len(pairs))]
-                pair = f"{pair[0]} {second[0]}", f"{pair[1]} {second[1]}"
+                pair = joined(pair, pairs, rng)
             elif self.repeated and rng.random() < self.repeated:
                 pair = repeated(pair, rng)
             if self.copied and rng.random() < self.copied:
@@ -166,11 +208,35 @@ def other_numbers(pair: Pair, rng: random.Random) -> Pair:
     return pair
 
 
+def _syllables(rng: random.Random) -> str:
+    """One to three syllables of any language, with a capital."""
+    count = rng.choice((1, 2, 2, 2, 3))
+    onsets, vowels, codas = ONSETS.split(), VOWELS.split(), CODAS.split()
+    syllables = (
+        (rng.choice(onsets) if rng.random() < 0.95 else "")
+        + rng.choice(vowels)
+        + (rng.choice(codas) if rng.random() < 0.4 else "")
+        for _ in range(count)
+    )
+    return "".join(syllables).capitalize()
+
+
+def _code(rng: random.Random) -> str:
+    """What products are called: XR-2400, K9, Vela 3."""
+    front = "".join(rng.choice(CODE_LETTERS) for _ in range(rng.randint(1, 3)))
+    if rng.random() < 0.4:
+        front = _syllables(rng)
+    return front + rng.choice(JOINTS) + str(rng.randrange(10 ** rng.randint(1, 4)))
+
+
 def invented_name(rng: random.Random) -> str:
-    """A name nobody has, of two or three syllables or of any letters: what a model can only copy."""
-    if rng.random() < 0.2:
+    """A name nobody has, of syllables or of any letters, at times of two parts: what a model can only copy."""
+    draw = rng.random()
+    if draw < 0.12:
         return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 10))).capitalize()
-    return "".join(rng.choice(SYLLABLES.split()) for _ in range(rng.randint(2, 3))).capitalize()
+    if draw < 0.2:
+        return rng.choice(("-", " ")).join((_syllables(rng), _syllables(rng)))
+    return _syllables(rng) + (rng.choice(NAME_ENDS.split()) if draw > 0.6 else "")
 
 
 def repeated(pair: Pair, rng: random.Random) -> Pair:
@@ -188,7 +254,8 @@ def copied(rng: random.Random) -> Pair:
     parts = []
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         draw = rng.random()
-        parts.append(_number(rng.randint(1, 10), rng) if draw < 0.5 else invented_name(rng))
+        invented = _code(rng) if rng.random() < 0.25 else invented_name(rng)
+        parts.append(_number(rng.randint(1, 10), rng) if draw < 0.5 else invented)
         if draw > 0.75:
             parts[-1] = parts[-1].lower()
     text = " ".join(parts) + rng.choice(("", "", ".", "!"))
@@ -196,11 +263,48 @@ def copied(rng: random.Random) -> Pair:
 
 
 def other_name(pair: Pair, rng: random.Random) -> Pair:
-    """Another first name in place of one that stands once on both sides; one in four is invented."""
+    """Another first name in place of one that stands once on both sides; two in five are invented."""
     source, target = pair
     for (english, german), others in NAMES.items():
         in_source, in_target = re.compile(rf"\b{english}\b"), re.compile(rf"\b{german}\b")
         if len(in_source.findall(source)) == 1 == len(in_target.findall(target)):
-            name = invented_name(rng) if rng.random() < 0.25 else rng.choice(others.split())
+            name = invented_name(rng) if rng.random() < 0.4 else rng.choice(others.split())
             return in_source.sub(name, source), in_target.sub(name, target)
+    return pair
+
+
+def other_town(pair: Pair, rng: random.Random) -> Pair:
+    """Another town in place of one that stands once on both sides; half of them are invented."""
+    source, target = pair
+    found = FREQUENT_TOWNS.findall(source)
+    if len(found) != 1 or FREQUENT_TOWNS.findall(target) != found:
+        return pair
+    town = invented_name(rng) if rng.random() < 0.5 else rng.choice(TOWNS.split())
+    return source.replace(found[0], town), target.replace(found[0], town)
+
+
+def with_title(pair: Pair, rng: random.Random) -> Pair:
+    """A title and a family name in place of a first name that stands once on both sides. Nobody who is called by a
+    title is addressed with "du", and "Herr" would need another ending within a sentence."""
+    source, target = pair
+    if FAMILIAR.search(target):
+        return pair
+    for (english, german), _ in NAMES.items():
+        in_source, in_target = re.compile(rf"\b{english}\b(?!')"), re.compile(rf"\b{german}\b")
+        if len(in_source.findall(source)) == 1 == len(in_target.findall(target)):
+            first = in_source.match(source) is not None and in_target.match(target) is not None
+            titles = [title for title in TITLES[english] if first or title[1] in INVARIABLE]
+            name = invented_name(rng) if rng.random() < 0.3 else rng.choice(SURNAMES.split())
+            before, after = rng.choice(titles)
+            return in_source.sub(f"{before} {name}", source), in_target.sub(f"{after} {name}", target)
+    return pair
+
+
+def joined(pair: Pair, pairs: Sequence[Pair], rng: random.Random) -> Pair:
+    """Other pairs added on both sides: mostly one, at times up to four."""
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 4))):
+        source, target = pairs[rng.randrange(len(pairs))]
+        if len(f"{pair[0]} {source}".split()) > LONGEST_JOINED:
+            break
+        pair = f"{pair[0]} {source}", f"{pair[1]} {target}"
     return pair

@@ -1,0 +1,148 @@
+"""What people type first: 300 sentences with every accepted translation, and 200 names that have to be copied.
+
+`typed.tsv` has a kind, a sentence and its accepted translations in each line, `names.tsv` a kind, a name and a sentence
+with it. Both were written for this project; no sentence of the list is trained on, and no name is in the training text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.report import Table
+from transformer.analysis.tokens import repeats
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import NONE
+
+FOLDER = Path(__file__).parent
+RIGHT, COPIED = 0.85, 0.90  # shares wanted
+MOST_REPEATS = 3  # of a block of tokens in a row
+BEAMS = 4
+GROUP = re.compile(r"\{(?:(\d):)?([^{}]*)\}")
+WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class Typed:
+    """accepted: every translation that counts as right, written as templates (`expand`)."""
+
+    kind: str
+    source: str
+    accepted: frozenset[str]
+
+
+def expand(template: str) -> Iterator[str]:
+    """Every text of a template: `{a|b|}` stands for any of the alternatives, one of which may be empty; groups with the
+    same number, `{1:du|Sie} ... {1:dir|Ihnen}`, take the alternative at the same place. Raises ValueError."""
+    groups = [(number, body.split("|")) for number, body in GROUP.findall(template)]
+    numbers = list(dict.fromkeys(number or f"group {index}" for index, (number, _) in enumerate(groups)))
+    sizes: dict[str, int] = {}
+    for index, (number, choices) in enumerate(groups):
+        if sizes.setdefault(number or f"group {index}", len(choices)) != len(choices):
+            raise ValueError(f"the groups {number} of {template!r} have different numbers of alternatives")
+    if re.search(r"[{}|]", GROUP.sub("", template)):
+        raise ValueError(f"{template!r} has a brace or a bar outside a group")
+    for picked in itertools.product(*(range(sizes[number]) for number in numbers)):
+        of = dict(zip(numbers, picked, strict=True))
+        texts = iter([choices[of[number or f"group {index}"]] for index, (number, choices) in enumerate(groups)])
+        yield " ".join(GROUP.sub(lambda _match, texts=texts: next(texts), template).split())
+
+
+def rows(name: str) -> list[list[str]]:
+    """The columns of each line of a file beside this module."""
+    return [line.split("\t") for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+
+
+def typed_list() -> list[Typed]:
+    return [
+        Typed(kind, source, frozenset(text for template in accepted.split(" || ") for text in expand(template)))
+        for kind, source, accepted in rows("typed.tsv")
+    ]
+
+
+def runs_away(model: Pretrained, source: str, translation: str) -> bool:
+    """Whether the translation repeats a block more often than its source, or is cut off at the longest length."""
+    said, written = model.tokenizer.encode(source), model.tokenizer.encode(translation)
+    return repeats(written) > max(MOST_REPEATS, repeats(said)) or len(written) >= model.output_limit(NONE, None)
+
+
+def known(word: str) -> bool:
+    """Whether a large list of German or English words has it."""
+    from wordfreq import zipf_frequency  # a package of `make bench`
+
+    return any(zipf_frequency(word, language) > 0 for language in ("de", "en"))
+
+
+def made_up(sentence: Typed, translation: str, known: Callable[[str], bool] = known) -> list[str]:
+    """Words of the translation that are not known, in none of the accepted translations and not in the source. German
+    joins words freely: a word of two known ones, with or without "s" between them, is known."""
+
+    def joined(word: str) -> bool:
+        cuts = [(word[:at], word[at:]) for at in range(3, len(word) - 2)]
+        return any(known(last) and (known(first) or known(first.removesuffix("s"))) for first, last in cuts)
+
+    fine = {word.lower() for text in (sentence.source, *sentence.accepted) for word in WORD.findall(text)}
+    words = [word for word in WORD.findall(translation) if word.lower() not in fine]
+    return [word for word in words if not known(word) and not joined(word)]
+
+
+def copied(name: str, translation: str) -> bool:
+    """Whether the name stands in the translation letter by letter, as words of its own."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", translation) is not None
+
+
+def measure(model: Pretrained, quick: bool = False) -> list[Table]:
+    step = 10 if quick else 1
+    return [sentences_table(model, typed_list()[::step]), names_table(model, rows("names.tsv")[::step])]
+
+
+def sentences_table(model: Pretrained, sentences: list[Typed]) -> Table:
+    sources = [sentence.source for sentence in sentences]
+    greedy, searched = model.translate_all(sources), model.translate_all(sources, beams=BEAMS)
+    table = Table(
+        "What people type: translations that are exactly one of the accepted ones",
+        ("kind", "sentences", "greedy", f"beam {BEAMS}", "run away", "made-up words"),
+    )
+    found: dict[str, list[tuple[bool, bool, bool, list[str]]]] = {}
+    for sentence, first, best in zip(sentences, greedy, searched, strict=True):
+        found.setdefault(sentence.kind, []).append((
+            first in sentence.accepted, best in sentence.accepted, runs_away(model, sentence.source, first),
+            made_up(sentence, first),
+        ))  # fmt: skip
+    found["all"] = [result for results in list(found.values()) for result in results]
+    for kind, results in found.items():
+        right, with_beams, away = (sum(result[place] for result in results) for place in range(3))
+        invented = [word for *_, words in results for word in words]
+        good = right >= RIGHT * len(results) and not away and not invented if kind == "all" else None
+        shares = (f"{count} ({count / len(results):.0%})" for count in (right, with_beams))
+        table.add(kind, len(results), *shares, away, len(invented) if kind == "all" else " ".join(invented), good=good)
+    table.notes.append(
+        f"Wanted of greedy decoding: {RIGHT:.0%}, none that runs away (a block of tokens more than "
+        f"{MOST_REPEATS} times in a row, or no end), and no made-up word (`made_up` in `typed.py`)."
+    )
+    return table
+
+
+def names_table(model: Pretrained, names: list[list[str]]) -> Table:
+    table = Table(
+        "Names that are not in the training text: copied letter by letter", ("kind", "names", "greedy", f"beam {BEAMS}")
+    )
+    sources = [source for _kind, _name, source in names]
+    found: dict[str, list[tuple[bool, bool]]] = {}
+    for (kind, name, _), first, best in zip(
+        names, model.translate_all(sources), model.translate_all(sources, beams=BEAMS), strict=True
+    ):
+        found.setdefault(kind, []).append((copied(name, first), copied(name, best)))
+    found["all"] = [result for results in list(found.values()) for result in results]
+    for kind, results in found.items():
+        right, with_beams = (sum(result[place] for result in results) for place in range(2))
+        table.add(
+            kind, len(results), f"{right} ({right / len(results):.0%})",
+            f"{with_beams} ({with_beams / len(results):.0%})",
+            good=right >= COPIED * len(results) if kind == "all" else None,
+        )  # fmt: skip
+    table.notes.append(f"Wanted: {COPIED:.0%} with greedy decoding.")
+    return table

@@ -1,0 +1,65 @@
+"""The list of what people type: its templates, and what counts as right, copied or made up."""
+
+from __future__ import annotations
+
+import collections
+import unicodedata
+
+import pytest
+
+from benchmarks.typed import Typed, copied, expand, made_up, rows, runs_away, typed_list
+from transformer.inference.pretrained import load
+
+LIST = typed_list()
+
+
+def test_templates_by_hand() -> None:
+    assert list(expand("Ja.")) == ["Ja."]
+    assert list(expand("{Guten |}Tag{!|.}")) == ["Guten Tag!", "Guten Tag.", "Tag!", "Tag."]
+    linked = list(expand("{1:Hast du|Haben Sie} {1:dein|Ihr} {Auto|Rad}?"))
+    assert linked == ["Hast du dein Auto?", "Hast du dein Rad?", "Haben Sie Ihr Auto?", "Haben Sie Ihr Rad?"]
+
+
+@pytest.mark.parametrize("wrong", ["{1:a|b} {1:c}", "{a|b", "a|b", "a}"])
+def test_a_broken_template_is_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="different numbers|outside a group"):
+        list(expand(wrong))
+
+
+def test_the_list_has_twenty_kinds_of_fifteen_different_sentences() -> None:
+    assert len({sentence.source for sentence in LIST}) == 300
+    assert set(collections.Counter(sentence.kind for sentence in LIST).values()) == {15}
+    assert len({sentence.kind for sentence in LIST}) == 20
+    for sentence in LIST:
+        for text in (sentence.source, *sentence.accepted):
+            assert text and text == unicodedata.normalize("NFC", " ".join(text.split())), sentence.source
+
+
+def test_every_name_stands_once_in_its_sentence() -> None:
+    names = rows("names.tsv")
+    assert len(names) == len({name for _kind, name, _sentence in names}) == 200
+    for _kind, name, sentence in names:
+        assert copied(name, sentence) and sentence.count(name) == 1
+
+
+def test_a_name_is_copied_letter_by_letter() -> None:
+    assert copied("Zorvik", "Ich heiße Zorvik.") and copied("XR-2400", "Der XR-2400 ist neu.")
+    assert not copied("Zorvik", "Ich heiße Zorwik.") and not copied("Zorvik", "Zorviks Haus")
+
+
+def test_made_up_words() -> None:
+    sentence = Typed("test", "Zorvik waits.", frozenset({"Zorvik wartet."}))
+    words = {"haus", "tür", "arbeit", "zeit", "der"}
+
+    def known(word: str) -> bool:
+        return word.lower() in words
+
+    assert made_up(sentence, "Zorvik wartet Haustür Arbeitszeit der", known) == []
+    assert made_up(sentence, "Zorvik wertet Angewissung", known) == ["wertet", "Angewissung"]
+
+
+def test_what_runs_away() -> None:
+    model = load("en-de")
+    assert runs_away(model, "Hello.", "Ja ja ja ja ja ja.") and not runs_away(model, "Hello.", "Hallo.")
+    assert not runs_away(model, "no no no no no", "nein nein nein nein nein")
+    assert runs_away(model, "Hello.", " ".join(f"Wort{number}" for number in range(200)))
