@@ -1,0 +1,53 @@
+"""The training text of the bundled English-German model, from Tatoeba's pairs and our own.
+
+    python -m recipes.en_de train.tsv.gz dev.tsv test.tsv runs/en-de.tsv
+
+Leaves out every pair whose English is, whatever its case and punctuation, in the validation or test text or in the list
+of what people type (benchmarks/typed.tsv), or whose German is in the validation or test text. Our own pairs, beside
+this file, come TIMES times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.typed import typed_list
+from transformer.files import write_whole
+from transformer.training.data import Pair, read_pairs
+
+OWN = Path(__file__).with_name("en-de.own.tsv")
+TIMES = 2
+
+
+def bare(text: str) -> str:
+    """Without case and punctuation."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def training_text(train: Sequence[Pair], own: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
+    """The pairs of both without those that share a side with a pair held out or a source with the list."""
+    listed = {bare(sentence.source) for sentence in typed_list()}
+    sources = {bare(source) for source, _ in held_out} | listed
+    targets = {bare(target) for _, target in held_out}
+    return [pair for pair in [*train, *own * TIMES] if bare(pair[0]) not in sources and bare(pair[1]) not in targets]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("train", "validation", "test", "output"):
+        parser.add_argument(name, type=Path)
+    options = parser.parse_args(arguments)
+    train, validation, test = (read_pairs(getattr(options, name)) for name in ("train", "validation", "test"))
+    own = read_pairs(OWN)
+    pairs = training_text(train, own, [*validation, *test])
+    write_whole(options.output, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
+    print(f"{options.output}: {len(pairs):,} pairs, {len(train) + TIMES * len(own) - len(pairs):,} left out")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
