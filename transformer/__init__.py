@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import transformer.startup  # noqa: F401  first: Ctrl+C during the imports below is no traceback
 from transformer.checkpoints.folder import CheckpointError, save_checkpoint
 from transformer.inference.pretrained import InputError, Pretrained, Translation, available, load
-from transformer.inference.search import Hypothesis, beam, greedy
+from transformer.inference.sampling import Sampling
+from transformer.inference.search import Hypothesis, beam, greedy, n_best
 from transformer.interventions.sets import (
     Hide,
     InterventionError,
@@ -70,6 +71,7 @@ __all__ = [
     "Pretrained",
     "Replace",
     "Reposition",
+    "Sampling",
     "Scale",
     "Silence",
     "Skip",
@@ -85,6 +87,7 @@ __all__ = [
     "beam",
     "greedy",
     "load",
+    "n_best",
     "preset",
     "save_checkpoint",
 ]

@@ -30,6 +30,7 @@ from transformer.cli import serve, train, translate
 from transformer.cli.common import CommandError
 from transformer.cli.run_folder import Plan, open_run
 from transformer.inference.pretrained import InputError, load
+from transformer.inference.sampling import Sampling
 from transformer.live_training import workshop
 from transformer.operator_key import LEAST, VARIABLE, operator_key
 from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
@@ -375,6 +376,34 @@ def test_a_line_too_long_is_named_and_shifts_nothing(
         and "the limit is 40" in error
         and error.count("\n") == 1
     )
+
+
+def test_beginnings_samples_and_the_n_best(trained: Path, type_in: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    name, lines = str(trained / "checkpoint"), b"the cat\n\nbig dog\n" + b"dog " * 200 + b"\n"
+    model = load(name)
+    prefix = model.translate("big dog").text[:3]
+    status, out = type_in(lines, "translate", "--checkpoint", name, "--prefix", prefix)
+    wanted = [model.translate(text, prefix=prefix).text for text in ("the cat", "big dog")]
+    assert status == 1 and out.decode().split("\n") == [wanted[0], "", wanted[1], "", ""]
+    options = ["--temperature", "0.9", "--top-k", "5", "--top-p", "0.8", "--seed", "3"]
+    _, out = type_in(lines, "translate", "--checkpoint", name, *options)
+    sample = Sampling(0.9, 5, 0.8, 3)
+    assert out.decode().split("\n")[::2] == [
+        *(model.translate(t, sample=sample).text for t in ("the cat", "big dog")),
+        "",
+    ]
+    capsys.readouterr()
+    status, out = type_in(lines, "translate", "--checkpoint", name, "--n-best", "2", "--beam", "3")
+    many = [(number, one) for number, text in ((1, "the cat"), (3, "big dog")) for one in model.n_best(text, 3)[:2]]
+    assert out.decode().splitlines() == [f"{number}\t{one.score:.4f}\t{one.text}" for number, one in many]
+    assert status == 1 and capsys.readouterr().err.startswith("line 4: not translated, the source text has ")
+    for wrong in (["--seed", "1", "--beam", "2"], ["--top-k", "1", "--n-best", "2"]):
+        assert type_in(lines, "translate", "--checkpoint", name, *wrong)[0] == 2
+        assert capsys.readouterr().err.startswith("error: sampling has no beams; leave out --beam and --n-best")
+    assert type_in(lines, "translate", "--checkpoint", name, "--prefix", "漢")[0] == 2
+    assert capsys.readouterr().err.startswith("error: the beginning '漢' has characters")
+    assert type_in(lines, "translate", "--checkpoint", name, "--top-p", "2")[0] == 2
+    assert "top_p is 2.0; choose a number above 0, up to 1" in capsys.readouterr().err
 
 
 def test_bytes_that_are_not_utf8_are_named(capsys: pytest.CaptureFixture[str]) -> None:

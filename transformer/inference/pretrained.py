@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,8 @@ from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError,
 from transformer.checkpoints.importers import open_folder
 from transformer.checks import expect
 from transformer.files import Packed, read_own
-from transformer.inference.search import Hypothesis, beam, greedy, output_limit
+from transformer.inference.sampling import Drawn, Sampling
+from transformer.inference.search import Hypothesis, beam, greedy, most_probable, n_best, output_limit
 from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.sets import NONE, Interventions, check_interventions
@@ -24,7 +26,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap, TapError
 from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
-from transformer.text.tokenizer import PIECE_MARK, AnyTokenizer
+from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer
 from transformer.texts import N_, Text, UserError, any_of
 from transformer.tracing.trace import Trace, trace_pass
 
@@ -54,6 +56,10 @@ _TOO_LONG = {
     "source": N_("the source text has {tokens:,} tokens; at most {limit} are allowed, shorten it"),
     "target": N_("the target text has {tokens:,} tokens; at most {limit} are allowed, shorten it"),
 }
+_UNKNOWN = N_("the beginning {prefix!r} has characters that this model cannot write; leave them out")
+_LONG_BEGINNING = N_(
+    "the beginning has {tokens:,} tokens with </s>; a translation of this text may have {limit}, begin with less"
+)
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,11 @@ class Translation:
     text: str
     tokens: tuple[str, ...]
     probabilities: tuple[float, ...]
+
+    @property
+    def score(self) -> float:
+        """Sum of the natural log-probabilities of its tokens."""
+        return sum(map(math.log, self.probabilities))
 
 
 def readable(pieces: Sequence[str]) -> tuple[str, ...]:
@@ -169,20 +180,37 @@ class Pretrained:
         limit: int | None,
         interventions: Interventions = NONE,
         edits: Edits | None = None,
-    ) -> Hypothesis:
+        prefix: str = "",
+        sample: Sampling | None = None,
+    ) -> list[Hypothesis]:
+        """The best hypothesis, or the finished ones of beam search."""
         tap = self.tap(interventions, edits)
         allowed = output_limit(self.model, len(source), self.output_limit(interventions, limit))
         batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
+        prefixes = [self.beginning(prefix, allowed)]
         if beams == 1:
-            best = greedy(self.model, batch, allowed, tap=tap)[0]
+            choose = Drawn(sample, 1) if sample else most_probable
+            found = greedy(self.model, batch, allowed, tap=tap, prefixes=prefixes, choose=choose)
         else:
-            best = self._beam(batch, beams, alpha, allowed, tap)[0]
+            alpha = self.alpha if alpha is None else alpha
+            (found,) = n_best(self.model, batch, beams, alpha, allowed, tap, self.rule, prefixes)
         if edits and isinstance(tap, EditingTap):
             tap.check_names()
-        return best
+        return found
 
-    def _beam(self, batch: torch.Tensor, beams: int, alpha: float | None, limit: int, tap: AnyTap) -> list[Hypothesis]:
-        return beam(self.model, batch, beams, self.alpha if alpha is None else alpha, limit, tap, self.rule)
+    def beginning(self, prefix: str, allowed: int) -> list[int]:
+        """Ids of the text that a translation of at most `allowed` tokens has to begin with. Raises InputError."""
+        expect(prefix, str, "prefix", Text("a text"))
+        ids = self.tokenizer.encode(prefix)
+        if SPECIALS[UNKNOWN] in self.tokenizer.pieces(ids):
+            raise InputError(_UNKNOWN, side="target", tokens=len(ids) + 1, limit=allowed, prefix=prefix[:40])
+        if len(ids) >= allowed:
+            raise InputError(_LONG_BEGINNING, side="target", tokens=len(ids) + 1, limit=allowed)
+        return ids
+
+    def _translation(self, found: Hypothesis) -> Translation:
+        probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
+        return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
 
     def translate(
         self,
@@ -193,20 +221,53 @@ class Pretrained:
         interventions: Interventions = NONE,
         *,
         edits: Edits | None = None,
+        prefix: str = "",
+        sample: Sampling | None = None,
     ) -> Translation:
         """The model's translation: greedy, or by beam search with length penalty alpha (None: the checkpoint's, 0.6 as
-        in section 6.1 by default).
+        in section 6.1 by default), or sampled.
 
-        edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each beam.
+        edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each beam. prefix: what the
+        translation has to begin with. sample: draw each token instead of taking the most probable one, without beams.
         Raises InputError, InterventionError; TapError for edits that do not fit; WrongTypeError.
         """
+        return self._translations(text, beams, alpha, limit, interventions, edits, prefix, sample)[0]
+
+    def n_best(
+        self,
+        text: str,
+        beams: int = 4,
+        alpha: float | None = None,
+        limit: int | None = None,
+        interventions: Interventions = NONE,
+        *,
+        edits: Edits | None = None,
+        prefix: str = "",
+    ) -> list[Translation]:
+        """The finished translations of beam search, best first, at most `beams`; the first is that of `translate`.
+
+        The search ends when its best translation is certain, so there may be fewer. Arguments and errors as in
+        `translate`.
+        """
+        return self._translations(text, beams, alpha, limit, interventions, edits, prefix)
+
+    def _translations(
+        self,
+        text: str,
+        beams: int,
+        alpha: float | None,
+        limit: int | None,
+        interventions: Interventions,
+        edits: Edits | None,
+        prefix: str,
+        sample: Sampling | None = None,
+    ) -> list[Translation]:
         source = self.encode(text, limit=limit)
-        _check_search(beams, alpha)
+        _check_search(beams, alpha, sample)
         check_interventions(interventions)
         interventions.check_lengths(source=len(source) + interventions.pads)
-        best = self._decode(source, beams, alpha, limit, interventions, edits)
-        probabilities = tuple(torch.tensor(best.log_probs, dtype=torch.float64).exp().tolist())
-        return Translation(self.tokenizer.decode(best.ids), tuple(self.tokenizer.pieces(best.ids)), probabilities)
+        found = self._decode(source, beams, alpha, limit, interventions, edits, prefix, sample)
+        return [self._translation(hypothesis) for hypothesis in found or [Hypothesis((), ())]]
 
     def outputs(self, sources: Sequence[Sequence[int]], limit: int | None = None) -> list[tuple[int, ...]]:
         """The greedy translation of every source, decoded in one padded batch. sources: ids from `encode`, for `trace`;
@@ -231,27 +292,41 @@ class Pretrained:
         alpha: float | None = None,
         batch_tokens: int = 3000,
         interventions: Interventions = NONE,
+        *,
+        prefixes: Sequence[str] | None = None,
+        sample: Sampling | None = None,
     ) -> list[str]:
         """Translations of many texts, in batches of similar length; a blank text gives a blank translation.
 
+        prefixes: what each translation has to begin with; sample: as in `translate`, each text as if alone.
         With switches, only sources of equal length share a batch, because a switch could make padding visible.
-        Raises InputError with the number of the text if a text is too long for the model; InterventionError;
-        WrongTypeError.
+        Raises InputError with the number of the text if a text or a prefix is too long for the model; UserError if
+        texts and prefixes differ in number; InterventionError; WrongTypeError.
         """
         expect(texts, (list, tuple), "texts", Text("a list of texts"))
         for index, text in enumerate(texts):
             expect(text, str, f"texts[{index}]", Text("a text"))
-        _check_search(beams, alpha)
+        expect(prefixes, (list, tuple, type(None)), "prefixes", Text("a list of texts, or None"))
+        if prefixes is not None and len(prefixes) != len(texts):
+            raise UserError(
+                "there are {texts} texts and {prefixes} prefixes; give one for each text, or none",
+                texts=len(texts), prefixes=len(prefixes),
+            )  # fmt: skip
+        _check_search(beams, alpha, sample)
         check_interventions(interventions)
         tap = self.tap(interventions)
         # This module imports numpy; the import here keeps `transformer.load` fast.
         from transformer.text.batching import bucket, pad
 
         numbered: dict[int, list[int]] = {}
+        begun: dict[int, list[int]] = {}
+        longest = self.output_limit(interventions)
         for index, text in enumerate(texts):
             if text.strip():
                 try:
                     numbered[index] = self.pad(self.encode(text), interventions)
+                    allowed = output_limit(self.model, len(numbered[index]) - interventions.pads, longest)
+                    begun[index] = self.beginning(prefixes[index], allowed) if prefixes else []
                 except InputError as error:
                     raise InputError(
                         "text {number}: {error}",
@@ -267,11 +342,13 @@ class Pretrained:
             groups = [same for rows in groups for same in _of_one_length(rows, lengths)]
         for rows in groups:
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
-            longest = self.output_limit(interventions)
+            forced = [begun[keys[row]] for row in rows]
             if beams == 1:
-                hypotheses = greedy(self.model, batch, longest, tap=tap)
+                choose = Drawn(sample, len(rows)) if sample else most_probable
+                hypotheses = greedy(self.model, batch, longest, tap=tap, prefixes=forced, choose=choose)
             else:
-                hypotheses = self._beam(batch, beams, alpha, longest, tap)
+                alpha = self.alpha if alpha is None else alpha
+                hypotheses = beam(self.model, batch, beams, alpha, longest, tap, self.rule, forced)
             for row, hypothesis in zip(rows, hypotheses, strict=True):
                 out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
         return out
@@ -300,7 +377,7 @@ class Pretrained:
         _check_edits(edits)
         own = target is None or not target.strip()
         if own:
-            out = list(output or self._decode(source_ids, 1, 0.0, limit, interventions, edits).ids)
+            out = list(output or self._decode(source_ids, 1, 0.0, limit, interventions, edits)[0].ids)
             target_text = self.tokenizer.decode(out)
             out_labels = readable(self.tokenizer.pieces(out))
         else:
@@ -418,11 +495,14 @@ def _check_edits(edits: Edits | None) -> None:
             )  # fmt: skip
 
 
-def _check_search(beams: int, alpha: float | None) -> None:
+def _check_search(beams: int, alpha: float | None, sample: Sampling | None = None) -> None:
     expect(beams, int, "beams", Text("a whole number of at least 1"))
     if beams < 1:
         raise UserError("beams is {beams}; give a whole number of at least 1", beams=beams)
     expect(alpha, (int, float, type(None)), "alpha", Text("a number, or None for the checkpoint's"))
+    expect(sample, (Sampling, type(None)), "sample", Text("a Sampling, or None"))
+    if sample is not None and beams > 1:
+        raise UserError("sampling has no beams; give beams=1, or no sample")
 
 
 def _of_one_length(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:

@@ -1,7 +1,8 @@
-"""Greedy search and beam search."""
+"""Greedy search, sampling and beam search, also after a forced beginning."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -60,9 +61,24 @@ def _block(model: Transformer, log_probs: Tensor) -> Tensor:
     return log_probs
 
 
+Choose = Callable[[Tensor, Sequence[int]], Tensor]
+Prefixes = Sequence[Sequence[int]]
+
+
+def most_probable(log_probs: Tensor, rows: Sequence[int]) -> Tensor:
+    """The id of the most probable token of each row. log_probs: [row, vocab]."""
+    return log_probs.argmax(-1)
+
+
 @torch.inference_mode()
 def greedy(
-    model: Transformer, source: Tensor, limit: int | None = None, cached: bool = True, tap: AnyTap = OFF
+    model: Transformer,
+    source: Tensor,
+    limit: int | None = None,
+    cached: bool = True,
+    tap: AnyTap = OFF,
+    prefixes: Prefixes | None = None,
+    choose: Choose = most_probable,
 ) -> list[Hypothesis]:
     """Greedy search: take the most probable token at every step.
 
@@ -70,9 +86,13 @@ def greedy(
     cached: keep keys and values between steps; otherwise every step runs the whole prefix. Both give the same tokens.
     A model without the causal mask, and an edit that opens it, never use the cache. tap: edits every pass
     (`EditingTap`). An edit of the mask can let padded rows of a batch see their padding.
+    prefixes: the ids that each output begins with, shorter than its limit; they are part of the hypothesis, with the
+    log-probabilities that the model gives them. choose: takes the tokens after them, from log-probabilities
+    [row, vocab] and the number of each row's sentence (`sampling.Drawn`).
     """
     config = model.config
     limits = _limits(model, source, limit)
+    forced = prefixes or [()] * len(source)
     decoder = _start(model, source, cached, tap)
     fed = torch.full((len(source), 1), config.start_id, device=source.device)
     written: list[list[int]] = [[] for _ in source]
@@ -80,7 +100,10 @@ def greedy(
     active = list(range(len(source)))  # rows that are not finished
     for step in range(1, max(limits) + 1):
         log_probs = _block(model, decoder.logits(fed).float().log_softmax(-1))
-        chosen = log_probs.argmax(-1, keepdim=True)
+        chosen = choose(log_probs, active)[:, None]
+        for index, row in enumerate(active):
+            if step <= len(forced[row]):
+                chosen[index] = forced[row][step - 1]
         tokens, token_scores = chosen[:, 0].tolist(), log_probs.gather(1, chosen)[:, 0].tolist()
         for row, token, score in zip(active, tokens, token_scores, strict=True):
             written[row].append(token)
@@ -108,11 +131,31 @@ def beam(
     limit: int | None = None,
     tap: AnyTap = OFF,
     rule: BeamRule = PAPER,
+    prefixes: Prefixes | None = None,
 ) -> list[Hypothesis]:
     """Beam search (section 6.1: beam 4, alpha 0.6): the hypothesis with the best score / length_penalty.
 
-    source: ids [batch, source] ending in </s>, padded; tap: as in `greedy`; rule: how to compare hypotheses and when a
-    sentence is finished.
+    source: ids [batch, source] ending in </s>, padded; tap, prefixes: as in `greedy`; rule: how to compare hypotheses
+    and when a sentence is finished.
+    """
+    found = n_best(model, source, beams, alpha, limit, tap, rule, prefixes)
+    return [best[0] if best else Hypothesis((), ()) for best in found]
+
+
+@torch.inference_mode()
+def n_best(
+    model: Transformer,
+    source: Tensor,
+    beams: int = 4,
+    alpha: float = ALPHA,
+    limit: int | None = None,
+    tap: AnyTap = OFF,
+    rule: BeamRule = PAPER,
+    prefixes: Prefixes | None = None,
+) -> list[list[Hypothesis]]:
+    """The finished hypotheses of beam search, best first, at most `beams` for each source; arguments as in `beam`.
+
+    The search ends as soon as its best hypothesis is certain, so there may be fewer.
     """
     config = model.config
     device = source.device
@@ -129,6 +172,7 @@ def beam(
     probs: list[list[tuple[float, ...]]] = [[()] * beams for _ in owners]
     finished: list[list[Hypothesis]] = [[] for _ in owners]  # for each sentence the best `beams`, best first
     exact = rule.ends == "overtaken"
+    forced = prefixes or [()] * count
 
     def value(hypothesis: Hypothesis) -> float:
         return hypothesis.score / rule.divisor(len(hypothesis.ids), alpha)
@@ -154,6 +198,12 @@ def beam(
         log_probs = _block(model, decoder.logits(fed).float().log_softmax(-1))
         if rule.renormalise:
             log_probs = log_probs.log_softmax(-1)
+        for i, owner in enumerate(owners):
+            if step <= len(forced[owner]):
+                rows_of = log_probs[i * beams : (i + 1) * beams]
+                kept = rows_of[:, forced[owner][step - 1]].clone()
+                rows_of.fill_(-torch.inf)
+                rows_of[:, forced[owner][step - 1]] = kept
         joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
         # Among 2 x beams candidates, at least `beams` do not end.
         values, flat = joint.topk(2 * beams, dim=-1)
@@ -202,4 +252,4 @@ def beam(
         decoder.select(chosen)
         fed = torch.tensor(tokens, device=device)[:, None]
         totals = torch.tensor(new_totals, device=device)
-    return [best[0] if best else Hypothesis((), ()) for best in finished]
+    return finished

@@ -1,0 +1,108 @@
+"""A forced beginning, and the n best translations."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.inference.test_search import END, SEEDS, _forced, lively_model, variants
+from tests.support.build import padded_sources, sentences, tiny_pretrained
+from transformer.checkpoints.beam_rule import length_penalty
+from transformer.inference.pretrained import InputError
+from transformer.inference.sampling import Sampling
+from transformer.inference.search import beam, greedy, n_best
+from transformer.texts import UserError
+
+
+@variants
+@pytest.mark.parametrize("write", [greedy, beam])
+def test_its_own_beginning_changes_nothing(write, changes):
+    model, source = lively_model(1, **changes), padded_sources(1, (7, 4, 5))
+    free = write(model, source, limit=12)
+    forced = write(model, source, limit=12, prefixes=[h.ids[: len(h.ids) // 2] for h in free])
+    for ours, own in zip(forced, free, strict=True):
+        if write is greedy:
+            assert ours.ids == own.ids and ours.log_probs == pytest.approx(own.log_probs, abs=1e-5)
+        else:  # a beam that holds only this beginning loses nothing of it
+            assert ours.ids[: len(own.ids) // 2] == own.ids[: len(own.ids) // 2]
+            penalty = [h.score / length_penalty(len(h.ids), 0.6) for h in (ours, own)]
+            assert penalty[0] >= penalty[1] - 1e-4
+
+
+@variants
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_after_another_beginning_the_most_probable_tokens_follow(changes, seed):
+    model, source = lively_model(seed, **changes), padded_sources(seed, (7,))
+    prefix = [5, 9, 6]
+    (found,) = greedy(model, source, 12, prefixes=[prefix])
+    probs, every = _forced(model, source, found.ids)
+    every[:, [0, 2]] = -torch.inf
+    assert list(found.ids[:3]) == prefix and every.argmax(-1).tolist()[3:] == list(found.ids[3:])
+    assert found.log_probs == pytest.approx(probs.tolist(), abs=1e-4)
+
+
+@pytest.mark.parametrize("write", [greedy, beam])
+def test_beginnings_of_a_batch_are_those_of_each_sentence_alone(write):
+    lengths, prefixes = (7, 4, 2, 5), [[5, 9, 6], [], [8], [4, 4]]
+    model, source = lively_model(3), padded_sources(3, lengths)
+    for row, ours in enumerate(write(model, source, limit=12, prefixes=prefixes)):
+        (alone,) = write(model, source[row : row + 1, : lengths[row]], limit=12, prefixes=[prefixes[row]])
+        assert ours.ids == alone.ids and list(ours.ids[: len(prefixes[row])]) == prefixes[row]
+
+
+@pytest.mark.parametrize("write", [greedy, beam])
+def test_a_beginning_may_fill_all_but_the_last_token(write):
+    model, source = lively_model(2), padded_sources(2, (5,))
+    (found,) = write(model, source, limit=5, prefixes=[[5, 9, 6, 8]])
+    assert len(found.ids) == 5 and list(found.ids[:4]) == [5, 9, 6, 8]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_n_best_begin_with_that_of_beam_search_and_fall(seed, alpha):
+    model, source = lively_model(seed), padded_sources(seed, (7, 4))
+    for many, best in zip(n_best(model, source, 5, alpha, 12), beam(model, source, 5, alpha, 12), strict=True):
+        assert many[0] == best and 1 <= len(many) <= 5 and len({h.ids for h in many}) == len(many)
+        values = [h.score / length_penalty(len(h.ids), alpha) for h in many]
+        assert values == sorted(values, reverse=True)
+        assert all(h.ids[-1] == END or len(h.ids) == 12 for h in many)
+
+
+def test_a_text_to_begin_with() -> None:
+    model = tiny_pretrained()
+    text, prefix = sentences()[0], sentences()[1].split()[0]
+    found = model.translate(text, prefix=prefix)
+    assert found.text.startswith(prefix) and found.tokens[: len(model.tokenizer.encode(prefix))] == tuple(
+        model.tokenizer.pieces(model.tokenizer.encode(prefix))
+    )
+    assert model.translate(text, beams=3, prefix=prefix).text.startswith(prefix)
+    assert found.score == pytest.approx(sum(torch.tensor(found.probabilities).log().tolist()), abs=1e-4)
+    many = model.n_best(text, 3)
+    assert many[0] == model.translate(text, 3) and len({one.tokens for one in many}) == len(many)
+
+
+def test_batches_with_beginnings_and_samples_are_as_one_by_one() -> None:
+    model, texts = tiny_pretrained(), sentences()[:4]
+    prefixes = [texts[1].split()[0], "", texts[0].split()[0], ""]
+    for beams in (1, 3):
+        together = model.translate_all(texts, beams, prefixes=prefixes)
+        assert together == [
+            model.translate(text, beams, prefix=prefix).text for text, prefix in zip(texts, prefixes, strict=True)
+        ]
+    sample = Sampling(temperature=0.7, seed=4)
+    together = model.translate_all(texts, sample=sample)
+    assert together == [model.translate(text, sample=sample).text for text in texts]
+
+
+def test_a_wrong_beginning_gives_one_sentence() -> None:
+    model, text = tiny_pretrained(), sentences()[0]
+    with pytest.raises(InputError, match="^the beginning '漢字' has characters that this model cannot write; leave"):
+        model.translate(text, prefix="漢字")
+    with pytest.raises(InputError, match=r"^the beginning has \d+ tokens with </s>; a translation"):
+        model.translate(text, prefix=f"{text} " * 60)
+    with pytest.raises(InputError, match="^text 2: the beginning '漢' has characters"):
+        model.translate_all([text, text], prefixes=["", "漢"])
+    with pytest.raises(UserError, match="^there are 2 texts and 1 prefixes; give one for each text, or none"):
+        model.translate_all([text, text], prefixes=[""])
+    with pytest.raises(UserError, match="^sampling has no beams; give beams=1, or no sample"):
+        model.translate(text, beams=2, sample=Sampling())
