@@ -11,13 +11,6 @@ import torch
 from hypothesis import settings
 
 torch.set_num_threads(1)
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """Tests in a browser wait half of their time: one worker more than there are cores."""
-    return (os.cpu_count() or 1) + 1
-
-
 # The same examples in every run and on every machine; nothing is timed and nothing is written.
 settings.register_profile("headscope", derandomize=True, deadline=None, database=None)
 settings.load_profile("headscope")
