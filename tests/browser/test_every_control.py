@@ -95,7 +95,12 @@ def opened(page: Page, address: str) -> Page:
     return page
 
 
-@pytest.mark.parametrize("name", [page.name for page in PAGES])
+# Each takes 30 to 50 seconds: two pages with every change, the others before a release.
+EACH_TIME = ("heads", "lab")
+WALKS = [pytest.param(page.name, marks=() if page.name in EACH_TIME else pytest.mark.long) for page in PAGES]
+
+
+@pytest.mark.parametrize("name", WALKS)
 def test_a_link_holds_every_control(context: BrowserContext, browser: Browser, server: str, name: str) -> None:
     """Part after part; a control that several parts have is changed in the first."""
     entry = next(page for page in PAGES if page.name == name)
