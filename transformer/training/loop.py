@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.checkpoints.folder import save_checkpoint
@@ -28,6 +29,7 @@ from transformer.training.evaluation import corpus_bleu, fits, surprise
 from transformer.training.fused_loss import fused_label_smoothed_loss
 from transformer.training.initialisation import shrink_branches
 from transformer.training.parallel import ALONE, Workers
+from transformer.training.r_drop import r_drop_loss
 from transformer.training.schedule import learning_rate, paper_peak
 from transformer.training.settings import Progress, Settings, TrainingError, snapshot_steps
 from transformer.training.speed import prepare_for_training
@@ -43,19 +45,26 @@ class _Losses(nn.Module):
 
     def forward(self, source: Tensor, target_in: Tensor, target_out: Tensor) -> tuple[Tensor, Tensor]:
         """Smoothed loss and plain negative log-likelihood, each summed over the batch's real target tokens."""
+        if self.settings.r_drop:  # both passes as one batch: every row draws its own dropout
+            source, target_in, target_out = (torch.cat((ids, ids)) for ids in (source, target_in, target_out))
         bfloat16 = self.settings.precision == "bfloat16"
         device = source.device.type
         tap = FUSED if self.settings.fused else OFF
         with torch.autocast(device, torch.bfloat16) if bfloat16 else contextlib.nullcontext():
             hidden = self.model.decode(target_in, self.model.encode(source, tap), source, tap)
         real = target_out != self.model.config.pad_id
+        dtype = torch.bfloat16 if bfloat16 else torch.float32
+        if self.settings.r_drop:
+            logits = F.linear(hidden[real].to(dtype), self.model.embedding.weight.to(dtype)).float()
+            first = target_out[real].chunk(2)[0]
+            return r_drop_loss(logits.unflatten(0, (2, -1)), first, self.settings.smoothing, self.settings.r_drop)
         with torch.autocast(device, enabled=False):
             return fused_label_smoothed_loss(
                 hidden[real].float(),
                 self.model.embedding.weight,
                 target_out[real],
                 self.settings.smoothing,
-                torch.bfloat16 if bfloat16 else torch.float32,
+                dtype,
             )
 
 

@@ -24,7 +24,9 @@ RULES = {
     **dict.fromkeys(("ramp", "fused"), TRUTH),
     "smoothing": SHARE,
     "gain": number(lambda value: 0 < value <= 10, Text("a number above 0, up to 10")),
-    **dict.fromkeys(("clip", "sampling"), number(lambda value: 0 <= value < math.inf, Text("a number of at least 0"))),
+    **dict.fromkeys(
+        ("clip", "sampling", "r_drop"), number(lambda value: 0 <= value < math.inf, Text("a number of at least 0"))
+    ),
     "peak_rate": optional(
         number(lambda value: 0 < value < math.inf, Text("a number above 0")), N_("{allowed}, or none for the paper's")
     ),
@@ -41,6 +43,7 @@ class Settings:
     ramp: raise the rate during the warm-up; False: start at the peak
     gain: factor on the initial value, output and feed-forward matrices, see `shrink_branches`
     smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
+    r_drop: alpha of R-Drop, see `r_drop_loss`, which passes every batch twice; 0: one pass
     sampling: alpha of subword regularisation, 0: always the best segmentation
     augmentation: shares of the sentence pairs to vary, drawn again in every epoch
     precision: "float32" or "bfloat16" for the matrix products outside attention
@@ -59,6 +62,7 @@ class Settings:
     gain: float = 1.0
     smoothing: float = 0.1
     clip: float = 1.0
+    r_drop: float = 0.0
     sampling: float = 0.0
     augmentation: Augmentation = NO_AUGMENTATION
     precision: str = "float32"
