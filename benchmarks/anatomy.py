@@ -19,6 +19,7 @@ from benchmarks.sentences import pairs
 from benchmarks.timing import percentile
 from benchmarks.wire import Wire
 from tests.browser.find import FLAGS, find_browser
+from tests.browser.navigation import link_to
 from transformer.inference.pretrained import Pretrained
 
 LENGTHS = (20, 60)
@@ -192,8 +193,9 @@ def first_pictures(browser: Browser, link: str, rounds: int) -> dict[str, list[f
             page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
             page.wait_for_timeout(300)
             done = f"() => stopwatch.drawn.startsWith('{there}')"
+            link = link_to(page, name)
             page.evaluate(f"() => {{ stopwatch.result = stopwatch.next(['click'], {done}); }}")
-            page.get_by_test_id("stPageLink").get_by_text(name, exact=True).click()
+            link.click()
             took = page.evaluate("stopwatch.result")
             if name == "Anatomy":
                 times["click on its name"].append(took)

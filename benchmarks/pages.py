@@ -15,6 +15,7 @@ from benchmarks.report import Table, load
 from benchmarks.sentences import pairs
 from pages.registry import pages
 from tests.browser.find import FLAGS, find_browser
+from tests.browser.navigation import link_to
 from transformer.inference.pretrained import Pretrained
 
 TOKENS = 20
@@ -91,7 +92,7 @@ def _followed(browser: Browser, app: App, source: str, target: str, rounds: int)
         for name in ("embeddings", "feedforward", "positions"):
             page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
             page.wait_for_timeout(300)
-            link = page.get_by_test_id("stPageLink").get_by_text(names[name], exact=True)
+            link = link_to(page, names[name])
             first = FIRST_FIGURES[name]
             there = f"() => stopwatch.drawn.startsWith('{first}')"
             page.evaluate(f"() => {{ stopwatch.result = stopwatch.next(['click'], {there}) }}")

@@ -7,13 +7,16 @@ from transformer.texts import _
 
 
 def pages() -> tuple[Page, ...]:
+    """Pages of one group stand together; a page without a group has its own place in the header."""
+    explore, experiment, study = _("Explore"), _("Experiment"), _("Study")
     return (
-        Page("heads", _("Heads"), first=True, opens_models=True),
-        Page("lab", _("Lab"), opens_models=True),
-        Page("positions", _("Positions"), opens_models=True),
-        Page("embeddings", _("Embeddings")),
-        Page("feedforward", _("Feed-forward"), opens_models=True),
-        Page("anatomy", _("Anatomy"), opens_models=True),
-        Page("training", _("Training")),
-        Page("model", _("Model")),
+        Page("paper", _("Paper")),
+        Page("heads", _("Heads"), explore, first=True, opens_models=True),
+        Page("anatomy", _("Anatomy"), explore, opens_models=True),
+        Page("embeddings", _("Embeddings"), explore),
+        Page("positions", _("Positions"), explore, opens_models=True),
+        Page("feedforward", _("Feed-forward"), explore, opens_models=True),
+        Page("lab", _("Lab"), experiment, opens_models=True),
+        Page("training", _("Training"), experiment),
+        Page("model", _("Model"), study),
     )

@@ -23,6 +23,8 @@ from pages.frame.messages import message
 from pages.frame.options import PANEL, Options, Value
 from pages.frame.state import (
     CHECKPOINT,
+    SOURCE,
+    TARGET,
     State,
     arrive,
     change_state,
@@ -94,12 +96,13 @@ class Page:
     """A page of the app: its content is `CONTENT` in pages/<name>/page.py, its style every CSS file of that folder.
 
     name: its folder. first: whether a link without a path opens it.
-    title: in the header and the browser's tab.
+    title: in the header and the browser's tab. group: heading of the menu that the header has it in; "" for none.
     opens_models: whether a finished run of the Training page links to it, to open its model there.
     """
 
     name: str
     title: str
+    group: str = ""
     first: bool = False
     opens_models: bool = False
 
@@ -270,12 +273,30 @@ def _open_linked_model(state: State) -> State:
     return state
 
 
-def _page_menu(header: st.delta_generator.DeltaGenerator, page: Page, links: Links) -> None:
-    menu = open_menu(header, f"☰ {page.title}", f"hs-page-menu-{page.name}")
-    if menu is not None:
-        with menu:
-            for linked_page, page_link in links.items():
-                st.page_link(page_link, label=linked_page.title)
+def _page_links(header: st.delta_generator.DeltaGenerator, page: Page, links: Links) -> None:
+    """Every page: those without a group as links, each group as a menu, the open page's with its name; and the one menu
+    of all pages that stands there instead where the header is folded."""
+    row = st.container(horizontal=True, gap=None, width="content", key="hs-page-links")
+    for number, group in enumerate(dict.fromkeys(listed.group for listed in links)):
+        members = {listed: link for listed, link in links.items() if listed.group == group}
+        label = f"{group}: **{page.title}**" if group == page.group else group
+        menu = open_menu(row, label, f"hs-group-{number}-{page.name}") if group else row
+        if menu is not None:
+            with menu:
+                for listed, link in members.items():
+                    st.page_link(link, label=listed.title)
+    folded = open_menu(
+        header, f"☰ {page.group}: {page.title}" if page.group else f"☰ {page.title}", f"hs-page-menu-{page.name}"
+    )
+    if folded is None:
+        return
+    with folded:
+        last = ""
+        for listed, link in links.items():
+            if listed.group != last:
+                last = listed.group
+                st.html(f'<h2 class="hs-group">{html.escape(last)}</h2>')
+            st.page_link(link, label=listed.title)
 
 
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
@@ -285,10 +306,7 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
         h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
-        with st.container(horizontal=True, gap=None, width="content", key="hs-page-links"):
-            for linked_page, page_link in links.items():
-                st.page_link(page_link, label=linked_page.title)
-        _page_menu(header, page, links)  # instead of the links where the header is folded
+        _page_links(header, page, links)
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
@@ -302,7 +320,8 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         )
         language.menu()
         viewer.tell_browser()
-    st.html('<div id="hs-content" tabindex="-1"></div>')
+    names = " ".join(listed.path for listed in links)  # for host/streamlit.js: which paths are pages
+    st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"></div>')
     return header
 
 
@@ -361,6 +380,20 @@ def _read_link(state: State, model: Pretrained, page: Page) -> State:
     return store_state(replace(state, view=view, switches=switches, chosen=chosen, notices=notices))
 
 
+def _follow_link(state: State, model: Pretrained, page: Page) -> State:
+    """The state with what a link within the app asks for; everything else stays."""
+    config, params = model.config, st.query_params.to_dict()
+    params = {name: text for name, text in params.items() if name not in page.content.names}
+    if SOURCE in params:
+        state = replace(state, source=params[SOURCE], target=params.get(TARGET, ""))
+    start = replace(state.view, cell=None) if {SOURCE, "kind"} & params.keys() else state.view
+    layers = {kind: layers_of(config, kind) for kind in KINDS}
+    view, misread = view_from_params(params, layers, config.heads, start)
+    switches, wrong = read_switches(params, config)
+    notices = (*state.notices, *misread, *wrong)
+    return store_state(replace(state, view=view, switches=switches or state.switches, notices=notices))
+
+
 def _drop_missing_switches(state: State, model: Pretrained) -> State:
     """The state without switches for layers, heads or positions that this model lacks; a notice names them."""
     switches = fitting_switches(state.switches, model)
@@ -392,6 +425,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
     returned = state is not None and went_through_history()
+    followed = False  # a link of another page
     if state is None:
         unknown = _read_short_link()
         state = arrive(session_models.names(), big)
@@ -402,7 +436,8 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     elif arrived:
         # The picture is mounted again and does not know what was chosen since its data was packed. A link of a page may
         # choose something on this one.
-        asked = _options_of(page, params) if (params := st.query_params.to_dict()) != written_address() else {}
+        followed = (params := st.query_params.to_dict()) != written_address()
+        asked = _options_of(page, params) if followed else {}
         chosen = {**state.chosen, page.name: asked} if asked else state.chosen
         state = store_state(replace(state, chosen=chosen, revision=state.revision + 1))
     if arrived:
@@ -420,6 +455,8 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         st.session_state[UNREAD] = False
     else:
         state = store_state(replace(state, view=fitting(state.view, model)))
+        if followed:
+            state = _follow_link(state, model, page)
     state = _drop_missing_switches(state, model)
     for notice in state.notices:
         message(notice)

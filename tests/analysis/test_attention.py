@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 import pytest
 import torch
 
 from tests.support.build import tiny_pretrained
-from transformer.analysis.attention import check, drop_tokens, entropy, merge_words, summarise
+from transformer.analysis.attention import (
+    WordLink,
+    check,
+    drop_tokens,
+    entropy,
+    merge_words,
+    strongest_word_link,
+    summarise,
+)
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
 from transformer.inference.pretrained import readable
 
@@ -82,3 +91,17 @@ def test_words_of_pieces(pieces: list[str], words: list[str]) -> None:
 
 def test_unknown_is_a_word_and_control_tokens_are_special() -> None:
     assert is_special(["<pad>", "<s>", "</s>", "<unk>", "▁a"]) == (True, True, True, False, False)
+
+
+def test_the_strongest_link_between_two_words_is_found_over_all_heads_and_their_tokens() -> None:
+    trace = tiny_pretrained().trace("ka lo minu", "re")
+    words = word_labels(trace.source_labels, numbers := word_numbers(trace.source_tokens, trace.source_labels))
+    cells = {word: [i for i, number in enumerate(numbers) if words[number] == word] for word in ("ka", "minu")}
+    every = [
+        (float(trace.encoder_self.weights[layer, head, i, j]), layer, head, (i, j))
+        for layer, head in itertools.product(range(trace.encoder_self.layers), range(trace.encoder_self.heads))
+        for i, j in itertools.product(cells["ka"], cells["minu"])
+    ]
+    weight, layer, head, cell = max(every)
+    assert strongest_word_link(trace, "ka", ("nowhere", "minu")) == WordLink("minu", layer, head, weight, cell)
+    assert strongest_word_link(trace, "nowhere", ("minu",)) is None

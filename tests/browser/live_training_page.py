@@ -9,6 +9,8 @@ import pytest
 pytest.importorskip("playwright")
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.navigation import link_to
+
 BUSY = 120_000  # milliseconds that a training of a few steps may take on a busy machine
 
 
@@ -26,7 +28,7 @@ def settled(page: Page) -> None:
 
 def header(page: Page, name: str) -> Locator:
     """The link to a page that every page has; one that opens a run's model there may be of the same name."""
-    return page.locator(".st-key-hs-header").get_by_role("link", name=name, exact=True)
+    return link_to(page, name)
 
 
 def press_train(page: Page) -> None:

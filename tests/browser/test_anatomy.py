@@ -24,6 +24,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.anatomy_page import SENTENCE, TARGET, Anatomy
+from tests.browser.navigation import link_to
 
 MARKUP = '<b>dog</b> <img src=x onerror="window.attacked=1"> <i>x</i> &lt;'
 ATTENTION = ("x", "project", "split", "dot", "scale", "mask", "softmax", "values", "concat", "output", "add", "norm")
@@ -316,7 +317,7 @@ def test_keys_work_on_a_page_just_opened_and_numbers_run(context: BrowserContext
     drawing = Anatomy(context, server)
     assert (drawing.at["place"], drawing.at["t"]) == ("source", 0)
     for name in ("Feed-forward", "Anatomy"):  # the focus is on the link
-        drawing.page.get_by_test_id("stPageLink").get_by_text(name, exact=True).click()
+        link_to(drawing.page, name).click()
         drawing.page.locator("[data-testid=anatomy]").wait_for(state="visible" if name == "Anatomy" else "detached")
     drawing.page.locator("[data-testid=anatomy][data-drawn]").wait_for()
     drawing.settle()

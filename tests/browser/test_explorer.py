@@ -30,6 +30,7 @@ from tests.browser.explorer_page import (
     wait_for_params,
     weight_in,
 )
+from tests.browser.navigation import link_to
 from tests.browser.stillness import still
 
 
@@ -114,10 +115,10 @@ def test_choices_survive_a_visit_to_another_page(context: BrowserContext, server
     page.get_by_test_id("kind-encoder_self").click()
     click_head(page, "encoder_self", 2, 3)
     wait_for_params(page, kind="encoder_self", layer="3", head="4")
-    page.get_by_role("link", name="Model").click()
+    link_to(page, "Model").click()
     page.wait_for_selector("[data-drawn]")
     wait_for_params(page, kind="encoder_self", layer="3", head="4", source=SENTENCE)
-    page.get_by_role("link", name="Heads").click()
+    link_to(page, "Heads").click()
     page.wait_for_selector('[data-drawn$=":encoder_self"]')
     wait_for_params(page, kind="encoder_self", layer="3", head="4", source=SENTENCE)
     assert "Layer 3, head 4" in page.get_by_test_id("explorer").inner_text()

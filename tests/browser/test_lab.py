@@ -23,6 +23,8 @@ from transformer.tracing.trace import Trace
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.navigation import link_to
+
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 
 
@@ -309,11 +311,11 @@ def test_the_sentence_stays_across_pages_and_the_back_button_works(context: Brow
     def sentences() -> list[str]:
         return [page.get_by_label(re.compile(side)).input_value() for side in ("Source ·", "Target ·")]
 
-    page.get_by_role("link", name="Heads").click()
+    link_to(page, "Heads").click()
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
     assert sentences() == [SENTENCE, TARGET]
     expect(page.locator(".hs-note", has_text="as it was trained")).to_be_visible()
-    page.get_by_role("link", name="Lab").click()
+    link_to(page, "Lab").click()
     page.wait_for_selector("[data-testid=lab][data-drawn]")
     assert sentences() == [SENTENCE, TARGET]
     expect(page.get_by_test_id("causal-off")).to_have_attribute("aria-pressed", "true")

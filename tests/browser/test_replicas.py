@@ -22,6 +22,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.explorer_page import click_head, exact, hover, params_of, plot, wait_for_params
+from tests.browser.navigation import link_to
 
 pytestmark = [
     pytest.mark.long,
@@ -250,7 +251,7 @@ def test_lab_switches_survive_a_killed_replica_and_downloads_work_after_its_retu
     settled(page)
     assert params_of(page) == before and says.inner_text() == text
     assert page.locator("[data-testid=stException]").count() == 0
-    page.get_by_role("link", name="Heads").click()
+    link_to(page, "Heads").click()
     page.wait_for_selector("[data-testid=explorer]")
     replicas.revive(home)
     assert of(replicas, page.context) == home  # the cookie leads back; the websocket and its files are elsewhere

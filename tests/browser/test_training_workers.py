@@ -17,6 +17,8 @@ from tests.support.server import start, stop
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.navigation import link_to
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX lists them")
 LONG = "steps=5000"  # far more than are trained while a test looks
 WAIT = 180_000  # milliseconds; workers come last, and a busy machine leaves them little
@@ -90,10 +92,10 @@ def test_a_run_goes_on_unseen_and_a_killed_worker_is_reported(
 ) -> None:
     page = train()
     trains(page)
-    page.get_by_role("link", name="Heads").click()
+    link_to(page, "Heads").click()
     page.wait_for_selector("[data-drawn]")
     time.sleep(12)  # longer than a viewer may be away
-    page.get_by_role("link", name="Training").click()
+    link_to(page, "Training").click()
     trains(page)
     for number in children(server[0].pid):
         os.kill(number, signal.SIGKILL)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.analysis.tokens import word_labels, word_numbers
 from transformer.checks import expect
 from transformer.texts import Text, UserError, any_of
-from transformer.tracing.trace import AttentionTrace
+from transformer.tracing.trace import AttentionTrace, Trace
 
 SUMMARIES = ("mean", "max")
 
@@ -125,3 +126,33 @@ def check(attention: AttentionTrace) -> Checks:
     tolerance = Checks.TOLERANCE * max(1.0, largest / 100)
     row_sum, masked, recomputed = torch.stack(deviations).amax(0)  # amax keeps NaN; Python's max would drop it
     return Checks(row_sum.item(), masked.item(), recomputed.item(), tolerance)
+
+
+@dataclass(frozen=True)
+class WordLink:
+    """The largest weight between two words. key: the word attended to; layer, head: indices from 0; weight: 0 to 1;
+    cell: (query, key), indices of the two tokens."""
+
+    key: str
+    layer: int
+    head: int
+    weight: float
+    cell: tuple[int, int]
+
+
+def strongest_word_link(trace: Trace, query: str, keys: Sequence[str]) -> WordLink | None:
+    """The largest weight of encoder self-attention, over all layers and heads, from a token of the word `query` to a
+    token of one of the words `keys`; None if the source lacks the word or all of them."""
+    numbers = word_numbers(trace.source_tokens, trace.source_labels)
+    words = word_labels(trace.source_labels, numbers)
+    tokens = {word: [i for i, number in enumerate(numbers) if words[number] == word] for word in (query, *keys)}
+    best: WordLink | None = None
+    for key in keys:
+        if not tokens[query] or not tokens[key]:
+            continue
+        between = trace.encoder_self.weights[:, :, tokens[query]][..., tokens[key]]
+        layer, head, i, j = (int(index) for index in torch.unravel_index(between.argmax(), between.shape))
+        weight = float(between[layer, head, i, j])
+        if best is None or weight > best.weight:
+            best = WordLink(key, layer, head, weight, (tokens[query][i], tokens[key][j]))
+    return best

@@ -121,7 +121,8 @@ function pageOfLink(link) {
 
 function currentPage() {
   const last = window.location.pathname.replace(/\/+$/, "").split("/").pop();
-  return [...document.querySelectorAll(PAGE_LINKS)].map(pageOfLink).includes(last) ? last : "";
+  const pages = document.getElementById("hs-content")?.dataset.pages ?? ""; // Python's list, frame.py
+  return pages.split(" ").includes(last) ? last : "";
 }
 
 function isLeaving() {

@@ -1,0 +1,125 @@
+import { el, svgEl } from "../core/dom.js";
+import { followPageLink } from "../host/streamlit.js";
+import { PlainView, plainComponent } from "../host/plain_view.js";
+import { savingMenu } from "../saving/menu.js";
+import { FIGURE_1, FIGURE_2 } from "./layout.js";
+import { PAPER_TEXTS } from "./texts.js";
+
+// Figures 1 and 2 of the paper. A box is a link: a click follows the page's own link to the same view, which keeps the
+// session; the address in it is for a new tab. data = {base, here: sizes; parts; links: name -> {key, href, label}}.
+
+const HEAD = 5; // half the width of an arrow's head
+const ROUND = 5;
+
+class View extends PlainView {
+  constructor(parent) {
+    super(parent, "paper", PAPER_TEXTS);
+  }
+
+  build() {
+    const menu = savingMenu(this, "paper-save", () => this.saved());
+    this.figures = el("div", { class: "paper-figures", "data-saved-by": "paper-save" });
+    return [this.figures, menu];
+  }
+
+  paint() {
+    const figures = [this.figure("figure1", FIGURE_1), this.figure("figure2", FIGURE_2)];
+    this.figures.replaceChildren(...figures);
+  }
+
+  figure(name, { width, height, frames, boxes, arrows, words, sums }) {
+    const svg = svgEl(
+      "svg",
+      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": this.t(name), "data-testid": `paper-${name}` },
+      ...frames.map((frame) => this.frame(frame)),
+      ...arrows.map((points) => this.arrow(points)),
+      ...sums.map(([x, y]) => this.sum(x, y)),
+      ...words.map((word) => this.word(word)),
+      ...boxes.map((box) => this.box(box)),
+    );
+    return el("figure", { class: `paper-${name}` }, svg, el("figcaption", {}, this.t(name)));
+  }
+
+  // The paper's number beside this model's: the name of a size, or nothing.
+  size(name, stack) {
+    const here = name === "layers" && stack === "decoder" ? "decoder_layers" : name;
+    return name ? this.t(name, { base: this.data.base[name], here: this.data.here[here] }) : "";
+  }
+
+  frame({ x, y, width, height, size, stack, at }) {
+    const rect = svgEl("rect", { class: "paper-frame", x, y, width, height, rx: 10 });
+    const text = size ? svgEl("text", { class: "paper-size", x: at[0], y: at[1] }, this.size(size, stack)) : null;
+    return svgEl("g", {}, rect, text);
+  }
+
+  arrow(points) {
+    const path = points.map(([x, y], i) => `${i ? "L" : "M"}${x} ${y}`).join("");
+    const [[x0, y0], [x, y]] = points.slice(-2);
+    const [dx, dy] = [Math.sign(x - x0), Math.sign(y - y0)];
+    const head = `M${x} ${y}l${-dx * 7 - dy * HEAD} ${-dy * 7 - dx * HEAD}l${2 * dy * HEAD} ${2 * dx * HEAD}z`;
+    return svgEl(
+      "g",
+      { class: "paper-arrow" },
+      svgEl("path", { d: path }),
+      svgEl("path", { class: "paper-head", d: head }),
+    );
+  }
+
+  sum(x, y) {
+    return svgEl(
+      "g",
+      { class: "paper-sum" },
+      svgEl("circle", { cx: x, cy: y, r: 9 }),
+      svgEl("path", { d: `M${x - 6} ${y}h12M${x} ${y - 6}v12` }),
+    );
+  }
+
+  word({ x, y, text, anchor = "middle", letter }) {
+    return svgEl("text", { class: "paper-word", x, y, "text-anchor": anchor }, letter ?? this.t(text));
+  }
+
+  box({ name, text, x, y, width, height, look, size, link = name }) {
+    const opens = this.data.links[link];
+    const middle = x + width / 2;
+    const label = svgEl(
+      "text",
+      { x: middle, y: y + height / 2 + (size ? -2 : 5), "text-anchor": "middle" },
+      this.t(text),
+    );
+    const second = size
+      ? svgEl(
+          "text",
+          { class: "paper-size", x: middle, y: y + height / 2 + 14, "text-anchor": "middle" },
+          this.size(size),
+        )
+      : null;
+    const rect = svgEl("rect", { x, y, width, height, rx: ROUND });
+    if (!opens) return svgEl("g", { class: "paper-box", "data-look": look }, rect, label, second);
+    const click = (event) => {
+      if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      followPageLink(opens.key);
+    };
+    const spoken = [this.t(text), size ? this.size(size) : "", this.t("opens", { label: opens.label })];
+    const attributes = {
+      class: "paper-box",
+      "data-look": look,
+      "data-testid": `paper-box-${name}`,
+      href: opens.href,
+      "aria-label": spoken.filter(Boolean).join(". "),
+      click,
+    };
+    return this.hint(svgEl("a", attributes, rect, label, second), () => [this.t("opens", { label: opens.label })]);
+  }
+
+  saved() {
+    const names = Object.keys(this.data.base);
+    const rows = [
+      ["size", "paper", "here"],
+      ...names.map((name) => [name, this.data.base[name], this.data.here[name]]),
+    ];
+    return { element: this.figures, stem: ["paper"], caption: [this.t("figure1"), this.t("figure2")], rows };
+  }
+}
+
+export default plainComponent(View);

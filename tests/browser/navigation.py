@@ -1,0 +1,25 @@
+"""The header's menus of pages."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from pages.registry import pages
+
+
+def link_to(page: Page, title: str) -> Locator:
+    """The header's link to a page, after opening the menu that it is in."""
+    header = page.locator(".st-key-hs-header")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    group = next(listed.group for listed in pages() if listed.title == title)
+    if not page.locator(".st-key-hs-page-links").is_visible():
+        menu = header.locator("[class*=st-key-hs-page-menu]").get_by_role("button")
+    elif group:
+        menu = header.locator("[class*=st-key-hs-group]").get_by_role("button").filter(has_text=group)
+    else:
+        return header.get_by_test_id("stPageLink").get_by_role("link", name=title, exact=True)
+    found = page.get_by_test_id("stPopoverBody").get_by_role("link", name=title, exact=True)
+    if not found.count():
+        menu.first.click()
+    expect(found).to_be_visible()
+    return found

@@ -1,0 +1,75 @@
+"""The Paper page in Chromium: its figures and its list open the views, and the session stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pages.registry import pages
+from tests.browser.explorer_page import params_of
+from tests.browser.navigation import link_to
+
+
+@pytest.fixture
+def page(context: BrowserContext, server: str) -> Iterator[Page]:
+    page = context.new_page()
+    page.goto(f"{server}/paper?source=The+dog+sees+the+cat.")
+    page.wait_for_selector("[data-testid=paper] .paper-box")
+    yield page
+    page.close()
+
+
+def test_every_box_is_a_link_and_shows_both_sizes(page: Page) -> None:
+    boxes = page.locator("[data-testid=paper] .paper-box")
+    assert boxes.evaluate_all("(all) => all.every((one) => one.tagName === 'a' && one.getAttribute('href'))")
+    assert boxes.count() == 16 + 11
+    text = page.get_by_test_id("paper-figure1").inner_html()
+    for size in ("N = 6, here 4", "h = 8, here 8", "d_model = 512, here ", "d_ff = 2048, here "):
+        assert size in text
+
+
+def test_boxes_open_their_views_and_keep_the_session(page: Page) -> None:
+    page.evaluate("window.stays = true")
+    for box, path, wanted in (
+        ("masked", "/", {"kind": "decoder_self"}),
+        ("encoder_attention", "/", {"kind": "encoder_self"}),
+        ("source_positions", "/positions", {}),
+        ("mask", "/lab", {"part": "leak"}),
+        ("concat", "/anatomy", {"step": "concat"}),
+    ):
+        page.get_by_test_id(f"paper-box-{box}").click()
+        page.wait_for_function("(path) => location.pathname === path", arg=path)
+        page.wait_for_function(
+            "(wanted) => Object.entries(wanted).every(([a, b]) => new URLSearchParams(location.search).get(a) === b)",
+            arg=wanted,
+        )
+        page.wait_for_function(
+            "() => new URLSearchParams(location.search).get('source') === 'The dog sees the cat.' && window.stays"
+        )
+        link_to(page, "Paper").click()
+        page.wait_for_selector("[data-testid=paper] .paper-box")
+
+
+def test_the_papers_own_sentence_opens_with_its_head(page: Page) -> None:
+    page.locator(".st-key-hs-paper-figures3to5-1").get_by_role("link").click()
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    params = params_of(page)
+    assert params["source"].startswith("The Law will never be perfect") and params["kind"] == "encoder_self"
+    said = page.get_by_test_id("explorer").inner_text()
+    assert f"Layer {params['layer']}, head {params['head']}" in said
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_every_page_is_two_clicks_away(context: BrowserContext, server: str, width: int) -> None:
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(server)
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    for listed in pages():
+        link_to(page, listed.title).click()
+        expect(page.locator("h1.hs-spoken")).to_have_text(listed.title)
+        if listed.group:
+            expect(page.locator(".st-key-hs-header")).to_contain_text(f"{listed.group}: {listed.title}")
+    page.close()

@@ -1,0 +1,65 @@
+"""The list of the paper: no view of the app without a place in it, and no dead link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.paper import views, visualised
+from pages.paper.views import items
+from pages.registry import pages
+from tests.support.app import components, messages, page_text
+from transformer.interventions.sets import Interventions
+from transformer.view.state import View
+
+LISTED = [(item.name, view) for item in items() for view in item.views]
+PAGES = {page.name: page for page in pages()}
+
+
+def parts(page: str) -> list[str]:
+    return list(PAGES[page].content.parts()) or [""]
+
+
+def test_every_view_of_the_app_has_a_place_in_the_list() -> None:
+    listed = {(view.page, view.params.get("part", parts(view.page)[0])) for _, view in LISTED}
+    there = {(name, part) for name in PAGES if name != "paper" for part in parts(name)}
+    assert listed == there
+
+
+def test_links_name_only_what_their_page_reads() -> None:
+    shared = {field.name for field in fields(View)} | set(Interventions.PARAMS)
+    for _, view in LISTED:
+        assert set(view.params) <= shared | set(PAGES[view.page].content.names), view
+        assert view.params.get("part", parts(view.page)[0]) in parts(view.page)
+
+
+@pytest.mark.parametrize("view", [view for _, view in LISTED], ids=lambda view: f"{view.page}-{view.label}")
+def test_no_link_is_dead(view: views.View, open_page: Callable[..., AppTest]) -> None:
+    app = open_page(view.page, **view.params)
+    assert not app.exception and not messages(app)
+    assert {name: text for name, text in view.params.items() if name != "part"}.items() <= {
+        name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()
+    }.items()
+
+
+def test_names_and_boxes_are_unique_and_every_section_has_a_view() -> None:
+    names = [item.name for item in items()]
+    boxes = [box for _, view in LISTED for box in view.boxes]
+    assert len(set(names)) == len(names) and len(set(boxes)) == len(boxes)
+    assert all(item.views or item.name == visualised.NAME for item in items())
+    sections = ["1", "2", "3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5", "4", "5", "6", "7"]
+    assert [name for name in names if name[0].isdigit()] == sections
+    written = " ".join(item.title for item in items())
+    for what in ("equation 1", "equation 2", "Figure 2", "Table 1", "Figures 3 to 5"):
+        assert what in written
+
+
+def test_the_page_shows_the_figures_with_both_sizes_and_every_item(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("paper")
+    assert not app.exception and not messages(app) and len(components(app, "paper")) == 1
+    text = page_text(app)
+    assert all(item.title in text for item in items()) and "65,000,000" in text and "213,000,000" in text
+    assert len(app.get("page_link")) >= len(LISTED)
