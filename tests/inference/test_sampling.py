@@ -45,7 +45,7 @@ def test_of_equal_tokens_the_first_stays_and_none_returns_that_is_never_written(
 
 
 def test_tokens_are_drawn_by_their_probability() -> None:
-    draw, count = Drawn(Sampling(top_k=3), 1), 4000
+    draw, count = Drawn(Sampling(top_k=3), [0]), 4000
     drawn = [int(draw(torch.tensor([FOUR]).log(), [0])) for _ in range(count)]
     for token, share in enumerate([0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0.0]):
         assert abs(drawn.count(token) - count * share) <= 4 * (count * share * (1 - share)) ** 0.5
@@ -53,10 +53,10 @@ def test_tokens_are_drawn_by_their_probability() -> None:
 
 def test_the_seed_decides_and_each_sentence_has_its_own_numbers() -> None:
     model, source = lively_model(1), padded_sources(1, (7, 4, 5))
-    many = [greedy(model, source, 12, choose=Drawn(Sampling(seed=seed), 3)) for seed in (1, 1, 2)]
+    many = [greedy(model, source, 12, choose=Drawn(Sampling(seed=seed), [seed] * 3)) for seed in (1, 1, 2)]
     assert many[0] == many[1] != many[2]
     for row, length in enumerate((7, 4, 5)):
-        (alone,) = greedy(model, source[row : row + 1, :length], 12, choose=Drawn(Sampling(seed=1), 1))
+        (alone,) = greedy(model, source[row : row + 1, :length], 12, choose=Drawn(Sampling(seed=1), [1]))
         assert alone.ids == many[0][row].ids
 
 
@@ -64,13 +64,13 @@ def test_the_seed_decides_and_each_sentence_has_its_own_numbers() -> None:
 @pytest.mark.parametrize("sampling", [Sampling(top_k=1), Sampling(temperature=1e-4), Sampling(top_p=1e-9)])
 def test_one_token_left_is_greedy(sampling: Sampling, seed: int) -> None:
     model, source = lively_model(seed), padded_sources(seed, (6, 3))
-    found = greedy(model, source, 12, choose=Drawn(sampling, 2))
+    found = greedy(model, source, 12, choose=Drawn(sampling, [sampling.seed] * 2))
     assert [h.ids for h in found] == [h.ids for h in greedy(model, source, 12, choose=most_probable)]
 
 
 def test_the_score_is_that_of_the_model_not_of_what_was_left() -> None:
     model, source = lively_model(2), padded_sources(2, (5,))
-    (plain,), (sampled,) = greedy(model, source, 8), greedy(model, source, 8, choose=Drawn(Sampling(top_k=1), 1))
+    (plain,), (sampled,) = greedy(model, source, 8), greedy(model, source, 8, choose=Drawn(Sampling(top_k=1), [0]))
     assert sampled.log_probs == pytest.approx(plain.log_probs)
 
 

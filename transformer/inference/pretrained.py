@@ -189,7 +189,7 @@ class Pretrained:
         batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
         prefixes = [self.beginning(prefix, allowed)]
         if beams == 1:
-            choose = Drawn(sample, 1) if sample else most_probable
+            choose = Drawn(sample, [sample.seed]) if sample else most_probable
             found = greedy(self.model, batch, allowed, tap=tap, prefixes=prefixes, choose=choose)
         else:
             alpha = self.alpha if alpha is None else alpha
@@ -344,7 +344,7 @@ class Pretrained:
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
             forced = [begun[keys[row]] for row in rows]
             if beams == 1:
-                choose = Drawn(sample, len(rows)) if sample else most_probable
+                choose = Drawn(sample, [sample.seed] * len(rows)) if sample else most_probable
                 hypotheses = greedy(self.model, batch, longest, tap=tap, prefixes=forced, choose=choose)
             else:
                 alpha = self.alpha if alpha is None else alpha

@@ -63,11 +63,11 @@ class Sampling:
 
 class Drawn:
     """Draws one token for each row of a batch. Every sentence has random numbers of its own, so that it gets the same
-    tokens alone and in a batch."""
+    tokens alone and in a batch. seeds: one for each sentence."""
 
-    def __init__(self, sampling: Sampling, count: int) -> None:
+    def __init__(self, sampling: Sampling, seeds: Sequence[int]) -> None:
         self.sampling = sampling
-        self.generators = [torch.Generator().manual_seed(sampling.seed) for _ in range(count)]
+        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, log_probs: Tensor, rows: Sequence[int]) -> Tensor:
         """log_probs: [row, vocab]; rows: which sentence each row is. Returns ids, [row]."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -122,6 +122,27 @@ def greedy(
     return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]
 
 
+OPEN, FINISHED, PRUNED = "open", "finished", "pruned"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to go on that beam search looked at.
+
+    parent: index of the open hypothesis it continues, among the open ones of the step before. token: its id. log_prob:
+    of the token; total: of the whole hypothesis. fate: "open": kept; "finished"; "pruned": not among the best.
+    """
+
+    parent: int
+    token: int
+    log_prob: float
+    total: float
+    fate: str
+
+
+Trail = list[list[Candidate]]  # for each step the candidates of one sentence, best first
+
+
 @torch.inference_mode()
 def beam(
     model: Transformer,
@@ -152,10 +173,12 @@ def n_best(
     tap: AnyTap = OFF,
     rule: BeamRule = PAPER,
     prefixes: Prefixes | None = None,
+    trail: Trail | None = None,
 ) -> list[list[Hypothesis]]:
     """The finished hypotheses of beam search, best first, at most `beams` for each source; arguments as in `beam`.
 
-    The search ends as soon as its best hypothesis is certain, so there may be fewer.
+    The search ends as soon as its best hypothesis is certain, so there may be fewer. trail: an empty list, which gets
+    the candidates that the search for the first source looked at, step by step.
     """
     config = model.config
     device = source.device
@@ -215,22 +238,34 @@ def n_best(
             open_tokens: list[int] = []
             open_totals: list[float] = []
             full = step == limits[owner]
+            seen: list[Candidate] = []
             for rank, (total, candidate) in enumerate(zip(values[i].tolist(), flat[i].tolist(), strict=True)):
                 parent, token = divmod(candidate, vocab)
                 if total == -torch.inf:
                     continue
+                fate = PRUNED
                 if token == config.end_id or (full and rule.cut):
                     if rank < beams:
+                        fate = FINISHED
                         last = total - totals[i, parent].item()
                         finish(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
                 elif len(open_rows) < beams:
+                    fate = OPEN
                     open_rows.append(parent)
                     open_tokens.append(token)
                     open_totals.append(total)
+                if trail is not None and owner == 0:
+                    seen.append(Candidate(parent, token, total - totals[i, parent].item(), total, fate))
             if full and open_rows and not finished[owner]:
                 parent, token = open_rows[0], open_tokens[0]
                 last = open_totals[0] - totals[i, parent].item()
                 finish(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
+                seen = [
+                    replace(one, fate=FINISHED if one.parent == parent and one.token == token else one.fate)
+                    for one in seen
+                ]
+            if trail is not None and owner == 0:
+                trail.append(seen)
             if full or not open_rows or enough(owner, step, max(open_totals)):
                 continue
             while len(open_rows) < beams:  # fewer open hypotheses than beams: fill the shape with impossible ones
