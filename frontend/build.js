@@ -12,6 +12,8 @@ const DIST = join(FOLDER, "..", "transformer", "view", "dist");
 // entry -> [script, ...style sheets]; every entry with styles begins with the theme.
 const ENTRIES = {
   anatomy: ["anatomy/component.js", "lab/lab.css", "anatomy/anatomy.css", "anatomy/panel/panel.css"],
+  beam: ["decoding/beam.js", "decoding/decoding.css"],
+  decoding: ["decoding/component.js", "decoding/decoding.css"],
   explorer: ["explorer/component.js", "explorer/explorer.css"],
   feed: ["host/feed.js"],
   figure: ["figure/component.js", "figure/figure.css"],

@@ -13,6 +13,7 @@ def pages() -> tuple[Page, ...]:
         Page("paper", _("Paper")),
         Page("heads", _("Heads"), explore, first=True, opens_models=True),
         Page("anatomy", _("Anatomy"), explore, opens_models=True),
+        Page("decoding", _("Decoding"), explore),
         Page("embeddings", _("Embeddings"), explore),
         Page("positions", _("Positions"), explore, opens_models=True),
         Page("feedforward", _("Feed-forward"), explore, opens_models=True),

@@ -20,7 +20,8 @@ def draw(frame: PageFrame) -> None:
         _("The paper, and where this app shows each of its points. Press a box of the figures, or a link of the list.")
     )
     with st.container(key="hs-paper"):
-        with st.container(key="hs-paper-figures"):
+        # In big text the figures are higher than the window.
+        with st.container(key="hs-paper-figures" if frame.state.view.big else "hs-paper-figures-stay"):
             figures.draw(frame.model.config, frame.state.view.big, _boxes(frame, pages))
             paragraph(_sizes(frame), quiet=True)
         with st.container(key="hs-paper-list"):

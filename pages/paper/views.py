@@ -208,6 +208,21 @@ def items() -> tuple[Item, ...]:
             (View("model", _("Size and scores of this model")),),
         ),
         Item(
+            "6.1",
+            _("6.1 Machine translation: beam search and length penalty"),
+            _(
+                "The decoder writes one token at a time; beam search keeps several beginnings and allows for their "
+                "length."
+            ),
+            (
+                View("decoding", _("Step by step"), {"part": "step"}),
+                View("decoding", _("Beam search as a tree"), {"part": "beam"}),
+                View("decoding", _("Sampling instead"), {"part": "sampling"}),
+                View("decoding", _("Your words and its own"), {"part": "given"}),
+            ),
+            r"s(Y, X) = \log P(Y \mid X) \,/\, lp(Y), \quad lp(Y) = \left(\frac{5 + |Y|}{6}\right)^{\alpha}",
+        ),
+        Item(
             "figures3to5",
             _("Figures 3 to 5: attention in the paper's own sentences"),
             "",

@@ -108,6 +108,12 @@ def trace(model: Pretrained, name: str, source: str, target: str, limit: int) ->
         return TRACES.get(key, lambda: traced(request), queued=True, owner=owner, grace=grace)
 
 
+def trace_output(model: Pretrained, source: str, output: tuple[int, ...], limit: int) -> Trace:
+    """The trace of a source and of ids that the model may have written for it. Raises InputError."""
+    key = ("output", model.name, identity(model), source, output, limit)
+    return TRACES.get(key, lambda: model.trace(source, limit=limit, output=output), queued=True, owner=owner_of(model))
+
+
 def retrace(
     model: Pretrained, trace: Trace, interventions: Interventions, limit: int, fed: tuple[tuple[int, int], ...] = ()
 ) -> Trace:

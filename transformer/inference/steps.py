@@ -19,9 +19,9 @@ TOP = 20
 class Step:
     """The distribution over the next token.
 
-    ids: of the most probable tokens, best first. probabilities: theirs. rest: of all others together. entropy: of the
-    whole distribution, in nats. narrowed: probabilities of the same tokens in the distribution that sampling draws
-    from; None without sampling.
+    ids: of the most probable tokens, best first. probabilities: theirs. rest: of all others together but <pad> and <s>,
+    which are never written. entropy: of the whole distribution, in nats. narrowed: probabilities of the same tokens in
+    the distribution that sampling draws from; None without sampling.
     """
 
     ids: tuple[int, ...]

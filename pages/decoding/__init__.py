@@ -1,0 +1,1 @@
+"""Decoding: how a translation is searched for, token by token."""

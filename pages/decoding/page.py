@@ -1,0 +1,30 @@
+"""Decoding: how a translation is searched for (section 6.1)."""
+
+from __future__ import annotations
+
+from pages.components.comparison import note_waiting_switches
+from pages.decoding import beam, given, sampling, step
+from pages.frame.frame import Content, PageFrame
+from pages.runtime.streamlit import load_plotly
+from transformer.texts import _
+
+
+def parts() -> dict[str, str]:
+    return {
+        "step": _("Step by step"),
+        "beam": _("Beam search"),
+        "sampling": _("Sampling"),
+        "given": _("Your words, its words"),
+    }
+
+
+def draw(frame: PageFrame) -> None:
+    if frame.trace is None:
+        return
+    note_waiting_switches(frame.state.switches)
+    if frame.part == "given":
+        load_plotly()
+    {"step": step, "beam": beam, "sampling": sampling, "given": given}[frame.part].draw(frame, frame.trace)
+
+
+CONTENT = Content(draw, parts, (*step.OPTIONS, *beam.OPTIONS, *sampling.OPTIONS))

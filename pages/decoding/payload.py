@@ -1,0 +1,83 @@
+"""What the pictures of the page are sent: labels, distributions, and the attention of one step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from pages.runtime import cache
+from pages.runtime.shared import shared
+from transformer.inference.pretrained import Pretrained, readable
+from transformer.inference.sampling import Sampling
+from transformer.inference.steps import Continuation, Step, continuations
+from transformer.tracing.trace import Trace
+
+
+@shared(queued=True)
+def continued(
+    model: Pretrained, source: str, prefixes: tuple[tuple[int, ...], ...], limit: int, sample: Sampling | None = None
+) -> tuple[Continuation, ...]:
+    """`continuations`, computed once for all viewers."""
+    return tuple(continuations(model, source, prefixes, limit=limit, sample=sample))
+
+
+def labels(model: Pretrained, ids: Sequence[int]) -> list[str]:
+    return list(readable(model.tokenizer.pieces(list(ids))))
+
+
+def line(
+    model: Pretrained, found: Continuation, forced: int = 0, shared_with: int = 0, drops: bool = False
+) -> dict[str, Any]:
+    """One translation. forced: its first tokens that were given; shared_with: those that the translation it branches
+    from has too."""
+    hypothesis = found.hypothesis
+    return {
+        "tokens": labels(model, hypothesis.ids),
+        "probs": [round(math.exp(value), 6) for value in hypothesis.log_probs],
+        "forced": forced,
+        "shared": shared_with,
+        "text": model.tokenizer.decode(hypothesis.ids),
+        "score": hypothesis.score,
+        "complete": hypothesis.ids[-1] == model.config.end_id,
+        "drops": drops,
+    }
+
+
+def bars(model: Pretrained, step: Step, before: Sequence[int]) -> dict[str, Any]:
+    """The distribution of a step. before: ids written before it."""
+    possible = model.config.output_size - len({model.config.pad_id, model.config.start_id})
+    return {
+        "ids": list(step.ids),
+        "tokens": labels(model, step.ids),
+        "p": list(step.probabilities),
+        "narrowed": None if step.narrowed is None else list(step.narrowed),
+        "rest": step.rest,
+        "others": possible - len(step.ids),
+        "entropy": step.entropy,
+        "most": math.log(possible),
+        "before": model.tokenizer.decode(before),
+    }
+
+
+def attention(model: Pretrained, source: str, ids: Sequence[int], step: int, limit: int) -> dict[str, Any]:
+    """The weights of every head in the step that predicts ids[step]: over the source, and over the tokens fed in."""
+    trace = cache.trace_output(model, source, tuple(ids), limit)
+    return {
+        "cross": _heads(trace.cross.weights[:, :, step], trace.source_labels),
+        "self": _heads(trace.decoder_self.weights[:, :, step, : step + 1], trace.target_in_labels[: step + 1]),
+    }
+
+
+def _heads(weights: Tensor, keys: Sequence[str]) -> dict[str, Any]:
+    """weights: [layer, head, key]."""
+    layers, heads, _ = weights.shape
+    rows = [[round(value, 4) for value in row] for row in weights.flatten(0, 1).tolist()]
+    return {"layers": layers, "heads": heads, "keys": list(keys), "weights": rows}
+
+
+def caption(trace: Trace) -> dict[str, Any]:
+    """Name and caption of saved pictures."""
+    return {"stem": [trace.checkpoint, "decoding"], "caption": f"{trace.checkpoint}: {trace.source_text}"}

@@ -1,0 +1,104 @@
+"""The Decoding page in Chromium: branches, the tree of beam search, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.explorer_page import params_of, wait_for_params
+
+SOURCE = "The man who called me yesterday is my brother."
+
+
+@pytest.fixture
+def page(context: BrowserContext, server: str) -> Iterator[Page]:
+    page = context.new_page()
+    page.goto(f"{server}/decoding?source={SOURCE.replace(' ', '+')}")
+    page.wait_for_selector("[data-testid=decoding-bar-1]")
+    yield page
+    page.close()
+
+
+def lines(page: Page, count: int) -> list[str]:
+    expect(page.locator(".decoding-line")).to_have_count(count)
+    return [" ".join(one.locator(".decoding-chip").all_inner_texts()) for one in page.locator(".decoding-line").all()]
+
+
+def test_another_token_starts_a_translation_that_can_be_undone_and_sent(page: Page, context: BrowserContext) -> None:
+    (first,) = lines(page, 1)
+    page.get_by_test_id("decoding-chip-0-0").click()
+    expect(page.get_by_test_id("decoding-chip-0-0")).to_have_attribute("aria-pressed", "true")
+    token = page.get_by_test_id("decoding-bar-3").locator(".decoding-token").inner_text()
+    page.get_by_test_id("decoding-bar-3").click()
+    kept, branch = lines(page, 2)
+    assert kept == first and branch.startswith(f"{token} ") and branch != first
+    expect(page.locator(".hs-point")).to_contain_text(f"but “{token}” was taken")
+    page.get_by_test_id("decoding-chip-1-3").click()
+    expect(page.get_by_test_id("decoding-chip-1-3")).to_have_attribute("aria-pressed", "true")
+    page.get_by_test_id("decoding-bar-2").click()
+    third = lines(page, 3)[2]
+    assert third.split()[:3] == branch.split()[:3] and third != branch
+    page.wait_for_function("() => (new URLSearchParams(location.search).get('branches') ?? '').includes('_')")
+    other = context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("[data-testid=decoding-bar-1]")
+    assert lines(other, 3) == [first, branch, third] and params_of(other)["at"] == params_of(page)["at"]
+    other.close()
+    page.get_by_test_id("decoding-drop-1").click()  # and with it what branched off from it
+    assert lines(page, 1) == [first]
+    page.get_by_test_id("decoding-bar-1").click()
+    lines(page, 2)
+    page.get_by_role("button", name="Undo").click()
+    assert lines(page, 1) == [first]
+
+
+def test_a_beginning_is_kept_and_marked(page: Page) -> None:
+    page.get_by_label("Begin with").fill("Mein Bruder")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".decoding-chip[data-forced]")
+    (line,) = lines(page, 1)
+    assert line.startswith("Mein Bruder ")
+    page.get_by_label("Begin with").fill("漢字")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hs-error")).to_contain_text("cannot write")
+    expect(page.get_by_label("Begin with")).to_have_value("漢字")
+
+
+def test_the_tree_of_beam_search_grows_and_every_node_opens_its_attention(page: Page) -> None:
+    page.get_by_text("Beam search", exact=True).click()
+    page.wait_for_selector("[data-testid=beam-node-0-0]")
+    assert page.locator("[data-testid^=beam-node-0-]").count() == 8
+    said = page.get_by_test_id("beam-says").inner_text()
+    assert "the winner" in said and "÷" in said
+    page.get_by_test_id("beam-node-1-5").focus()
+    page.keyboard.press("Enter")
+    wait_for_params(page, node="2.6")
+    expect(page.get_by_test_id("beam-says")).to_contain_text("pruned: 4 better ones are kept")
+    before = page.get_by_test_id("decoding-self").get_attribute("aria-label")
+    page.get_by_test_id("beam-node-4-0").click()
+    expect(page.get_by_test_id("decoding-self")).not_to_have_attribute("aria-label", before or "")
+    field = page.get_by_role("spinbutton", name="Beams")
+    field.fill("8")
+    field.press("Enter")
+    page.wait_for_selector("[data-testid=beam-node-0-15]")
+    wait_for_params(page, beams="8", part="beam")
+
+
+def test_samples_change_with_the_seed_and_narrow_with_top_k(page: Page) -> None:
+    page.get_by_text("Sampling", exact=True).click()
+    lines(page, 6)
+    drawn = page.locator(".decoding-lines")
+    before = drawn.inner_text()
+    field = page.get_by_role("spinbutton", name="Seed")
+    field.fill("50")
+    field.press("Enter")
+    wait_for_params(page, seed="50")
+    expect(drawn).not_to_have_text(before, use_inner_text=True)
+    field = page.get_by_role("spinbutton", name="Top-k")
+    field.fill("1")
+    field.press("Enter")
+    wait_for_params(page, top_k="1")
+    expect(page.locator(".hs-point")).to_contain_text("1 different")
+    assert len(set(lines(page, 6))) == 1

@@ -1,0 +1,159 @@
+"""The Decoding page as a script: branches, beams, samples, and everything a link can ask for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.decoding import beam, payload
+from pages.decoding.step import Branch, read_branches, translations, without, written
+from pages.runtime.shared import clear_caches
+from tests.support.app import address, components, messages, page_text
+from tests.support.build import tiny_pretrained
+from transformer.inference.sampling import Sampling
+from transformer.inference.steps import continuations
+
+SOURCE = "ka lo mi"
+LIMIT = 40
+
+
+def tiny(folder: Path) -> transformer.Pretrained:
+    """The page's model, with its weights as they were saved."""
+    return transformer.load(folder / "tiny")
+
+
+def data(app: AppTest, name: str = "decoding") -> dict[str, Any]:
+    (proto,) = components(app, name)
+    return dict(json.loads(proto.json))
+
+
+# -- branches in links -------------------------------------------------------------------------------------------------
+
+
+def test_branches_are_read_as_they_are_written() -> None:
+    branches = [Branch(0, 2, 417), Branch(1, 4, 0)]
+    assert read_branches(written(branches)) == branches and read_branches("") == []
+    for wrong in ("1.2", "0.1.5", "1.0.5", "a.b.c", "1.2.3__1.2.4", "1.1.1_" * 9, "1.2.١"):
+        assert read_branches(wrong) is None
+
+
+def test_a_removed_translation_takes_those_along_that_branch_off_from_it() -> None:
+    branches = [Branch(0, 1, 5), Branch(1, 2, 6), Branch(0, 3, 7), Branch(3, 4, 8)]
+    assert without(branches, 1) == [Branch(0, 3, 7), Branch(1, 4, 8)]
+    assert without(branches, 2) == [Branch(0, 1, 5), Branch(0, 3, 7), Branch(2, 4, 8)]
+    assert without(branches, 4) == branches[:3]
+
+
+def test_a_branch_shares_the_beginning_and_goes_on_from_its_token() -> None:
+    clear_caches()
+    model = tiny_pretrained()
+    first = payload.continued(model, SOURCE, ((),), LIMIT)[0]
+    other = next(one for one in first.steps[2].ids if one not in (first.hypothesis.ids[2], model.config.end_id))
+    lines = translations(model, SOURCE, (), [Branch(0, 2, other)], LIMIT)
+    assert lines.shared == (0, 2) and lines.forced == (0, 3)
+    assert lines.found[1].hypothesis.ids[:3] == (*first.hypothesis.ids[:2], other)
+    for wrong in (Branch(1, 0, 5), Branch(0, 99, 5), Branch(0, 0, 10**5), Branch(0, 0, model.config.pad_id)):
+        with pytest.raises(ValueError):
+            translations(model, SOURCE, (), [wrong], LIMIT)
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_screen_shows_the_least_certain_step(open_page: Callable[..., AppTest], folder: Path) -> None:
+    app = open_page("decoding", target="")
+    assert not app.exception and not messages(app)
+    found = data(app)
+    (line,) = found["lines"]
+    step = found["at"]["step"]
+    (first,) = continuations(tiny(folder), SOURCE, limit=LIMIT)
+    assert step == max(range(len(first.steps)), key=lambda one: first.steps[one].entropy)
+    assert len(line["tokens"]) == len(first.hypothesis.ids) and found["bars"]["p"] == list(
+        first.steps[step].probabilities
+    )
+    assert found["bars"]["rest"] == first.steps[step].rest and found["bars"]["entropy"] == first.steps[step].entropy
+    for kind, keys in (("cross", len(found["cross"]["keys"])), ("self", step + 1)):
+        rows = found[kind]["weights"]
+        assert len(rows) == found[kind]["layers"] * found[kind]["heads"] and all(len(row) == keys for row in rows)
+        assert all(sum(row) == pytest.approx(1, abs=1e-2) for row in rows)
+    assert "at" not in address(app)
+
+
+def test_a_link_opens_branches_beginning_and_step(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("decoding", target="", begin="re", branches="1.2.9_2.3.8", at="3.4")
+    assert not app.exception and not messages(app)
+    found = data(app)
+    assert len(found["lines"]) == 3 and found["at"] == {"line": 2, "step": 3}
+    assert [line["shared"] for line in found["lines"]] == [0, 1, 2] and found["lines"][0]["forced"] > 0
+    assert {"begin": "re", "branches": "1.2.9_2.3.8", "at": "3.4"}.items() <= address(app).items()
+
+
+@pytest.mark.parametrize(
+    "params, said",
+    [
+        ({"branches": "x"}, "cannot be read"),
+        ({"branches": "1.99.5"}, "do not fit"),
+        ({"begin": "re 漢"}, "cannot write"),
+        ({"begin": "re sta vu " * 20}, "begin with less"),
+        ({"part": "beam", "beams": "99"}, "a whole number from 1 to 8"),
+        ({"part": "beam", "alpha": "-1"}, "a number from 0 to 2"),
+        ({"part": "sampling", "temperature": "0"}, "a number from 0.1 to 5"),
+        ({"part": "sampling", "top_p": "x"}, "a number from 0.05 to 1"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence_and_the_page_goes_on(
+    open_page: Callable[..., AppTest], params: dict[str, str], said: str
+) -> None:
+    app = open_page("decoding", target="", **params)
+    assert not app.exception and said in messages(app, notes=True)
+    assert components(app, "beam" if params.get("part") == "beam" else "decoding")
+
+
+def test_the_tree_ends_with_what_beam_search_returns(open_page: Callable[..., AppTest], folder: Path) -> None:
+    app = open_page("decoding", target="", part="beam", beams="3", alpha="0.5")
+    assert not app.exception and not messages(app)
+    found, model = data(app, "beam"), tiny(folder)
+    best = model.n_best(SOURCE, 3, 0.5, LIMIT)
+    path = [one for column in found["steps"] for one in column if one["wins"]]
+    assert path[-1]["text"] == best[0].text and path[-1]["total"] == pytest.approx(best[0].score, abs=1e-5)
+    assert [one["fate"] for one in path] == ["open"] * (len(path) - 1) + ["finished"]
+    for column, before in zip(found["steps"][1:], found["steps"], strict=False):
+        for one in column:
+            assert one["total"] == pytest.approx(before[one["parent"]]["total"] + one["log_prob"], abs=1e-5)
+            assert before[one["parent"]]["fate"] == "open"
+    text = page_text(app)
+    assert all(one.text in text for one in best)
+
+
+@pytest.mark.parametrize("beams, alpha", [(1, 0.6), (4, 0.0), (4, 0.6), (8, 1.5)])
+def test_trees_are_beam_search_to_the_last_digit(beams: int, alpha: float) -> None:
+    model = transformer.load("reverse")
+    for source in ("headscope", "abc", "mississippi", "zyx wvu"):
+        tree = beam.search(model, source, beams, alpha, (), LIMIT)
+        ids = torch.tensor([model.encode(source)])
+        (wanted,) = transformer.beam(model.model, ids, beams, alpha, LIMIT)
+        assert tree.found[0] == wanted
+        assert tree.ids(*tree.node_of(wanted)) == wanted.ids
+
+
+def test_samples_are_those_of_the_interface(open_page: Callable[..., AppTest], folder: Path) -> None:
+    app = open_page("decoding", target="", part="sampling", temperature="1.5", top_k="4", seed="3")
+    assert not app.exception and not messages(app)
+    found, model = data(app), tiny(folder)
+    wanted = [model.translate(SOURCE, limit=LIMIT, sample=Sampling(1.5, 4, seed=3 + n)).text for n in range(6)]
+    assert [line["text"] for line in found["lines"]] == wanted
+    assert sum(found["bars"]["narrowed"]) == pytest.approx(1) and not any(found["bars"]["narrowed"][4:])
+
+
+def test_given_words_stand_beside_the_models_own(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("decoding", part="given")
+    assert not app.exception and len(components(app, "figure")) == 2 and "teacher forcing" in page_text(app)
+    app = open_page("decoding", target="", part="given")
+    assert not app.exception and not components(app, "figure") and "Type a target" in page_text(app)
