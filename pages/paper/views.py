@@ -202,12 +202,6 @@ def items() -> tuple[Item, ...]:
             r"lrate = d_{\mathrm{model}}^{-0.5} \cdot \min(step^{-0.5},\; step \cdot warmup^{-1.5})",
         ),
         Item(
-            "6",
-            _("6 Results"),
-            _("How good the translations are, and which parts of the model they need."),
-            (View("model", _("Size and scores of this model")),),
-        ),
-        Item(
             "6.1",
             _("6.1 Machine translation: beam search and length penalty"),
             _(
@@ -221,6 +215,34 @@ def items() -> tuple[Item, ...]:
                 View("decoding", _("Your words and its own"), {"part": "given"}),
             ),
             r"s(Y, X) = \log P(Y \mid X) \,/\, lp(Y), \quad lp(Y) = \left(\frac{5 + |Y|}{6}\right)^{\alpha}",
+        ),
+        Item(
+            "6.1-results",
+            _("6.1 Machine translation: results (Table 2)"),
+            _("How good the translations are, measured in BLEU, and what training them cost."),
+            (
+                View("results", _("BLEU by hand"), {"part": "bleu"}),
+                View("results", _("What a score can be compared with"), {"part": "subsets"}),
+                View("model", _("Size and scores of this model")),
+            ),
+        ),
+        Item(
+            "6.2",
+            _("6.2 Model variations (Table 3)"),
+            _("One part changed at a time: heads, widths, dropout, smoothing, positions."),
+            (
+                View("results", _("Tables 2 and 3, here with three seeds"), {"part": "tables"}),
+                View("training", _("Leave a part out and train"), {"preset": "no-mask"}),
+            ),
+        ),
+        Item(
+            "6.3",
+            _("6.3 English constituency parsing (Table 4)"),
+            _(
+                "The same model solves other tasks. Here it reverses and sorts; choose one of these models in the "
+                "menu above."
+            ),
+            (View("model", _("Task and scores of the open model")),),
         ),
         Item(
             "figures3to5",

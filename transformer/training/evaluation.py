@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,7 @@ class Evaluation:
     seconds: float
     tokenized_bleu: float | None = None
     tokenized_bleu_signature: str | None = None
+    subsets: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -165,8 +166,37 @@ def evaluate(
         untranslated=fitting.count(""),
         unmeasured=len(pairs) - measured,
         seconds=seconds,
+        subsets=subsets(sources, hypotheses, typed),
         **tokenized,
     )
+
+
+SHORT, LONG = 6, 10  # words of the longest short source, and of the longest that is not long
+
+
+def subsets(
+    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> dict[str, dict[str, float]]:
+    """sacreBLEU of the same translations, scored in parts: "all"; "one_reference", the first of each; and "short",
+    "middle" and "long" sources by their words. Each part: bleu, sentences, and words of a source on average."""
+    words = [len(source.split()) for source in sources]
+    every = list(range(len(sources)))
+    parts: dict[str, tuple[list[int], int | None]] = {
+        "all": (every, None),
+        "one_reference": (every, 1),
+        "short": ([i for i in every if words[i] <= SHORT], None),
+        "middle": ([i for i in every if SHORT < words[i] <= LONG], None),
+        "long": ([i for i in every if words[i] > LONG], None),
+    }
+    return {
+        name: {
+            "bleu": corpus_bleu([hypotheses[i] for i in rows], [references[i][:most] for i in rows]),
+            "sentences": len(rows),
+            "words": sum(words[i] for i in rows) / len(rows),
+        }
+        for name, (rows, most) in parts.items()
+        if rows
+    }
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:

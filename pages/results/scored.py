@@ -1,0 +1,190 @@
+"""BLEU by hand: n-grams, clipped counts, precisions, the brevity penalty and the product."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from pages.components import saving
+from pages.components.sentences import paragraph, point
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from pages.frame.messages import capital, message
+from pages.frame.state import max_tokens
+from pages.runtime import cache
+from transformer.analysis.bleu import ORDER, REFERENCES, Bleu, Ngram, bleu, chrf
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.interventions.sets import NONE
+from transformer.probing.probes import english_to_german
+from transformer.texts import UserError, _
+
+OPTIONS = ("pair", "hypothesis", *(f"reference{number}" for number in range(1, REFERENCES + 1)), "n")
+LONGEST = 300  # characters of a text
+# Sentences and right translations of our own.
+PAIRS: Mapping[str, tuple[str, ...]] = {
+    "She has been living in Berlin for three years.": (
+        "Sie lebt seit drei Jahren in Berlin.",
+        "Sie wohnt seit drei Jahren in Berlin.",
+        "Seit drei Jahren wohnt sie in Berlin.",
+    ),
+    "If I had known that, I would have called you.": (
+        "Wenn ich das gewusst hätte, hätte ich dich angerufen.",
+        "Hätte ich das gewusst, hätte ich dich angerufen.",
+        "Wenn ich das gewusst hätte, hätte ich Sie angerufen.",
+    ),
+    "The weather was so bad that we stayed at home all day.": (
+        "Das Wetter war so schlecht, dass wir den ganzen Tag zu Hause geblieben sind.",
+        "Das Wetter war so schlecht, dass wir den ganzen Tag zu Hause blieben.",
+    ),
+    "Nobody told me that the train would be late.": (
+        "Niemand hat mir gesagt, dass der Zug Verspätung haben würde.",
+        "Mir hat niemand gesagt, dass der Zug sich verspäten würde.",
+        "Keiner sagte mir, dass der Zug Verspätung haben würde.",
+    ),
+}
+
+
+def _start(model: Pretrained, source: str) -> str:
+    """The model's translation of a source; "" if it cannot read it."""
+    try:
+        return cache.translate(model, source, NONE, max_tokens()).text
+    except InputError:
+        return ""
+
+
+def draw(frame: PageFrame) -> None:
+    model, options = frame.model, frame.options
+    head = st.container()
+    references: Sequence[str] = ()
+    start = ""
+    if english_to_german(model):
+        sources = list(PAIRS)
+        label = _("Source, translated by {model}").format(model=model.name)
+        chosen = options.choose("pair", label, range(1, len(sources) + 1), 1, lambda number: sources[number - 1])
+        source = sources[int(chosen) - 1]
+        references, start = PAIRS[source], _start(model, source)
+    else:
+        start = _start(model, frame.state.source)
+        references = (frame.state.target.strip() or start,)
+    hypothesis = _field(frame, "hypothesis", _("Hypothesis: the translation to score"), start)
+    picture, below = st.container(), st.container()
+    given = []
+    with below:
+        columns = st.columns(2)
+    for number in range(1, REFERENCES + 1):
+        with columns[(number - 1) % 2]:
+            known = references[number - 1] if number <= len(references) else ""
+            label = _("Reference {number}: a right translation").format(number=number)
+            given.append(_field(frame, f"reference{number}", label, known))
+    try:
+        found = bleu(hypothesis, given)
+    except UserError as error:
+        with head:
+            message(capital(error) + ".", "error")
+        return
+    with picture:
+        _picture(frame, found, hypothesis, given)
+    with head:
+        point(_says(found))
+
+
+def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str]) -> None:
+    n = int(frame.options.segment("n", _("n-grams"), range(1, ORDER + 1), 1, lambda value: f"n = {value}"))
+    stem = ["headscope-bleu", f"n{n}"]
+    rows: list[list[object]] = [["n-gram", "in the hypothesis", "most in one reference", "counted"]]
+    rows += [[" ".join(one.words), one.count, one.most, one.clipped] for one in _ngrams(found, n)]
+    with saving.saved("bleu", stem, [hypothesis, *filter(None, given)], rows):
+        st.html(_lit(found, n))
+        left, right = st.columns([1, 1])
+        with left:
+            st.html(_counts(found, n))
+        with right:
+            st.html(_product(found, chrf(hypothesis, given)))
+    paragraph(
+        _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
+        _("Where nothing matches, its smoothing “exp” counts a half, a quarter and so on, instead of 0.")
+        if any(order.smoothed for order in found.orders)
+        else "",
+        quiet=True,
+    )
+
+
+def _field(frame: PageFrame, name: str, label: str, start: str) -> str:
+    """A text field that begins with `start`; what a person types is an option, of which the link holds what differs."""
+    options, key = frame.options, f"results_{name}"
+    text = options.typed(name, start, LONGEST)
+    if frame.arrived or st.session_state.get(key) != text:
+        st.session_state[key] = text
+    st.text_input(
+        label, key=key, max_chars=LONGEST, on_change=lambda: options.report(name, st.session_state[key] or " ", start)
+    )
+    return text
+
+
+def _ngrams(found: Bleu, n: int) -> Sequence[Ngram]:
+    return found.orders[n - 1].ngrams if n <= len(found.orders) else ()
+
+
+def _says(found: Bleu) -> str:
+    first, last = found.orders[0], found.orders[-1]
+    text = _(
+        "BLEU {score}: {one} of {all_one} tokens are in a reference, {matched} of {total} groups of {n} tokens. The "
+        "score is the geometric mean of these shares, times {penalty} for brevity."
+    )
+    return text.format(
+        score=f"{found.score:.1f}", one=first.matched, all_one=first.total, matched=last.matched, total=last.total,
+        n=len(found.orders), penalty=f"{found.brevity_penalty:.2f}",
+    )  # fmt: skip
+
+
+def _lit(found: Bleu, n: int) -> str:
+    """The hypothesis and the references, with the tokens of matched n-grams lit."""
+    there = {one.words for one in _ngrams(found, n) if one.most}
+
+    def words(tokens: Sequence[str], lit: Sequence[bool]) -> str:
+        spans = (
+            f"<span{' class=hs-bleu-lit' if on else ''}>{html.escape(one)}</span>"
+            for one, on in zip(tokens, lit, strict=True)
+        )
+        return "".join(spans)
+
+    lines = [(_("Hypothesis"), words(found.hypothesis, found.lit(n)))]
+    for number, tokens in enumerate(found.references, start=1):
+        lit = [False] * len(tokens)
+        for start in range(len(tokens) - n + 1):
+            if tuple(tokens[start : start + n]) in there:
+                lit[start : start + n] = [True] * n
+        lines.append((_("Reference {number}").format(number=number), words(tokens, lit)))
+    rows = "".join(f"<div><b>{html.escape(name)}</b><p>{text}</p></div>" for name, text in lines)
+    return f'<div class="hs-bleu-texts">{rows}</div>'
+
+
+def _counts(found: Bleu, n: int) -> str:
+    head = (_("{n}-gram").format(n=n), _("in the hypothesis"), _("most in one reference"), _("counted"))
+    rows = [(" ".join(one.words), str(one.count), str(one.most), str(one.clipped)) for one in _ngrams(found, n)]
+    if not rows:
+        rows = [(_("the hypothesis is too short"), "0", "0", "0")]
+    return f'<div class="hs-bleu-scroll">{table(head, rows, "hs-bleu-counts")}</div>'
+
+
+def _product(found: Bleu, character: float) -> str:
+    """Precisions, brevity penalty and their product; chrF beside it."""
+    rows = [
+        (
+            _("precision, n = {n}").format(n=n),
+            f"{order.matched} / {order.total}" + (f" {_('(smoothed)')}" if order.smoothed else ""),
+            f"{order.precision:.2f} %",
+        )
+        for n, order in enumerate(found.orders, start=1)
+    ]
+    lengths = _("{hypothesis} tokens, closest reference {reference}").format(
+        hypothesis=len(found.hypothesis), reference=found.length
+    )
+    rows.append((_("brevity penalty"), lengths, f"{found.brevity_penalty:.4f}"))
+    count = len(found.orders)
+    product = _("penalty × (p₁ ⋯ p{n})^(1/{count})").format(n="₁₂₃₄"[count - 1], count=count)
+    rows.append(("BLEU", product, f"{found.score:.4f}"))
+    rows.append(("chrF", _("of characters, up to 6 at a time"), f"{character:.4f}"))
+    return table(("", "", ""), rows, "hs-bleu-product")

@@ -1,0 +1,126 @@
+"""Tables 2 and 3 of the paper: BLEU against the cost of training, and one change at a time, here with three seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import streamlit as st
+
+from pages.components import figure
+from pages.components.descriptions import TABLE3
+from pages.components.sentences import paragraph, point
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from transformer.figures.results import training_cost, variations
+from transformer.texts import _
+
+# Table 2, English-German: model, operations of training, BLEU, whether it is the paper's.
+TABLE2 = (
+    ("GNMT + RL", 2.3e19, 24.6, False),
+    ("ConvS2S", 9.6e18, 25.16, False),
+    ("MoE", 2.0e19, 26.03, False),
+    ("GNMT + RL, ensemble", 1.8e20, 26.30, False),
+    ("ConvS2S, ensemble", 7.7e19, 26.36, False),
+    ("Transformer, base", 3.3e18, 27.3, True),
+    ("Transformer, big", 2.3e19, 28.4, True),
+)
+# Our row -> the change of BLEU in the row of Table 3 that asks the same; the base has 25.8. (D) no dropout: 24.6.
+PAPER = {
+    "heads-1": 24.9 - 25.8,
+    "heads-8": 25.4 - 25.8,
+    "d_k-4": 25.1 - 25.8,
+    "positions-learned": 25.7 - 25.8,
+    "no-smoothing": 25.3 - 25.8,
+    "dropout": 25.8 - 24.6,
+}
+WORST = 0.5  # of the exact answers; a row below it is not in the figure, whose axis it would stretch
+SMALL = 0.15  # BLEU: less than that is no difference
+
+
+@dataclass(frozen=True)
+class Row:
+    """name, what: of the recipe. exact: share of exact answers of each seed. paper: what the paper says, as text."""
+
+    name: str
+    what: str
+    exact: tuple[float, ...]
+    paper: str
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    found: Mapping[str, Mapping[str, object]] = json.loads(TABLE3.read_text(encoding="utf-8"))["rows"]
+    return tuple(Row(name, str(row["what"]), tuple(row["exact"]), str(row["paper"])) for name, row in found.items())  # type: ignore[arg-type]
+
+
+def direction(values: Sequence[float], base: Sequence[float]) -> int:
+    """-1, 0 or 1: below the base, no difference that the seeds could show (the ranges overlap), or above it."""
+    return (min(values) > max(base)) - (max(values) < min(base))
+
+
+def verdict(row: Row, base: Row) -> str:
+    """How our seeds and the paper's row compare: "same" direction; "unclear", no difference that the seeds could show
+    where the paper has one; "other" direction; "" where the paper has no such row."""
+    if row.name not in PAPER:
+        return ""
+    change, ours = PAPER[row.name], direction(row.exact, base.exact)
+    paper = 0 if abs(change) < SMALL else (1 if change > 0 else -1)
+    if ours == paper:
+        return "same"
+    return "other" if ours else "unclear"
+
+
+def draw(frame: PageFrame) -> None:
+    ours = rows()
+    base = ours[0]
+    verdicts = [verdict(row, base) for row in ours]
+    text = _(
+        "{count} changes of Table 3, asked of a small task: {same} with the paper's result, {unclear} without a "
+        "difference that three seeds could show, {other} with another one. What a change brings depends on the task."
+    )
+    counts = {name: verdicts.count(name) for name in ("same", "unclear", "other")}
+    point(text.format(count=sum(counts.values()), **counts))
+    near = [(row, found) for row, found in zip(ours, verdicts, strict=True) if min(row.exact) > WORST]
+    far = [row for row in ours if min(row.exact) <= WORST]
+    left, right = st.columns(2)
+    with left:
+        drawn = figure.built(
+            variations,
+            [row.name for row, _verdict in near],
+            [[100 * one for one in row.exact] for row, _verdict in near],
+            [found for _row, found in near],
+        )
+        figure.draw(drawn, "results-table3", "table-3", first=True)
+    with right:
+        columns = zip(*TABLE2, strict=True)
+        figure.draw(figure.built(training_cost, *map(list, columns)), "results-table2", "table-2")
+    head = (
+        _("recipe"),
+        _("what differs"),
+        _("exact, three seeds"),
+        _("the paper (BLEU, newstest2013)"),
+        _("same direction?"),
+    )
+    said = {"same": _("yes"), "unclear": _("no difference here"), "other": _("no"), "": "–"}
+    lines = [
+        (row.name, row.what, _range(row.exact), row.paper, said[found])
+        for row, found in zip(ours, verdicts, strict=True)
+    ]
+    st.html(table(head, lines, "hs-results-table3"))
+    paragraph(
+        _(
+            "Ours: the task “reverse” with 40,000 inputs and 1,000 updates, so that differences show before "
+            "everything is learned (docs/table3.md). Two ranges that overlap count as no difference. The paper: "
+            "BLEU on newstest2013, one run each."
+        ),
+        *(_("Outside the figure: {name}, {exact}.").format(name=row.name, exact=_range(row.exact)) for row in far),
+        quiet=True,
+    )
+
+
+def _range(values: Sequence[float]) -> str:
+    mean = sum(values) / len(values)
+    return f"{100 * mean:.1f} % ({100 * min(values):.1f}–{100 * max(values):.1f})"

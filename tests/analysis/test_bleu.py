@@ -1,0 +1,68 @@
+"""BLEU taken apart: a case by hand, and sacreBLEU's own digits."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import sacrebleu
+
+from transformer.analysis.bleu import bleu, chrf
+from transformer.texts import UserError
+
+WORDS = [
+    *["der", "die", "Katze", "Hund", "sieht", "schläft", ".", ",", "nicht", "heute", "und", "3,5", "„", "“"],
+    "Müller's",
+    "EU-weit",
+]
+
+
+def test_by_hand() -> None:
+    # Papineni et al. 2002, example 2: "the" seven times; the reference has two, so two count.
+    found = bleu("the the the the the the the", ["the cat is on the mat"])
+    first = found.orders[0]
+    assert (first.matched, first.total) == (2, 7) and first.ngrams[0].count == 7 and first.ngrams[0].clipped == 2
+    assert found.lit(1) == (True, True, *[False] * 5)
+    # Nothing of length 2 to 4 matches: a half, a quarter, an eighth of one (sacreBLEU's "exp").
+    assert [order.precision for order in found.orders[1:]] == [100 / (2 * 6), 100 / (4 * 5), 100 / (8 * 4)]
+    assert found.brevity_penalty == 1
+
+
+def test_a_short_hypothesis_pays_for_its_brevity_and_has_fewer_orders() -> None:
+    found = bleu("the cat", ["the cat is on the mat", "the cat sits there now"])
+    assert len(found.orders) == 2 and found.length == 5  # the closest reference
+    assert found.brevity_penalty == math.exp(1 - 5 / 2)
+    assert found.score == pytest.approx(100 * math.exp(1 - 5 / 2))
+
+
+def test_equal_to_sacrebleu_to_the_last_digit() -> None:
+    draw = random.Random(1)
+
+    def sentence() -> str:
+        return " ".join(draw.choices(WORDS, k=draw.randint(1, 12)))
+
+    for _ in range(200):
+        hypothesis, references = sentence(), [sentence() for _ in range(draw.randint(1, 4))]
+        found, wanted = bleu(hypothesis, references), sacrebleu.sentence_bleu(hypothesis, references)
+        assert found.score == wanted.score and found.brevity_penalty == wanted.bp
+        assert [order.matched for order in found.orders] == wanted.counts[: len(found.orders)]
+        if wanted.score:  # else sacreBLEU gives zeros
+            assert [order.precision for order in found.orders] == wanted.precisions[: len(found.orders)]
+        assert found.signature.startswith(f"nrefs:{len(references)}|")
+        assert chrf(hypothesis, references) == sacrebleu.sentence_chrf(hypothesis, references).score
+
+
+def test_lit_tokens_are_those_of_matched_groups() -> None:
+    found = bleu("a b c d x", ["a b c", "c d"])
+    assert found.lit(2) == (True, True, True, True, False)
+    assert found.lit(3) == (True, True, True, False, False) and found.lit(4) == (False,) * 5
+
+
+@pytest.mark.parametrize(
+    "hypothesis, references, said",
+    [(" ", ["a"], "hypothesis is empty"), ("a", ["", " "], "no reference"), ("a", ["b"] * 5, "at most 4")],
+)
+def test_what_cannot_be_scored_is_said(hypothesis: str, references: list[str], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        bleu(hypothesis, references)

@@ -1,0 +1,105 @@
+"""Section 6 as figures: scores of subsets of a test set, Table 2, and variations of a model with their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, plain, titled
+from transformer.texts import N_
+
+SUBSETS = {
+    "title": N_("BLEU on parts of the same test set"),
+    "subtitle": N_("the same translations, scored in different ways"),
+    "axis": N_("BLEU"),
+    "bar": N_("{name}<br>{count} sentences"),
+}
+COST = {
+    "title": N_("Table 2: BLEU against the cost of training"),
+    "subtitle": N_("English-German, newstest2014, as the paper gives them"),
+    "cost": N_("floating-point operations of training"),
+    "bleu": N_("BLEU"),
+    "paper": N_("the paper's models"),
+    "earlier": N_("earlier models"),
+}
+VARIATIONS = {
+    "title": N_("Table 3 in miniature: one change at a time"),
+    "subtitle": N_("mean of three seeds, smallest and largest; dotted: the base; blue: as in the paper, orange: not"),
+    "axis": N_("unseen inputs answered without a mistake, %"),
+}
+
+
+def subset_bars(
+    names: Sequence[str],
+    scores: Sequence[float],
+    counts: Sequence[int],
+    *,
+    theme: str = "light",
+    texts: Labels = SUBSETS,
+) -> go.Figure:
+    """One bar for each subset. scores: BLEU, 0 to 100; counts: sentences."""
+    shown = [
+        texts["bar"].format(name=plain(name), count=f"{count:,}") for name, count in zip(names, counts, strict=True)
+    ]
+    figure = go.Figure()
+    figure.add_bar(
+        x=shown, y=list(scores), text=[f"{score:.1f}" for score in scores], textposition="outside",
+        marker={"color": [PURPLE[theme], *[BLUE[theme]] * (len(shown) - 1)]}, cliponaxis=False,
+    )  # fmt: skip
+    figure.update_layout(yaxis={"title": texts["axis"], "rangemode": "tozero"}, showlegend=False)
+    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
+
+
+def training_cost(
+    names: Sequence[str],
+    costs: Sequence[float],
+    scores: Sequence[float],
+    own: Sequence[bool],
+    *,
+    theme: str = "light",
+    texts: Labels = COST,
+) -> go.Figure:
+    """BLEU over floating-point operations, which have a logarithmic axis. own: the paper's models."""
+    figure = go.Figure()
+    for wanted, label, colour in ((False, texts["earlier"], GREY), (True, texts["paper"], PURPLE)):
+        rows = [row for row in zip(names, costs, scores, own, strict=True) if row[3] == wanted]
+        places = ["bottom center" if row[0].startswith("ConvS2S") else "top center" for row in rows]
+        figure.add_scatter(
+            x=[row[1] for row in rows], y=[row[2] for row in rows], text=[plain(row[0]) for row in rows], name=label,
+            mode="markers+text", textposition=places, marker={"color": colour[theme], "size": 12}, cliponaxis=False,
+        )  # fmt: skip
+    figure.update_layout(
+        xaxis={"title": texts["cost"], "type": "log", "exponentformat": "power", "dtick": 1},
+        yaxis={"title": texts["bleu"]},
+    )
+    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
+
+
+def variations(
+    names: Sequence[str],
+    values: Sequence[Sequence[float]],
+    verdicts: Sequence[str],
+    *,
+    theme: str = "light",
+    texts: Labels = VARIATIONS,
+) -> go.Figure:
+    """A row for each variation; the first is the base. values: of the seeds, in percent. verdicts: how each
+    compares with the paper: "same", "unclear", "other", or "" where it has no such row."""
+    figure = go.Figure()
+    means = [sum(seeds) / len(seeds) for seeds in values]
+    colours = {"same": BLUE[theme], "other": ORANGE[theme]}
+    figure.add_scatter(
+        x=means, y=[plain(name) for name in names], mode="markers",
+        marker={"size": 12, "color": [colours.get(one, GREY[theme]) for one in verdicts]},
+        error_x={
+            "type": "data", "symmetric": False,
+            "array": [max(seeds) - mean for seeds, mean in zip(values, means, strict=True)],
+            "arrayminus": [mean - min(seeds) for seeds, mean in zip(values, means, strict=True)],
+        },
+    )  # fmt: skip
+    figure.add_vline(x=means[0], line={"dash": "dot", "color": GREY[theme]})
+    figure.update_layout(
+        xaxis={"title": texts["axis"]}, yaxis={"autorange": "reversed", "automargin": True}, showlegend=False
+    )
+    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
