@@ -19,6 +19,7 @@ def pages() -> tuple[Page, ...]:
         Page("feedforward", _("Feed-forward"), explore, opens_models=True),
         Page("lab", _("Lab"), experiment, opens_models=True),
         Page("training", _("Training"), experiment),
+        Page("recipe", _("Training recipe"), study),
         Page("results", _("Results"), study),
         Page("model", _("Model"), study),
     )

@@ -8,9 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
+from pages.components.pieces import shown
 from pages.runtime import cache
 from pages.runtime.shared import shared
-from transformer.inference.pretrained import Pretrained, readable
+from transformer.inference.pretrained import Pretrained
 from transformer.inference.sampling import Sampling
 from transformer.inference.steps import Continuation, Step, continuations
 from transformer.tracing.trace import Trace
@@ -25,7 +26,7 @@ def continued(
 
 
 def labels(model: Pretrained, ids: Sequence[int]) -> list[str]:
-    return list(readable(model.tokenizer.pieces(list(ids))))
+    return list(shown(model, ids))
 
 
 def line(

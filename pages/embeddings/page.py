@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.components.comparison import note_waiting_switches
-from pages.embeddings import inputs, lens, residual
+from pages.embeddings import inputs, layer_norm, lens, residual
 from pages.frame.frame import Content, PageFrame
 from transformer.texts import _
 
@@ -14,6 +14,7 @@ def parts() -> dict[str, str]:
         "neighbours": _("Neighbours"),
         "map": _("In two dimensions"),
         "residual": _("Residual stream"),
+        "layernorm": _("LayerNorm"),
         "lens": _("Logit lens"),
         "output": _("Output"),
     }
@@ -28,10 +29,12 @@ def draw(frame: PageFrame) -> None:
         "neighbours": inputs.draw_neighbours,
         "map": inputs.draw_map,
         "residual": residual.draw,
+        "layernorm": layer_norm.draw,
         "lens": lens.draw_lens,
         "output": lens.draw_output,
     }[frame.part]
     draw_part(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, ("side", "token", "word", "step", "stack", "layer", "words", "vector"), figures=True)
+OPTIONS = ("side", "token", "word", "step", "stack", "layer", "words", "vector", "sublayer")
+CONTENT = Content(draw, parts, OPTIONS, figures=True)

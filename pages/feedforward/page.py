@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pages.components import probing
 from pages.components.comparison import note_waiting_switches
-from pages.feedforward import activity, knockouts, neurons, nonlinearity
+from pages.feedforward import activity, knockouts, neurons, nonlinearity, position_wise
 from pages.frame.frame import Content, PageFrame
 from transformer.texts import _
 
@@ -14,6 +14,7 @@ def parts() -> dict[str, str]:
         "activity": _("Activity"),
         "neurons": _("Neurons"),
         "nonlinearity": _("Non-linearity"),
+        "position": _("Position-wise"),
         "knock": _("Knock out"),
     }
 
@@ -28,6 +29,7 @@ def draw(frame: PageFrame) -> None:
         "activity": activity.draw,
         "neurons": neurons.draw,
         "nonlinearity": nonlinearity.draw,
+        "position": position_wise.draw,
         "knock": knockouts.draw,
     }[frame.part]
     draw_part(frame, frame.trace)

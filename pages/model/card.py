@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 
 import streamlit as st
@@ -11,10 +9,11 @@ import streamlit as st
 from pages.components import figure
 from pages.components.checkpoint_zip import download_button
 from pages.components.sentences import paragraph
+from pages.components.training_log import training_log
 from pages.frame.messages import message
 from pages.runtime import session_models
 from pages.runtime.streamlit import load_plotly
-from transformer.checkpoints.folder import CARD, LARGEST_BESIDE, LOG
+from transformer.checkpoints.folder import CARD, LARGEST_BESIDE
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
@@ -149,15 +148,14 @@ def download(name: str) -> None:
 def curve(model: Pretrained) -> None:
     """Loss over the training, and BLEU of a translation model, if the checkpoint has its log."""
     try:
-        text = model.beside(LOG, LARGEST_BESIDE[LOG])
-        if text is None:
+        rows = training_log(model)
+        if rows is None:
             st.caption(_("This checkpoint has no log of its training (training.csv)."))
             return
-        rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
         if _is_toy(model):
             rows = [{**row, "validation_bleu": ""} for row in rows]
         drawn = figure.localized(training_curve)(rows)
-    except (OSError, ValueError, KeyError, TypeError, csv.Error):
+    except (ValueError, KeyError, TypeError):
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
     load_plotly()

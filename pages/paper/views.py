@@ -68,6 +68,7 @@ def items() -> tuple[Item, ...]:
             (
                 View("anatomy", _("The whole model, step by step"), {"zoom": "model"}),
                 View("embeddings", _("What each sub-layer adds"), {"part": "residual"}, boxes=("add",)),
+                View("embeddings", _("LayerNorm of one token"), {"part": "layernorm"}),
                 View("embeddings", _("What each layer would predict"), {"part": "lens"}),
             ),
             r"\mathrm{LayerNorm}(x + \mathrm{Sublayer}(x))",
@@ -141,6 +142,7 @@ def items() -> tuple[Item, ...]:
                     {"part": "activity"},
                     boxes=("encoder_feedforward", "decoder_feedforward"),
                 ),
+                View("feedforward", _("Position-wise: one token changes"), {"part": "position"}),
                 View("feedforward", _("Single neurons"), {"part": "neurons"}),
                 View("feedforward", _("The non-linearity"), {"part": "nonlinearity"}),
                 View("feedforward", _("Neurons switched off"), {"part": "knock"}),
@@ -192,14 +194,30 @@ def items() -> tuple[Item, ...]:
             r"O(n^2 \cdot d) \quad\text{against}\quad O(n \cdot d^2)",
         ),
         Item(
-            "5",
-            _("5 Training"),
-            _("From random weights to a model: Adam, a warm-up of the learning rate, dropout and label smoothing."),
+            "5.1",
+            _("5.1 and 5.2 Training data, batching and hardware"),
+            _("Sentence pairs of similar length share a batch, so that few places are wasted on padding."),
+            (View("recipe", _("A batch, its padding, and the cost"), {"part": "batches"}),),
+        ),
+        Item(
+            "5.3",
+            _("5.3 Optimizer (equation 3)"),
+            _("The learning rate rises while the model warms up, then falls with the root of the step."),
             (
+                View("recipe", _("The learning rate, and other warm-ups"), {"part": "rate"}),
                 View("training", _("Watch a small model learn")),
                 View("heads", _("How the heads of this model formed")),
             ),
             r"lrate = d_{\mathrm{model}}^{-0.5} \cdot \min(step^{-0.5},\; step \cdot warmup^{-1.5})",
+        ),
+        Item(
+            "5.4",
+            _("5.4 Regularization"),
+            _("Dropout sets random values to 0 in training; label smoothing wants a little less than certainty."),
+            (
+                View("recipe", _("Dropout, pass by pass"), {"part": "dropout"}),
+                View("recipe", _("Label smoothing"), {"part": "smoothing"}),
+            ),
         ),
         Item(
             "6.1",

@@ -90,7 +90,7 @@ def change(page: Page, control: dict[str, Any]) -> None:
 def opened(page: Page, address: str) -> Page:
     page.goto(address)
     page.wait_for_selector(".hs-brand")
-    page.wait_for_function(f"() => ({CONTROLS})().length > 0")
+    page.wait_for_function(f"() => ({CONTROLS})().length > 0 || document.querySelector('.hs-point')")  # some have none
     still(page)
     return page
 

@@ -19,7 +19,7 @@ from transformer.short_repr import short_repr
 from transformer.tracing.trace import AttentionTrace, FeedForwardTrace, Trace
 
 
-def _kinds(trace: Trace, stack: str) -> dict[str, AttentionTrace | FeedForwardTrace]:
+def kinds_of(trace: Trace, stack: str) -> dict[str, AttentionTrace | FeedForwardTrace]:
     """Sub-layers of one layer in the order of the pass, each with the tensors of all layers."""
     check_stack(stack)
     if stack == "encoder":
@@ -29,17 +29,17 @@ def _kinds(trace: Trace, stack: str) -> dict[str, AttentionTrace | FeedForwardTr
 
 def sublayers(trace: Trace, stack: str) -> tuple[tuple[int, str], ...]:
     """(layer, sub-layer) of a stack in the order of the pass: (0, "self"), (0, "ff"), (1, "self"), ..."""
-    kinds = _kinds(trace, stack)
+    kinds = kinds_of(trace, stack)
     return tuple((layer, name) for layer in range(len(kinds["ff"].sum)) for name in kinds)
 
 
 def _tensors(trace: Trace, stack: str, field: str) -> Tensor:
     """A field of every sub-layer: [sublayer, token, d_model], float64."""
-    kinds = _kinds(trace, stack)
+    kinds = kinds_of(trace, stack)
     return torch.stack([getattr(kinds[name], field)[layer] for layer, name in sublayers(trace, stack)]).double()
 
 
-def _norms(model: Transformer, stack: str) -> list[nn.LayerNorm]:
+def norms_of(model: Transformer, stack: str) -> list[nn.LayerNorm]:
     """The LayerNorm of every sub-layer, in the order of the pass; empty for a model without LayerNorm."""
     layers = model.encoder if stack == "encoder" else model.decoder
     norms = [module.norm for layer in layers for module in layer.children() if isinstance(module, SubLayer)]
@@ -111,7 +111,7 @@ def stream(trace: Trace, model: Transformer, stack: str) -> Stream:
         vectors["sum"] = _tensors(trace, stack, "sum")
     if model.config.norm == "pre":
         # The tap records the input of this LayerNorm, not its output.
-        rows = zip(vectors["enters"], _norms(model, stack), strict=True)
+        rows = zip(vectors["enters"], norms_of(model, stack), strict=True)
         vectors["normed"] = torch.stack([_carried(x, x, norm) + _weights(norm)[1] for x, norm in rows])
     elif model.config.norm == "post":
         vectors["normed"] = _tensors(trace, stack, "leaves")
@@ -161,7 +161,7 @@ def decompose(trace: Trace, model: Transformer, stack: str, through: int | None 
         raise ValueError(f"the {stack} has {layers} layers; through is {through}, choose 1 to {layers}")
     side, post = SIDES[STACKS.index(stack)], model.config.norm == "post"
     update, total = _tensors(trace, stack, "update"), _tensors(trace, stack, "sum")
-    norms = _norms(model, stack)
+    norms = norms_of(model, stack)
     passed = [index for index, (layer, _) in enumerate(every) if through is None or layer < through]
     vectors = torch.zeros(len(passed) + 2 + bool(norms), *total.shape[1:], dtype=torch.float64)
     vectors[0] = getattr(trace, f"{side}_embedding")

@@ -218,9 +218,34 @@ def head_map(
     Raises UserError for what the trace does not have.
     """
     _checked(trace, kind, rows, summary, theme, layer=layer, head=head)
+    weights, masked = _matrix(trace, kind, layer, head, summary)
+    title = plain(texts["title"].format(
+        kind=_kind(trace, kind, texts), head=_name(trace, kind, layer, head, summary, texts)
+    ))  # fmt: skip
+    return _map(trace, kind, weights, masked, title, rows, theme, texts)
+
+
+def weight_map(
+    trace: Trace,
+    kind: str,
+    weights: Sequence[Sequence[float]],
+    title: str,
+    *,
+    rows: str = "predicted",
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
+    """Other numbers of one head, [query, key], drawn as `head_map` draws weights: a mean, a deviation."""
+    _checked(trace, kind, rows, "mean", theme)
+    masked = ~trace.attention(kind).mask[0, 0].numpy()
+    return _map(trace, kind, np.array(weights), masked, plain(title), rows, theme, texts)
+
+
+def _map(
+    trace: Trace, kind: str, weights: np.ndarray, masked: np.ndarray, title: str, rows: str, theme: str, texts: Labels
+) -> go.Figure:
     sides = _sides(kind, rows)
     row_labels, column_labels = (_labels(trace, side) for side in sides)
-    weights, masked = _matrix(trace, kind, layer, head, summary)
     figure = go.Figure()
     plain_rows, plain_columns = [plain(label) for label in row_labels], [plain(label) for label in column_labels]
     if masked.any():
@@ -251,9 +276,6 @@ def head_map(
     cell = WIDTH / len(column_labels)
     angle = 0 if longest + 6 <= cell else -45 if cell >= 20 else -90
     figure.update_layout(xaxis_tickangle=angle)
-    title = plain(texts["title"].format(
-        kind=_kind(trace, kind, texts), head=_name(trace, kind, layer, head, summary, texts)
-    ))  # fmt: skip
     above = 50 + longest * math.sin(math.radians(-angle))
     _headed(figure, trace, title, above, theme, max(LEAST, min(MOST, ROW * len(row_labels))), texts)
     figure.update_layout(plot_bgcolor=_toned(theme, 0.84, 0.84))

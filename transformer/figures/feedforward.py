@@ -15,6 +15,7 @@ from transformer.figures.style import (
     INK,
     LINE,
     ORANGE,
+    PURPLE,
     Labels,
     dressed,
     label_axis,
@@ -82,6 +83,12 @@ LABELS = {
     "alone_name": N_("{stack}, {sublayer}"),
     "trained": N_("as trained"),
 }  # fmt: skip
+MOVED = {
+    "subtitle": N_("|difference| of the sub-layer's result; a column for each token"),
+    "scale": N_("moved by"),
+    "dimension": N_("dimension"),
+    "hover": N_("%{x}, dimension %{y}: %{z:.3f}"),
+}
 NAMES = {"relu": "ReLU", "gelu": "GELU", "swish": "swish"}
 
 
@@ -355,3 +362,24 @@ def left_out(
     titled(figure, texts["alone"], texts["alone_equation"].format(trained=f"{trained:.3g}"))
     figure.update_layout(meta={**figure.layout.meta, "labels": {"x": [label for _stack, _name, label in names]}})
     return dressed(figure, theme, 330)
+
+
+def moved_columns(
+    labels: Sequence[str],
+    difference: np.ndarray,
+    most: float,
+    title: str,
+    *,
+    theme: str = "light",
+    texts: Labels = MOVED,
+) -> go.Figure:
+    """How far every number moved, a column for each token. difference: [d_model, token], absolute; most: the end of the
+    colour scale."""
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=np.asarray(difference, np.float32), zmin=0, zmax=most, colorscale=ramp(PURPLE, theme),
+        colorbar={"title": texts["scale"]}, hovertemplate=texts["hover"] + "<extra></extra>",
+    )  # fmt: skip
+    figure.update_layout(yaxis={"title": texts["dimension"]}, hovermode="closest")
+    label_axis(figure, "x", labels)
+    return dressed(titled(figure, title, texts["subtitle"]), theme)

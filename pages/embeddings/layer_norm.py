@@ -1,0 +1,72 @@
+"""LayerNorm of one token, number by number, and the residual path: how much of x is left after each sub-layer."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components import figure
+from pages.components.sentences import paragraph, point
+from pages.components.translation import table
+from pages.embeddings.inputs import choose_stack, stack_labels
+from pages.embeddings.residual import sublayer_names
+from pages.frame.frame import PageFrame
+from transformer.analysis.layer_norm import left_of_x, normed
+from transformer.analysis.residual import sublayers
+from transformer.figures.layer_norm import layer_norm, what_is_left
+from transformer.figures.style import plain
+from transformer.texts import _
+from transformer.tracing.trace import Trace
+
+
+def draw(frame: PageFrame, trace: Trace) -> None:
+    options = frame.options
+    head = st.container()
+    first, second, third = st.columns(3)
+    with first:
+        stack = choose_stack(options)
+    names, labels = sublayer_names(sublayers(trace, stack)), stack_labels(trace, stack)
+    with second:
+        number = int(
+            options.choose("sublayer", _("Sub-layer"), range(1, len(names) + 1), 1, lambda one: names[one - 1])
+        ) - 1  # fmt: skip
+    with third:
+        token = int(
+            options.choose(
+                "token", _("Token"), range(1, len(labels) + 1), min(2, len(labels)),
+                lambda one: f"{one}: {labels[one - 1]}",
+            )
+        ) - 1  # fmt: skip
+    left = left_of_x(trace, stack)
+    found = normed(trace, frame.model.model, stack, number, token)
+    with head:
+        if found is None:
+            point(_("This model has no LayerNorm; the cosine shows how much of x each sub-layer leaves."))
+        else:
+            text = _(
+                "LayerNorm takes the numbers of one token alone: mean {mean} and variance {variance} become 0 and 1, "
+                "then each number is multiplied by its γ and moved by its β."
+            )
+            point(text.format(mean=f"{found.mean:.3f}", variance=f"{found.variance:.3f}"))
+    one, other = st.columns(2)
+    if found is not None:
+        with one:
+            drawn = figure.built(
+                layer_norm, found.before.numpy(), found.after.numpy(), found.gamma.numpy(), found.beta.numpy(),
+                plain(labels[token]), names[number],
+            )  # fmt: skip
+            about = f"{stack}-{number + 1}-{token + 1}"
+            figure.draw(drawn, "embeddings-layernorm", "layer-norm", first=True, about=about, trace=trace)
+    with other:
+        drawn = figure.built(what_is_left, left[:, token].tolist(), left.mean(1).tolist(), names)
+        figure.draw(drawn, "embeddings-left", "what-is-left", about=f"{stack}-{token + 1}", trace=trace)
+    if found is not None:
+        rows = [
+            (name, *(f"{float(one):.4f}" for one in (values.mean(), values.var(correction=0), values.norm())))
+            for name, values in (
+                (_("before"), found.before), (_("after"), found.after), ("γ", found.gamma), ("β", found.beta),
+            )
+        ]  # fmt: skip
+        st.html(table(("", _("mean"), _("variance"), _("length")), rows, "hs-layernorm"))
+    paragraph(
+        _("A cosine of 1 would mean that the sub-layer added nothing new; 0, that nothing of x is left."), quiet=True
+    )

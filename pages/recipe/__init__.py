@@ -1,0 +1,1 @@
+"""Training recipe: section 5 of the paper, part by part."""

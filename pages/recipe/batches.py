@@ -1,0 +1,179 @@
+"""Sections 5.1 and 5.2: one batch of training text, the padding in it, and what training costs."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from pages.components.sentences import paragraph, point
+from pages.components.training_log import training_log
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
+from pages.runtime.shared import shared
+from transformer.files import read_text
+from transformer.inference.pretrained import Pretrained, readable
+from transformer.paths import app_folder
+from transformer.probing.probes import english_to_german
+from transformer.text.batching import Batch, bucket, make_batch
+from transformer.texts import _
+
+OPTIONS = ("tokens", "batch", "order", "speed")
+TEXT = "recipes/en-de.own.tsv"  # our own part of the training text
+PAIRS, LARGEST = 2_000, 2_000_000  # sentence pairs; bytes
+ROWS = 14  # sentences drawn
+P100 = 9.5  # TFLOPS that the paper assumes for a P100 GPU
+TRAINED = (("base", 12 * 3600, 8), ("big", 84 * 3600, 8))  # the paper's models: seconds, GPUs (section 5.2)
+
+
+@dataclass(frozen=True)
+class Batches:
+    """source, target: ids of the pairs. batches: rows of each; padding: share of padded cells over all batches, both
+    sides; steps: number of batches."""
+
+    source: tuple[tuple[int, ...], ...]
+    target: tuple[tuple[int, ...], ...]
+    batches: tuple[tuple[int, ...], ...]
+    padding: float
+
+
+@shared()
+def batched(model: Pretrained, tokens: int, by_length: bool) -> Batches:
+    """The first pairs of our own training text in batches, in buckets of similar length or in random order."""
+    lines = read_text(app_folder() / TEXT, LARGEST).splitlines()[:PAIRS]
+    pairs = [line.split("\t")[:2] for line in lines]
+    encode = model.tokenizer.encode
+    source, target = (tuple(tuple(encode(pair[side])) for pair in pairs) for side in (0, 1))
+    lengths = [(len(s) + 1, len(t) + 1) for s, t in zip(source, target, strict=True)]
+    rows = bucket(lengths, tokens, np.random.default_rng(0)) if by_length else in_random_order(lengths, tokens)
+    used = sum(sum(lengths[i]) for batch in rows for i in batch)
+    room = sum(len(batch) * (max(lengths[i][0] for i in batch) + max(lengths[i][1] for i in batch)) for batch in rows)
+    return Batches(source, target, tuple(map(tuple, rows)), 1 - used / room)
+
+
+def most_padded(found: Batches) -> int:
+    """The number of the batch of several pairs with the largest share of padding on the source side, from 1."""
+
+    def share(rows: tuple[int, ...]) -> float:
+        lengths = [len(found.source[i]) + 1 for i in rows]
+        return 1 - sum(lengths) / (len(rows) * max(lengths)) if len(rows) > 3 else 0.0
+
+    return 1 + max(range(len(found.batches)), key=lambda number: share(found.batches[number]))
+
+
+def in_random_order(lengths: list[tuple[int, int]], tokens: int) -> list[list[int]]:
+    """Batches of at most `tokens` padded tokens a side, filled in random order, whatever the lengths."""
+    batches: list[list[int]] = [[]]
+    longest = 0
+    for i in np.random.default_rng(0).permutation(len(lengths)).tolist():
+        longest = max(longest, *lengths[i])
+        if batches[-1] and (len(batches[-1]) + 1) * longest > tokens:
+            batches.append([])
+            longest = max(lengths[i])
+        batches[-1].append(i)
+    return batches
+
+
+def draw(frame: PageFrame) -> None:
+    model, options = frame.model, frame.options
+    head = st.container()
+    if not english_to_german(model):
+        message(_("The drawn batch is English-German text; choose such a model in the menu above."), "note")
+        _cost(frame)
+        return
+    first, second, third = st.columns(3)
+    with first:
+        by_length = options.segment(
+            "order", _("Batches"), ("buckets", "random"), "buckets",
+            lambda name: {"buckets": _("similar lengths"), "random": _("random order")}[name],
+        ) == "buckets"  # fmt: skip
+    with second:
+        tokens = options.number("tokens", _("Padded tokens a side"), 200, 4000, 1000)
+    found = {way: batched(model, tokens, way) for way in (True, False)}
+    with third:
+        count = len(found[by_length].batches)
+        number = options.number("batch", _("Batch"), 1, count, most_padded(found[by_length]))
+    with head:
+        text = _(
+            "In batches of similar lengths {buckets} of the places hold padding, in random order {random}. The paper's "
+            "batches have about 25,000 tokens a side."
+        )
+        point(text.format(buckets=f"{100 * found[True].padding:.1f} %", random=f"{100 * found[False].padding:.1f} %"))
+    rows = found[by_length].batches[number - 1]
+    shown = rows[:ROWS]
+    ids = found[by_length]
+    batch = make_batch([ids.source[i] for i in shown], [ids.target[i] for i in shown], model.config)
+    left, right = st.columns(2)
+    with left:
+        _grid(model, batch, "source", _("Source: the mask hides <pad> from every query"))
+    with right:
+        _grid(model, batch, "target", _("Target to predict: <pad> does not count in the loss"))
+    whole = make_batch([ids.source[i] for i in rows], [ids.target[i] for i in rows], model.config)
+    counted = int((whole.target_out != model.config.pad_id).sum())
+    text = _(
+        "Batch {number} of {count}: {rows} sentence pairs, {shown} drawn; its loss is the mean over {counted} tokens."
+    )
+    paragraph(text.format(number=number, count=count, rows=len(rows), shown=len(shown), counted=counted), quiet=True)
+    _cost(frame)
+
+
+def _grid(model: Pretrained, batch: Batch, side: str, title: str) -> None:
+    """The tokens of a batch as a table; padding is grey and hatched."""
+    ids = batch.source if side == "source" else batch.target_out
+    rows = []
+    for row in ids.tolist():
+        cells = []
+        for one, label in zip(row, readable(model.tokenizer_of(side).pieces(row)), strict=True):
+            pad = one == model.config.pad_id
+            cells.append(f"<td{' class=hs-pad' if pad else ''}>{html.escape('' if pad else label)}</td>")
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    st.html(
+        f'<p class="hs-tr-title">{html.escape(title)}</p><div class="hs-batch-scroll" tabindex="0">'
+        f'<table class="hs-batch">{"".join(rows)}</table></div>'
+    )
+
+
+def _log(model: Pretrained) -> tuple[float, float] | None:
+    """Seconds and target tokens of the open model's training; None without its log."""
+    try:
+        rows = training_log(model)
+        return (float(rows[-1]["seconds"]), sum(float(row["tokens"]) for row in rows)) if rows else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _cost(frame: PageFrame) -> None:
+    """Training cost by the paper's formula: time × processors × what each sustains."""
+    speed = frame.options.fraction(
+        "speed", _("TFLOPS that this model's processors sustained together"), 0.01, 1000.0, 0.8, 0.1, "%.2f",
+        help=_("0.8 is what two cores reached with 16-bit matrix products where the bundled model was trained."),
+    )  # fmt: skip
+    head = ("", _("time"), _("processors × TFLOPS"), _("operations"), _("6 × parameters × tokens"))
+    rows = [
+        (
+            _("the paper's {name}").format(name=name), _("{hours:g} hours").format(hours=seconds / 3600),
+            f"{count} × {P100:g}", f"{seconds * count * P100 * 1e12:.1e}", "–",
+        )
+        for name, seconds, count in TRAINED
+    ]  # fmt: skip
+    log = _log(frame.model)
+    if log is not None:
+        seconds, tokens = log
+        parameters = frame.model.model.parameter_count()
+        rows.append(
+            (
+                frame.model.name, _("{hours:g} hours").format(hours=round(seconds / 3600, 2)), f"{speed:g}",
+                f"{seconds * speed * 1e12:.1e}", f"{6 * parameters * tokens:.1e}",
+            )
+        )  # fmt: skip
+    st.html(table(head, rows, "hs-recipe-cost"))
+    paragraph(
+        _(
+            "Section 5.2 and Table 2: time, times the number of GPUs, times what each sustains. The last column counts "
+            "instead: about 2 operations a parameter and token forwards, 4 backwards."
+        ),
+        quiet=True,
+    )

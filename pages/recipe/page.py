@@ -1,0 +1,30 @@
+"""Training recipe (section 5): learning rate, dropout, label smoothing, batches and cost."""
+
+from __future__ import annotations
+
+from pages.frame.frame import Content, PageFrame
+from pages.recipe import batches, dropout, rate, smoothing
+from pages.runtime.streamlit import load_plotly
+from transformer.texts import _
+
+
+def parts() -> dict[str, str]:
+    return {
+        "rate": _("Learning rate"),
+        "dropout": _("Dropout"),
+        "smoothing": _("Label smoothing"),
+        "batches": _("Batches and cost"),
+    }
+
+
+def draw(frame: PageFrame) -> None:
+    load_plotly()
+    if frame.part == "rate":
+        rate.draw(frame)
+    elif frame.part == "batches":
+        batches.draw(frame)
+    elif frame.trace is not None:
+        {"dropout": dropout, "smoothing": smoothing}[frame.part].draw(frame, frame.trace)
+
+
+CONTENT = Content(draw, parts, (*rate.OPTIONS, *dropout.OPTIONS, *smoothing.OPTIONS, *batches.OPTIONS))

@@ -1,0 +1,126 @@
+"""Section 5.4, label smoothing: the target distribution of one step, its loss and gradient; models trained with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components import figure
+from pages.components.pieces import shown
+from pages.components.sentences import paragraph, point
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from pages.recipe.rate import recorded
+from transformer.analysis.smoothing import smooth
+from transformer.figures.recipe import calibration, smoothed_targets
+from transformer.texts import _
+from transformer.tracing.trace import Trace
+
+OPTIONS = ("epsilon", "step")
+SHOWN = 8  # tokens beside the right one
+FEWEST = 30  # tokens of a point of the calibration curve; with fewer its height is chance
+
+
+def together(bins: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]:
+    """The bins of all seeds as one curve: mean largest probability, and share of right tokens, where there are at least
+    FEWEST tokens. bins: (mean probability, share of right tokens, number of tokens) each, in tenths."""
+    tenths: dict[int, list[Sequence[float]]] = {}
+    for one in bins:
+        tenths.setdefault(min(9, int(10 * one[0])), []).append(one)
+    said, right = [], []
+    for tenth in sorted(tenths):
+        count = sum(number for _said, _right, number in tenths[tenth])
+        if count >= FEWEST:
+            said.append(sum(one[0] * one[2] for one in tenths[tenth]) / count)
+            right.append(sum(one[1] * one[2] for one in tenths[tenth]) / count)
+    return said, right
+
+
+def draw(frame: PageFrame, trace: Trace) -> None:
+    options, model = frame.options, frame.model
+    head = st.container()
+    first, second = st.columns(2)
+    with first:
+        epsilon = options.fraction("epsilon", "ε", 0.0, 0.3, 0.1, 0.05, "%.2f", help=_("The paper: 0.1."))
+    with second:
+        tokens = trace.target_out_labels
+        least_certain = int(trace.probabilities.argmin()) + 1
+        step = int(
+            options.choose(
+                "step", _("Token predicted"), range(1, len(tokens) + 1), least_certain,
+                lambda number: f"{number}: {tokens[number - 1]}",
+            )
+        )  # fmt: skip
+    logits = trace.logits[step - 1]
+    right = trace.target_out_ids[step - 1]
+    found = smooth(logits, right, epsilon)
+    said = logits.double().softmax(-1)
+    best = [one for one in said.topk(SHOWN + 1).indices.tolist() if one != right][:SHOWN]
+    ids = [right, *best]
+    with head:
+        text = _(
+            "With ε = {epsilon} the loss wants {wanted} for “{token}”, not 1. The model says {said}: the loss is "
+            "{loss} nats, and no prediction can get below {least}."
+        )
+        point(
+            text.format(
+                epsilon=f"{epsilon:g}", wanted=f"{float(found.targets[right]):.3f}", token=tokens[step - 1],
+                said=f"{float(said[right]):.3f}", loss=f"{found.loss:.3f}", least=f"{found.least:.3f}",
+            )
+        )  # fmt: skip
+    left, other = st.columns(2)
+    with left:
+        drawn = figure.built(
+            smoothed_targets, list(shown(model, ids)), [float(found.targets[one]) for one in ids],
+            [float(said[one]) for one in ids], epsilon, tokens[step - 1],
+        )  # fmt: skip
+        figure.draw(drawn, "recipe-targets", "label-smoothing", first=True, about=f"{epsilon:g}", trace=trace)
+        paragraph(
+            _("Gradient with respect to a logit: the model's probability minus the wanted one (points)."), quiet=True
+        )
+    with other:
+        runs = recorded()["smoothing"]
+        curves = {}
+        for name, found_runs in runs.items():
+            curves[name] = together([one for run in found_runs for one in run["bins"]])
+        figure.draw(figure.built(calibration, curves), "recipe-calibration", "calibration")
+    head_ = ("ε", _("perplexity"), _("right tokens"), _("whole outputs right"), _("mean confidence"))
+    rows = []
+    for name, found_runs in runs.items():
+        mean = {
+            key: sum(run[key] for run in found_runs) / len(found_runs)
+            for key in ("perplexity", "accuracy", "exact", "confidence")
+        }
+        shares = (f"{100 * mean[key]:.2f} %" for key in ("accuracy", "exact", "confidence"))
+        rows.append((name, f"{mean['perplexity']:.4f}", *shares))
+    st.html(table(head_, rows, "hs-recipe-smoothing"))
+    paragraph(_verdict(runs), quiet=True)
+
+
+def _verdict(runs: dict[str, list[dict[str, float]]]) -> str:
+    """Whether the recorded models do what the paper says: "hurts perplexity, improves accuracy and BLEU"."""
+    names = list(runs)
+
+    def ordered(key: str) -> list[float]:
+        return [sum(run[key] for run in runs[name]) / len(runs[name]) for name in names]
+
+    perplexity, exact = ordered("perplexity"), ordered("exact")
+    hurts = perplexity == sorted(perplexity)
+    spread = max(max(run["exact"] for run in runs[name]) - min(run["exact"] for run in runs[name]) for name in names)
+    first = (
+        _("The paper: label smoothing “hurts perplexity”. So it does here: the more, the higher.")
+        if hurts
+        else _("The paper: label smoothing “hurts perplexity”. Not in every step here.")
+    )
+    second = (
+        _("It “improves accuracy and BLEU”: here the share of right outputs differs by less than between seeds.")
+        if max(exact) - min(exact) <= spread
+        else _("It “improves accuracy and BLEU”: the best share of right outputs here is with ε = {best}.").format(
+            best=names[exact.index(max(exact))]
+        )
+    )
+    third = _("A small model that reverses letters (recipes/table3), three seeds, {count} unseen inputs.").format(
+        count=f"{recorded()['inputs']:,}"
+    )
+    return f"{first} {second} {third}"

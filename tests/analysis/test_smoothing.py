@@ -1,0 +1,38 @@
+"""Label smoothing of one prediction: by hand, and against the loss of training."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from transformer.analysis.smoothing import smooth
+from transformer.training.loss import label_smoothed_loss
+
+
+def test_by_hand() -> None:
+    # Probabilities 1/4 and 3/4; with epsilon 0.2 the loss wants 0.1 and 0.9.
+    found = smooth(torch.tensor([0.0, math.log(3)]), 1, 0.2)
+    assert found.targets.tolist() == pytest.approx([0.1, 0.9])
+    assert found.loss == pytest.approx(0.1 * math.log(4) + 0.9 * math.log(4 / 3))
+    assert found.least == pytest.approx(-(0.1 * math.log(0.1) + 0.9 * math.log(0.9)))
+    assert found.gradient.tolist() == pytest.approx([0.25 - 0.1, 0.75 - 0.9])
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])
+def test_loss_and_gradient_are_those_of_training(epsilon: float) -> None:
+    torch.manual_seed(1)
+    logits = torch.randn(31, dtype=torch.float64).requires_grad_()
+    found = smooth(logits.detach(), 5, epsilon)
+    wanted = label_smoothed_loss(logits[None], torch.tensor([5]), epsilon)
+    wanted.backward()
+    assert found.loss == pytest.approx(wanted.item()) and torch.allclose(found.gradient, logits.grad)
+    assert found.targets.sum().item() == pytest.approx(1) and abs(found.gradient.sum().item()) < 1e-12
+
+
+def test_no_prediction_gets_below_the_least() -> None:
+    best = smooth(torch.zeros(9), 2, 0.1).targets.log()
+    found = smooth(best, 2, 0.1)
+    assert found.loss == pytest.approx(found.least) and found.gradient.abs().max() < 1e-12
+    assert smooth(torch.randn(9), 2, 0.1).loss > found.least and smooth(torch.zeros(9), 2, 0.0).least == 0

@@ -1,0 +1,43 @@
+"""The Training recipe page in Chromium."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.explorer_page import wait_for_params
+
+
+@pytest.mark.parametrize(
+    "part, label, value, param",
+    [
+        ("rate", "Warm-up steps", "1000", "warmup"),
+        ("dropout", "P_drop", "0.4", "p_drop"),
+        ("smoothing", "ε", "0.3", "epsilon"),
+    ],
+)
+def test_a_number_changes_the_point_and_the_picture(
+    context: BrowserContext, server: str, part: str, label: str, value: str, param: str
+) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/recipe?part={part}&source=The+dog+sees+the+cat.")
+    point = page.locator(".hs-point")
+    expect(page.locator("[data-testid=figure] .main-svg").first).to_be_attached()
+    before = point.inner_text()
+    field = page.get_by_role("spinbutton", name=label, exact=True)
+    field.fill(value)
+    field.press("Enter")
+    wait_for_params(page, **{param: value})
+    expect(point).not_to_have_text(before, use_inner_text=True)
+    page.close()
+
+
+def test_a_batch_shows_its_padding_and_another_order_more_of_it(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/recipe?part=batches")
+    pads = page.locator(".hs-batch .hs-pad")
+    expect(pads.first).to_be_visible()
+    page.get_by_text("random order", exact=True).click()
+    wait_for_params(page, order="random")
+    expect(page.locator(".hs-batch")).to_have_count(2)
+    page.close()

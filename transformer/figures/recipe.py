@@ -1,0 +1,159 @@
+"""Section 5 as figures: the learning rate, what warm-up, dropout and label smoothing do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from transformer.figures.style import BLUE, GREY, INK, ORANGE, PURPLE, Labels, dressed, plain, titled
+from transformer.texts import N_
+
+RATES = {
+    "title": N_("Learning rate over the steps"),
+    "equation": "lrate = peak · min(step / warmup, √(warmup / step))",
+    "step": N_("step"),
+    "rate": N_("learning rate"),
+}
+WARMUPS = {
+    "title": N_("The same small model with other warm-ups"),
+    "subtitle": N_("loss on unseen inputs; thick: mean of three seeds; peak rate {peak}"),
+    "name": N_("warm-up {steps}"),
+    "step": N_("step"),
+    "loss": N_("loss, nats per token"),
+}
+SCATTER = {
+    "title": N_("Probability of each target token, pass by pass"),
+    "subtitle": N_("dots: {passes} passes with dropout {probability}; line: without dropout"),
+    "token": N_("token predicted"),
+    "probability": N_("probability"),
+    "plain": N_("without dropout"),
+    "dropped": N_("with dropout"),
+}
+TARGETS = {
+    "title": N_("What the loss wants, and what the model says"),
+    "subtitle": N_("ε = {epsilon}; the right token is {token}"),
+    "wanted": N_("wanted"),
+    "said": N_("the model"),
+    "gradient": N_("gradient: the model minus wanted"),
+    "axis": N_("probability"),
+}
+CALIBRATION = {
+    "title": N_("Calibration: is a token as likely to be right as the model says?"),
+    "subtitle": N_("three seeds together; above the dotted line it is right more often than it says"),
+    "said": N_("the model's largest probability"),
+    "right": N_("share of right tokens"),
+    "name": N_("ε = {epsilon}"),
+}
+
+
+def rates(
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    recorded: tuple[Sequence[float], Sequence[float]] | None = None,
+    name: str = "",
+    *,
+    theme: str = "light",
+    texts: Labels = RATES,
+) -> go.Figure:
+    """Learning rates. lines: name -> (steps, rates), the chosen one first; recorded: those of a training, as points."""
+    figure = go.Figure()
+    looks = [(PURPLE, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2), (BLUE, "dot", 2)]
+    for (label, (steps, values)), (colour, dash, width) in zip(lines.items(), looks, strict=False):
+        line = {"color": colour[theme], "dash": dash, "width": width}
+        figure.add_scatter(x=list(steps), y=list(values), name=plain(label), mode="lines", line=line)
+    if recorded is not None:
+        figure.add_scatter(
+            x=list(recorded[0]), y=list(recorded[1]), name=plain(name), mode="markers",
+            marker={"color": ORANGE[theme], "size": 9},
+        )  # fmt: skip
+    figure.update_layout(xaxis={"title": texts["step"]}, yaxis={"title": texts["rate"], "rangemode": "tozero"})
+    return dressed(titled(figure, texts["title"], texts["equation"]), theme)
+
+
+def warmup_losses(
+    steps: Sequence[float],
+    losses: Mapping[int, Sequence[Sequence[float]]],
+    peak: float,
+    *,
+    theme: str = "light",
+    texts: Labels = WARMUPS,
+) -> go.Figure:
+    """losses: steps of warm-up -> a curve for each seed."""
+    figure = go.Figure()
+    for (warmup, curves), colour in zip(losses.items(), (ORANGE, PURPLE, BLUE, INK), strict=True):
+        label = texts["name"].format(steps=warmup)
+        mean = [sum(values) / len(values) for values in zip(*curves, strict=True)]
+        for number, curve in enumerate((mean, *curves)):
+            figure.add_scatter(
+                x=list(steps), y=list(curve), name=label, legendgroup=label, showlegend=number == 0, mode="lines",
+                line={"color": colour[theme], "width": 1 if number else 3}, opacity=0.35 if number else 1,
+            )  # fmt: skip
+    figure.update_layout(xaxis={"title": texts["step"]}, yaxis={"title": texts["loss"], "type": "log"})
+    return dressed(titled(figure, texts["title"], texts["subtitle"].format(peak=f"{peak:g}")), theme)
+
+
+def scatter(
+    labels: Sequence[str],
+    passes: Sequence[Sequence[float]],
+    without: Sequence[float],
+    probability: float,
+    *,
+    theme: str = "light",
+    texts: Labels = SCATTER,
+) -> go.Figure:
+    """passes: [pass][target]; without: [target]."""
+    places = list(range(len(labels)))
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[place for _ in passes for place in places], y=[value for one in passes for value in one],
+        name=texts["dropped"], mode="markers", marker={"color": ORANGE[theme], "size": 6, "opacity": 0.45},
+    )  # fmt: skip
+    figure.add_scatter(
+        x=places, y=list(without), name=texts["plain"], mode="lines+markers", line={"color": PURPLE[theme], "width": 2}
+    )
+    figure.update_layout(
+        xaxis={"title": texts["token"], "tickvals": places, "ticktext": [plain(label) for label in labels]},
+        yaxis={"title": texts["probability"], "range": [-0.02, 1.02]},
+    )
+    subtitle = texts["subtitle"].format(passes=len(passes), probability=f"{probability:g}")
+    return dressed(titled(figure, texts["title"], subtitle), theme)
+
+
+def smoothed_targets(
+    labels: Sequence[str],
+    wanted: Sequence[float],
+    said: Sequence[float],
+    epsilon: float,
+    token: str,
+    *,
+    theme: str = "light",
+    texts: Labels = TARGETS,
+) -> go.Figure:
+    """Wanted and predicted probabilities of the likeliest tokens, and their difference, the gradient."""
+    shown = [plain(label) for label in labels]
+    figure = go.Figure()
+    for name, values, colour in (("wanted", wanted, BLUE), ("said", said, ORANGE)):
+        figure.add_bar(x=shown, y=list(values), name=texts[name], marker={"color": colour[theme]})
+    difference = [one - other for one, other in zip(said, wanted, strict=True)]
+    marker = {"color": INK[theme], "size": 9, "symbol": "diamond"}
+    figure.add_scatter(x=shown, y=difference, name=texts["gradient"], mode="markers", marker=marker)
+    figure.update_layout(barmode="group", yaxis={"title": texts["axis"]})
+    subtitle = texts["subtitle"].format(epsilon=f"{epsilon:g}", token=plain(token))
+    return dressed(titled(figure, texts["title"], subtitle), theme)
+
+
+def calibration(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, theme: str = "light", texts: Labels = CALIBRATION
+) -> go.Figure:
+    """curves: epsilon -> (mean largest probability, share of right tokens) of every bin."""
+    figure = go.Figure()
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot", "color": GREY[theme]}, showlegend=False)
+    for (epsilon, (said, right)), colour in zip(curves.items(), (ORANGE, PURPLE, BLUE), strict=True):
+        figure.add_scatter(
+            x=list(said), y=list(right), name=texts["name"].format(epsilon=epsilon), mode="lines+markers",
+            line={"color": colour[theme]},
+        )  # fmt: skip
+    figure.update_layout(
+        xaxis={"title": texts["said"], "range": [0, 1.02]}, yaxis={"title": texts["right"], "range": [0, 1.02]}
+    )
+    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
