@@ -24,7 +24,7 @@ beforeEach(async () => {
       return page.href;
     },
     addEventListener: listen,
-    querySelectorAll: () => links,
+    getElementById: () => ({ dataset: { pages: " lab training" } }), // the first page's path is empty
     querySelector: () => links[0] ?? null,
   });
   streamlit = await import(`./streamlit.js?${Math.random()}`);
