@@ -8,6 +8,7 @@ from pages.components import figure
 from pages.components.descriptions import stack_name
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime.texts import translated
 from transformer.analysis import activations
@@ -117,6 +118,9 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
     with st.container(key="hs-ff-choose-activity"):
         stack, layer = choose_layer(options, trace, *st.columns(4)[:2])
     side = sides(trace)[stack]
+    if not side.activation[layer].isfinite().all() or not side.pre_activation[layer].isfinite().all():
+        message(_("Not every activation of this layer is a finite number, so there is nothing to count."))
+        return
     counts_of_layer = activations.histogram(side.pre_activation[layer], side.activation[layer])
     counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
     about = f"{stack}-layer-{layer + 1}"

@@ -232,8 +232,8 @@ class Options:
         """A whole number from low to high, typed or stepped. refuse: the field refuses to send others; without it a
         typed number is returned as it is, and the page says what is allowed."""
         typed = self._chosen().get(name)
-        value = self.value(name, low, high, default) if refuse or not isinstance(typed, int) else typed
-        self.shown[name] = value
+        fitted = self.value(name, low, high, default)  # the link holds this one
+        value = fitted if refuse or not isinstance(typed, int) else typed
         bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
         st.number_input(label, step=1, **bounds, **more, **self._widget(name, value))
         return value
@@ -252,8 +252,8 @@ class Options:
     ) -> float:
         """A number from low to high, typed or stepped. shown: how it is written, "%.2f"; refuse: as in `number`."""
         typed = self._chosen().get(name)
-        value = self.decimal(name, low, high, default) if refuse or not isinstance(typed, float) else typed
-        self.shown[name] = value
+        fitted = self.decimal(name, low, high, default)  # the link holds this one
+        value = fitted if refuse or not isinstance(typed, float) else typed
         bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
         st.number_input(label, step=step, format=shown, **bounds, **more, **self._widget(name, value))
         return value

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from pages.components import saving
 from pages.components.sentences import paragraph, point
 from pages.components.training_log import training_log
 from pages.components.translation import table
@@ -106,11 +107,14 @@ def draw(frame: PageFrame) -> None:
     shown = rows[:ROWS]
     ids = found[by_length]
     batch = make_batch([ids.source[i] for i in shown], [ids.target[i] for i in shown], model.config)
-    left, right = st.columns(2)
-    with left:
-        _grid(model, batch, "source", _("Source: the mask hides <pad> from every query"))
-    with right:
-        _grid(model, batch, "target", _("Target to predict: <pad> does not count in the loss"))
+    pieces = {side: _pieces(model, batch, side) for side in ("source", "target")}
+    stem, caption = [model.name, "batch", str(number)], [_("Batch {number}").format(number=number)]
+    with saving.saved("batch", stem, caption, [[side, *row] for side, rows in pieces.items() for row in rows]):
+        left, right = st.columns(2)
+        with left:
+            _grid(pieces["source"], _("Source: the mask hides <pad> from every query"))
+        with right:
+            _grid(pieces["target"], _("Target to predict: <pad> does not count in the loss"))
     whole = make_batch([ids.source[i] for i in rows], [ids.target[i] for i in rows], model.config)
     counted = int((whole.target_out != model.config.pad_id).sum())
     text = _(
@@ -120,19 +124,27 @@ def draw(frame: PageFrame) -> None:
     _cost(frame)
 
 
-def _grid(model: Pretrained, batch: Batch, side: str, title: str) -> None:
-    """The tokens of a batch as a table; padding is grey and hatched."""
+def _pieces(model: Pretrained, batch: Batch, side: str) -> list[list[str]]:
+    """The tokens of a batch, row by row; padding is ""."""
     ids = batch.source if side == "source" else batch.target_out
-    rows = []
-    for row in ids.tolist():
-        cells = []
-        for one, label in zip(row, readable(model.tokenizer_of(side).pieces(row)), strict=True):
-            pad = one == model.config.pad_id
-            cells.append(f"<td{' class=hs-pad' if pad else ''}>{html.escape('' if pad else label)}</td>")
-        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return [
+        [
+            "" if one == model.config.pad_id else label
+            for one, label in zip(row, readable(model.tokenizer_of(side).pieces(row)), strict=True)
+        ]
+        for row in ids.tolist()
+    ]
+
+
+def _grid(pieces: list[list[str]], title: str) -> None:
+    """The tokens as a table; padding is hatched."""
+    rows = (
+        "".join(f"<td>{html.escape(one)}</td>" if one else "<td class=hs-pad></td>" for one in row) for row in pieces
+    )
+    table_rows = "".join(f"<tr>{row}</tr>" for row in rows)
     st.html(
         f'<p class="hs-tr-title">{html.escape(title)}</p><div class="hs-batch-scroll" tabindex="0">'
-        f'<table class="hs-batch">{"".join(rows)}</table></div>'
+        f'<table class="hs-batch">{table_rows}</table></div>'
     )
 
 

@@ -66,7 +66,7 @@ def draw(frame: PageFrame) -> None:
         source = sources[int(chosen) - 1]
         references, start = PAIRS[source], _start(model, source)
     else:
-        start = _start(model, frame.state.source)
+        start = _start(model, frame.state.source) or frame.state.source  # a model may write nothing
         references = (frame.state.target.strip() or start,)
     hypothesis = _field(frame, "hypothesis", _("Hypothesis: the translation to score"), start)
     picture, below = st.container(), st.container()

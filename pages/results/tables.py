@@ -17,16 +17,6 @@ from pages.frame.frame import PageFrame
 from transformer.figures.results import training_cost, variations
 from transformer.texts import _
 
-# Table 2, English-German: model, operations of training, BLEU, whether it is the paper's.
-TABLE2 = (
-    ("GNMT + RL", 2.3e19, 24.6, False),
-    ("ConvS2S", 9.6e18, 25.16, False),
-    ("MoE", 2.0e19, 26.03, False),
-    ("GNMT + RL, ensemble", 1.8e20, 26.30, False),
-    ("ConvS2S, ensemble", 7.7e19, 26.36, False),
-    ("Transformer, base", 3.3e18, 27.3, True),
-    ("Transformer, big", 2.3e19, 28.4, True),
-)
 # Our row -> the change of BLEU in the row of Table 3 that asks the same; the base has 25.8. (D) no dropout: 24.6.
 PAPER = {
     "heads-1": 24.9 - 25.8,
@@ -38,6 +28,19 @@ PAPER = {
 }
 WORST = 0.5  # of the exact answers; a row below it is not in the figure, whose axis it would stretch
 SMALL = 0.15  # BLEU: less than that is no difference
+
+
+def table2() -> tuple[tuple[str, float, float, bool], ...]:
+    """Table 2, English-German: model, operations of training, BLEU, whether it is the paper's."""
+    return (
+        (_("GNMT + RL"), 2.3e19, 24.6, False),
+        (_("ConvS2S"), 9.6e18, 25.16, False),
+        (_("MoE"), 2.0e19, 26.03, False),
+        (_("GNMT + RL, ensemble"), 1.8e20, 26.30, False),
+        (_("ConvS2S, ensemble"), 7.7e19, 26.36, False),
+        (_("Transformer, base"), 3.3e18, 27.3, True),
+        (_("Transformer, big"), 2.3e19, 28.4, True),
+    )
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def draw(frame: PageFrame) -> None:
         )
         figure.draw(drawn, "results-table3", "table-3", first=True)
     with right:
-        columns = zip(*TABLE2, strict=True)
+        columns = zip(*table2(), strict=True)
         figure.draw(figure.built(training_cost, *map(list, columns)), "results-table2", "table-2")
     head = (
         _("recipe"),

@@ -34,6 +34,12 @@ SILENT = {
     ("anatomy", "compare"),
     ("anatomy", "before"),
     ("training", ""),
+    ("paper", ""),
+    ("recipe", "rate"),
+    ("recipe", "batches"),
+    ("results", "bleu"),
+    ("results", "subsets"),
+    ("results", "tables"),
 }  # no word of the sentence in them
 SWITCHED = {"scaling": "off", "zero": "cross.1.2", "positions": "reverse@source"}
 OPEN = """() => {
@@ -125,7 +131,7 @@ def test_markup_stays_text_on_every_page(watched: BrowserContext, evil: str, nam
     page.evaluate(OPEN)
     still(page)
     safe(page)
-    if name not in ("model", "training"):
+    if next(one for one in pages() if one.path == name).content.sentence:
         expect(page.get_by_label(re.compile("^Source ·"))).to_have_value(ALL)
     written = page.evaluate(WRITTEN).replace(ALL, "")
     if (name, part) not in SILENT and name != "model":

@@ -19,13 +19,19 @@ from tests.browser.stillness import still
 SENTENCE = "The dog sees the cat."
 FORMATS = ("png", "svg", "csv")
 PARTS: dict[str, tuple[dict[str, str], ...]] = {
+    "paper": ({},),
     "heads": ({"training": "0"}, {"view": "lines"}),
-    "lab": ({}, {"part": "measures", "scaling": "off"}, {"part": "leak"}, {"part": "scaling"}, {"part": "softmax"}),
-    "positions": ({}, {"part": "distance"}, {"part": "learned"}, {"part": "order"}, {"part": "lab"}),
-    "embeddings": tuple({"part": part} for part in ("norms", "neighbours", "map", "residual", "lens", "output")),
-    "feedforward": ({}, {"part": "neurons"}, {"part": "nonlinearity"}, {"part": "knock"}),
     "anatomy": ({}, {"part": "compare"}, {"part": "before"}),
+    "decoding": ({}, {"part": "beam"}, {"part": "sampling"}, {"part": "given", "target": "Ja."}),
+    "embeddings": tuple(
+        {"part": part} for part in ("norms", "neighbours", "map", "residual", "layernorm", "lens", "output")
+    ),
+    "positions": ({}, {"part": "distance"}, {"part": "learned"}, {"part": "order"}, {"part": "lab"}),
+    "feedforward": ({}, {"part": "neurons"}, {"part": "nonlinearity"}, {"part": "position"}, {"part": "knock"}),
+    "lab": ({}, {"part": "measures", "scaling": "off"}, {"part": "leak"}, {"part": "scaling"}, {"part": "softmax"}),
     "training": ({},),
+    "recipe": ({}, {"part": "dropout"}, {"part": "smoothing"}, {"part": "batches"}),
+    "results": ({}, {"part": "subsets"}, {"part": "tables"}),
     "model": ({},),
 }  # fmt: skip
 # The pictures of a page, and for each the menu that saves it: [[what it is, name of the menu in tests or null]]. A
@@ -69,7 +75,7 @@ PICTURES = """() => {
 
 def opened(context: BrowserContext, server: str, name: str, params: dict[str, str]) -> Page:
     page = context.new_page()
-    path = "" if name == pages()[0].name else name
+    path = next(one.path for one in pages() if one.name == name)
     page.goto(f"{server}/{path}?{urlencode({'source': SENTENCE, **params})}")
     page.wait_for_selector(".hs-save", state="attached")
     still(page)

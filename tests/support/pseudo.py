@@ -34,7 +34,7 @@ NOT_TEXT = {
     "js_content", "css_content", "html_content", "language", "element_type", "default", "raw_values", "value", "page",
     "type", "spec", "config",
 }  # fmt: skip
-_DATA = re.compile(f"({'|'.join(SYLLABLES)})+")
+_DATA = re.compile(f"({'|'.join(SYLLABLES)})+|(.)\\2*")  # a tiny model may write one letter again and again
 # Names in the output of a command: commands, options, {choices}, 'values', METAVARS, names.with.dots, axes and types of
 # tensors, and signatures of scores.
 _NAMES = re.compile(

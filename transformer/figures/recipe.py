@@ -11,7 +11,7 @@ from transformer.texts import N_
 
 RATES = {
     "title": N_("Learning rate over the steps"),
-    "equation": "lrate = peak · min(step / warmup, √(warmup / step))",
+    "equation": N_("rate = peak · min(step / warm-up, √(warm-up / step))"),
     "step": N_("step"),
     "rate": N_("learning rate"),
 }
