@@ -21,6 +21,7 @@ const ENTRIES = {
   lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css"],
   measures: ["measures/component.js", "measures/measures.css"],
   page: ["explorer/page.js", "explorer/explorer.css"],
+  paint: ["decoding/paint.js", "decoding/decoding.css"],
   paper: ["paper/component.js", "paper/paper.css"],
   positions: ["positions/component.js", "figure/figure.css", "positions/positions.css"],
   saving: ["saving/component.js", "saving/saving.css"],

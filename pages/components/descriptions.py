@@ -17,6 +17,7 @@ from transformer.interventions.sets import (
     Interventions,
     KnockOut,
     Pad,
+    Paint,
     Replace,
     Reposition,
     Scale,
@@ -228,6 +229,15 @@ def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
     return hidden_texts
 
 
+def _painted(switches: Sequence[Paint], config: ModelConfig | None) -> list[str]:
+    """One phrase per switch."""
+    one, later = _("row {row} of {heads} painted"), _("row {row} of {heads} and all later ones painted")
+    return [
+        (later if switch.later else one).format(row=switch.row + 1, heads=heads_in_words(switch.where))
+        for switch in switches
+    ]
+
+
 def stack_name(stack: str) -> str:
     return {"encoder": _("encoder"), "decoder": _("decoder")}[stack]
 
@@ -297,6 +307,7 @@ WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str
     Hide: _hidden,
     KnockOut: _knocked_out,
     Replace: _replaced,
+    Paint: _painted,
     Reposition: _moved,
     Skip: _left_out,
     Silence: _silenced,

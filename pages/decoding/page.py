@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.components.comparison import note_waiting_switches
-from pages.decoding import beam, given, sampling, step
+from pages.decoding import beam, given, paint, sampling, step
 from pages.frame.frame import Content, PageFrame
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
@@ -14,6 +14,7 @@ def parts() -> dict[str, str]:
         "step": _("Step by step"),
         "beam": _("Beam search"),
         "sampling": _("Sampling"),
+        "paint": _("Attention by hand"),
         "given": _("Your words, its words"),
     }
 
@@ -24,7 +25,8 @@ def draw(frame: PageFrame) -> None:
     note_waiting_switches(frame.state.switches)
     if frame.part == "given":
         load_plotly()
-    {"step": step, "beam": beam, "sampling": sampling, "given": given}[frame.part].draw(frame, frame.trace)
+    parts_of = {"step": step, "beam": beam, "sampling": sampling, "paint": paint, "given": given}
+    parts_of[frame.part].draw(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, (*step.OPTIONS, *beam.OPTIONS, *sampling.OPTIONS))
+CONTENT = Content(draw, parts, (*step.OPTIONS, *beam.OPTIONS, *sampling.OPTIONS, *paint.OPTIONS))

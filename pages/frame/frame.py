@@ -43,7 +43,7 @@ from pages.runtime.streamlit import (
     went_through_history,
 )
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.sets import InterventionError, Interventions, Switch, layers_of
+from transformer.interventions.sets import InterventionError, Interventions, Paint, Switch, layers_of
 from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
@@ -396,6 +396,7 @@ def _follow_link(state: State, model: Pretrained, page: Page) -> State:
 
 def _drop_missing_switches(state: State, model: Pretrained) -> State:
     """The state without switches for layers, heads or positions that this model lacks; a notice names them."""
+    state = replace(state, switches=state.switches.without(Paint))  # from a browser: no picture can explain them
     switches = fitting_switches(state.switches, model)
     if switches == state.switches:
         return state

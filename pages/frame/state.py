@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.runtime import session_models
-from transformer.interventions.sets import NONE, InterventionError, Interventions
+from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint
 from transformer.model.config import ModelConfig
 from transformer.texts import _
 from transformer.view.state import View
@@ -98,7 +98,7 @@ def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Inter
     """The switches of a link; an invalid parameter is ignored, with one sentence for each."""
     switches, notices = NONE, []
     for name in Interventions.PARAMS:
-        if name in params:
+        if name in params and name not in Paint.PARAMS:  # the Decoding page has them as an option of its own
             try:
                 asked = Interventions.parse({name: params[name]})
                 asked.check(config)

@@ -230,6 +230,7 @@ def items() -> tuple[Item, ...]:
                 View("decoding", _("Step by step"), {"part": "step"}),
                 View("decoding", _("Beam search as a tree"), {"part": "beam"}),
                 View("decoding", _("Sampling instead"), {"part": "sampling"}),
+                View("decoding", _("Attention by hand"), {"part": "paint"}),
                 View("decoding", _("Your words and its own"), {"part": "given"}),
             ),
             r"s(Y, X) = \log P(Y \mid X) \,/\, lp(Y), \quad lp(Y) = \left(\frac{5 + |Y|}{6}\right)^{\alpha}",

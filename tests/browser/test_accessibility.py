@@ -61,6 +61,7 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "decoding-branches": ("decoding", {"branches": "1.1.20_2.3.30", "at": "2.2", "begin": "Der"}),
     "decoding-beam": ("decoding", {"part": "beam"}),
     "decoding-sampling": ("decoding", {"part": "sampling", "top_k": "3"}),
+    "decoding-paint": ("decoding", {"part": "paint", "paint_row": "3"}),
     "decoding-given": ("decoding", {"part": "given", "target": "Ein Hund sieht eine Katze."}),
     "recipe-dropout": ("recipe", {"part": "dropout"}),
     "recipe-smoothing": ("recipe", {"part": "smoothing"}),
@@ -86,7 +87,8 @@ DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200 %
 DRAWN = (
     "[data-drawn], [data-testid=anatomy-stage], .hs-cx-table, [data-testid=measures], [data-testid=training], "
-    "[data-testid=paper] svg, [data-testid=decoding] canvas, .beam-tree, .hs-batch, .hs-bleu-texts, .js-plotly-plot"
+    "[data-testid=paper] svg, [data-testid=decoding] canvas, .paint-row, .beam-tree, .hs-batch, .hs-bleu-texts, "
+    ".js-plotly-plot"
 )
 # Of every page one view with every change, the others before a release.
 EACH = [pytest.param(view, marks=() if view in WALKED else pytest.mark.long) for view in VIEWS]

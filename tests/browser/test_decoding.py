@@ -102,3 +102,23 @@ def test_samples_change_with_the_seed_and_narrow_with_top_k(page: Page) -> None:
     wait_for_params(page, top_k="1")
     expect(page.locator(".hs-point")).to_contain_text("1 different")
     assert len(set(lines(page, 6))) == 1
+
+
+def test_painted_attention_changes_the_translation_and_is_in_the_link(page: Page, context: BrowserContext) -> None:
+    page.get_by_text("Attention by hand", exact=True).click()
+    page.wait_for_selector("[data-testid=paint-0]")
+    point = page.locator(".hs-point")
+    expect(point).to_contain_text("Move a weight")
+    page.get_by_test_id("paint-only-9").click()  # everything on the full stop
+    expect(point).to_contain_text("becomes")
+    shares = page.locator(".paint-row output").all_inner_texts()
+    assert shares[9] == "100 %" and set(shares) == {"100 %", "0 %"}
+    said = point.inner_text()
+    page.wait_for_function("() => new URLSearchParams(location.search).has('paint')")
+    other = context.new_page()
+    other.goto(page.url)
+    expect(other.locator(".hs-point")).to_have_text(said, use_inner_text=True)
+    other.close()
+    page.get_by_role("button", name="As the model had it").click()
+    expect(point).to_contain_text("Move a weight")
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('paint')")

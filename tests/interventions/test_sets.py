@@ -22,6 +22,7 @@ from transformer.interventions.sets import (
     Interventions,
     KnockOut,
     Pad,
+    Paint,
     Replace,
     Reposition,
     Scale,
@@ -70,6 +71,8 @@ TEXTS = {
     "skip=encoder.2.ff": Skip("encoder", 1, "ff"),
     "skip=decoder.1.cross": Skip("decoder", 0, "cross"),
     "neurons=decoder.2.17": Silence("decoder", 1, 16),
+    "paint=2:1_3@cross.2.3": Paint(1, (1.0, 3.0), False, CROSS_2_3),
+    "paint=1+:0_0.25@decoder_self": Paint(0, (0.0, 0.25), True, Where("decoder_self")),
 }
 
 

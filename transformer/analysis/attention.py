@@ -94,15 +94,16 @@ class Checks:
         return self.row_sum < self.TOLERANCE and self.masked == 0 and self.recomputed < self.tolerance
 
 
-def _ruled(weights: Tensor, scores: Tensor, mask: Tensor, rule: Tensor) -> Tensor:
-    """The weights of one layer's heads under `AttentionTrace.rule`: unchanged, uniform, or 1 on the best score.
+def _ruled(weights: Tensor, scores: Tensor, mask: Tensor, rule: Tensor, stored: Tensor) -> Tensor:
+    """The weights of one layer's heads under `AttentionTrace.rule`: unchanged, uniform, 1 on the best score, or, for
+    heads with a painted row, as stored: nothing computes these.
 
     The best score is that of the stored scores, because float64 could order two almost equal scores differently.
     """
     uniform = mask.double() / mask.sum(-1, keepdim=True)
     best = torch.zeros_like(weights).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
     rule = rule[:, None, None]
-    return torch.where(rule == 1, uniform, torch.where(rule == 2, best, weights))
+    return torch.where(rule == 1, uniform, torch.where(rule == 2, best, torch.where(rule == 3, stored, weights)))
 
 
 def check(attention: AttentionTrace) -> Checks:
@@ -121,7 +122,7 @@ def check(attention: AttentionTrace) -> Checks:
         scores.masked_fill_(~mask, -math.inf)
         recomputed = scores.softmax(-1)
         if attention.rule[layer].any():
-            recomputed = _ruled(recomputed, attention.scores[layer], mask, attention.rule[layer])
+            recomputed = _ruled(recomputed, attention.scores[layer], mask, attention.rule[layer], weights)
         deviations.append(torch.stack((row_sum, masked.double(), recomputed.sub_(weights).abs_().max())))
     tolerance = Checks.TOLERANCE * max(1.0, largest / 100)
     row_sum, masked, recomputed = torch.stack(deviations).amax(0)  # amax keeps NaN; Python's max would drop it

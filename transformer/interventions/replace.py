@@ -12,7 +12,9 @@ from transformer.interventions.switch import EVERYWHERE, HeadSwitch, SubLayer, S
 from transformer.model.tap import Edit
 from transformer.texts import N_
 
-RULES = ("softmax", "uniform", "argmax")  # `AttentionTrace.rule` holds indices of these
+# `AttentionTrace.rule` holds indices of these; "painted": at least one row was set by hand (`Paint`).
+RULES = ("softmax", "uniform", "argmax", "painted")
+REPLACED = RULES[1:3]
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Replace(HeadSwitch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule not in RULES[1:]:
-            raise unknown(N_("unknown rule for weights {value}; choose {names}"), self.rule, RULES[1:])
+        if self.rule not in REPLACED:
+            raise unknown(N_("unknown rule for weights {value}; choose {names}"), self.rule, REPLACED)
 
     @property
     def setting(self) -> str:
@@ -54,7 +56,7 @@ class Replace(HeadSwitch):
     @classmethod
     def edit_heads(cls, heads: Sequence[Sequence[Replace]], sub_layer: SubLayer) -> dict[str, Edit]:
         rules = cls._rules(heads)
-        uniform, argmax = (RULES.index(rule) in rules for rule in RULES[1:])
+        uniform, argmax = (RULES.index(rule) in rules for rule in REPLACED)
         before: dict[str, Tensor] = {}  # mask and best key of this pass, after all other switches
 
         def mask(tensor: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from transformer.interventions.edits import edits_of, joined
-from transformer.interventions.sets import NONE, Interventions, KnockOut, Replace, SubLayer, layers_of
+from transformer.interventions.replace import RULES
+from transformer.interventions.sets import NONE, Interventions, KnockOut, Paint, Replace, SubLayer, Switch, layers_of
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, Edit, Tap, scope
 from transformer.model.transformer import Transformer
@@ -236,6 +237,12 @@ def _stack(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, ki
     return {name: torch.stack([records[f"{prefix}.{i}.{sub}.{name}"][0] for i in range(layers)]) for name in names}
 
 
+def _rules(switches: Sequence[Switch], sub_layer: SubLayer) -> list[int]:
+    """For every head what makes its weights, an index of `replace.RULES`."""
+    painted = [RULES.index("painted") if reaching else 0 for reaching in Paint.by_head(switches, sub_layer)]
+    return [mine or rule for mine, rule in zip(painted, Replace.rules(switches, sub_layer), strict=True)]
+
+
 def _attention(
     records: Mapping[str, Tensor], config: ModelConfig, kind: str, interventions: Interventions
 ) -> AttentionTrace:
@@ -244,7 +251,7 @@ def _attention(
     switches, sub_layers = interventions.switches, [SubLayer(kind, layer, config) for layer in range(layers)]
     return AttentionTrace(
         scale=torch.tensor([interventions.scales(sub_layer) for sub_layer in sub_layers], dtype=torch.float64),
-        rule=torch.tensor([Replace.rules(switches, sub_layer) for sub_layer in sub_layers]),
+        rule=torch.tensor([_rules(switches, sub_layer) for sub_layer in sub_layers]),
         zero=torch.tensor([KnockOut.zeros(switches, sub_layer) for sub_layer in sub_layers]),
         **_stack(records, stack, layers, sub, AttentionTrace),
     )

@@ -45,3 +45,10 @@ export const BEAM_TEXTS = {
   csv_total: "log p in all",
   csv_fate: "fate",
 };
+export const PAINT_TEXTS = {
+  region: "The weights of one row of attention, to be changed by hand",
+  lead: "What this step attends to. Move a slider, or press a token to give it everything; the shares always sum to 100 %.",
+  weight_of: "Weight of {token}",
+  only: "All attention on {token}",
+  none: "–",
+};

@@ -19,6 +19,7 @@ from tests.support.app import address, components, messages, page_text
 from tests.support.build import tiny_pretrained
 from transformer.inference.sampling import Sampling
 from transformer.inference.steps import continuations
+from transformer.interventions.sets import Interventions, Paint, Where
 
 SOURCE = "ka lo mi"
 LIMIT = 40
@@ -157,3 +158,50 @@ def test_given_words_stand_beside_the_models_own(open_page: Callable[..., AppTes
     assert not app.exception and len(components(app, "figure")) == 2 and "teacher forcing" in page_text(app)
     app = open_page("decoding", target="", part="given")
     assert not app.exception and not components(app, "figure") and "Type a target" in page_text(app)
+
+
+# -- attention by hand -------------------------------------------------------------------------------------------------
+
+
+def test_without_a_painted_row_the_models_own_weights_stand_there(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    app = open_page("decoding", target="", part="paint", paint_layer="2", paint_head="1", paint_row="2")
+    assert not app.exception and not messages(app)
+    found, trace = data(app, "paint"), tiny(folder).trace(SOURCE, limit=LIMIT)
+    assert found["weights"] == pytest.approx(trace.cross.weights[1, 0, 1].tolist(), abs=1e-3)
+    assert not found["painted"] and found["keys"] == list(trace.source_labels)
+
+
+@pytest.mark.parametrize("span, later", [("step", False), ("later", True)])
+def test_a_painted_row_of_a_link_is_decoded_from(
+    open_page: Callable[..., AppTest], folder: Path, span: str, later: bool
+) -> None:
+    model = tiny(folder)
+    count = len(model.encode(SOURCE))
+    text = "_".join(["0"] * (count - 1) + ["1"])
+    params = {"paint_span": span, "paint_row": "2", "paint": text}
+    app = open_page("decoding", target="", part="paint", **params)
+    assert not app.exception and not messages(app)
+    switch = Paint(1, (0.0,) * (count - 1) + (1.0,), later, Where("cross"))
+    wanted = model.translate(SOURCE, limit=LIMIT, interventions=Interventions((switch,)))
+    said = page_text(app)
+    assert wanted.text in said and f"paint={switch.value}" in said
+    assert {"paint": text, "paint_row": "2"}.items() <= address(app).items()
+
+
+@pytest.mark.parametrize("text", ["0_0", "x", "1_2_3", "1_" * 40 + "1"])
+def test_weights_of_a_link_that_do_not_fit_leave_the_models_own(open_page: Callable[..., AppTest], text: str) -> None:
+    app = open_page("decoding", target="", part="paint", paint=text)
+    assert not app.exception and not data(app, "paint")["painted"]
+
+
+def test_a_row_painted_to_zero_is_said(open_page: Callable[..., AppTest], folder: Path) -> None:
+    zeros = "_".join(["0"] * len(tiny(folder).encode(SOURCE)))
+    app = open_page("decoding", target="", part="paint", paint=zeros)
+    assert not app.exception and "sums to 0" in messages(app) and data(app, "paint")["painted"]
+
+
+def test_a_painted_row_in_another_pages_link_is_no_switch_there(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("lab", paint="2:1_3@cross")
+    assert not app.exception and not app.session_state["headscope"].switches
