@@ -35,17 +35,11 @@ def _key(item: Item, number: int) -> str:
 
 def _boxes(frame: PageFrame, pages: dict[str, Page]) -> dict[str, tuple[str, str, str]]:
     """Name of a box in the figures -> key of the container with its link, address, label."""
-    state = frame.state
     found: dict[str, tuple[str, str, str]] = {}
-    texts = {
-        "checkpoint": state.checkpoint,
-        "source": state.source,
-        **({"target": state.target} if state.target else {}),
-    }
     for item in items():
         for number, view in enumerate(item.views):
             page = pages[view.page]
-            address = f"{page.path or './'}?{urlencode({**texts, **view.params})}"
+            address = f"{page.path or './'}?{urlencode(view.params)}"
             label = f"{page.title} · {view.label}"
             found |= {box: (_key(item, number), address, label) for box in view.boxes}
     return found

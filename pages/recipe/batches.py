@@ -109,7 +109,7 @@ def draw(frame: PageFrame) -> None:
     batch = make_batch([ids.source[i] for i in shown], [ids.target[i] for i in shown], model.config)
     pieces = {side: _pieces(model, batch, side) for side in ("source", "target")}
     stem, caption = [model.name, "batch", str(number)], [_("Batch {number}").format(number=number)]
-    with saving.saved("batch", stem, caption, [[side, *row] for side, rows in pieces.items() for row in rows]):
+    with saving.saved("batch", stem, caption, _table(pieces)):
         left, right = st.columns(2)
         with left:
             _grid(pieces["source"], _("Source: the mask hides <pad> from every query"))
@@ -134,6 +134,17 @@ def _pieces(model: Pretrained, batch: Batch, side: str) -> list[list[str]]:
         ]
         for row in ids.tolist()
     ]
+
+
+def _table(pieces: dict[str, list[list[str]]]) -> list[list[str]]:
+    """The tokens of both sides as one table, rows of equal length."""
+    longest = max(len(row) for rows in pieces.values() for row in rows)
+    rows = [
+        [side, str(number), *row, *[""] * (longest - len(row))]
+        for side, rows_of in pieces.items()
+        for number, row in enumerate(rows_of, start=1)
+    ]
+    return [["side", "row", *map(str, range(1, longest + 1))], *rows]
 
 
 def _grid(pieces: list[list[str]], title: str) -> None:

@@ -49,7 +49,7 @@ PAIRS: Mapping[str, tuple[str, ...]] = {
 def _start(model: Pretrained, source: str) -> str:
     """The model's translation of a source; "" if it cannot read it."""
     try:
-        return cache.translate(model, source, NONE, max_tokens()).text
+        return cache.translate(model, source, NONE, max_tokens()).text.strip()
     except InputError:
         return ""
 
@@ -64,7 +64,7 @@ def draw(frame: PageFrame) -> None:
         label = _("Source, translated by {model}").format(model=model.name)
         chosen = options.choose("pair", label, range(1, len(sources) + 1), 1, lambda number: sources[number - 1])
         source = sources[int(chosen) - 1]
-        references, start = PAIRS[source], _start(model, source)
+        references, start = PAIRS[source], _start(model, source) or source
     else:
         start = _start(model, frame.state.source) or frame.state.source  # a model may write nothing
         references = (frame.state.target.strip() or start,)
@@ -166,7 +166,7 @@ def _counts(found: Bleu, n: int) -> str:
     rows = [(" ".join(one.words), str(one.count), str(one.most), str(one.clipped)) for one in _ngrams(found, n)]
     if not rows:
         rows = [(_("the hypothesis is too short"), "0", "0", "0")]
-    return f'<div class="hs-bleu-scroll">{table(head, rows, "hs-bleu-counts")}</div>'
+    return f'<div class="hs-bleu-scroll" tabindex="0">{table(head, rows, "hs-bleu-counts")}</div>'
 
 
 def _product(found: Bleu, character: float) -> str:

@@ -45,18 +45,36 @@ def table2() -> tuple[tuple[str, float, float, bool], ...]:
 
 @dataclass(frozen=True)
 class Row:
-    """name, what: of the recipe. exact: share of exact answers of each seed. paper: what the paper says, as text."""
+    """name: of the recipe in recipes/table3. exact: share of exact answers of each seed."""
 
     name: str
-    what: str
     exact: tuple[float, ...]
-    paper: str
 
 
 @cache
 def rows() -> tuple[Row, ...]:
-    found: Mapping[str, Mapping[str, object]] = json.loads(TABLE3.read_text(encoding="utf-8"))["rows"]
-    return tuple(Row(name, str(row["what"]), tuple(row["exact"]), str(row["paper"])) for name, row in found.items())  # type: ignore[arg-type]
+    found: Mapping[str, Mapping[str, Sequence[float]]] = json.loads(TABLE3.read_text(encoding="utf-8"))["rows"]
+    return tuple(Row(name, tuple(row["exact"])) for name, row in found.items())
+
+
+def described() -> dict[str, tuple[str, str]]:
+    """Name of a recipe -> what differs from the base, and what the paper says of that."""
+    nothing = _("not in the table")
+    return {
+        "base": (_("the base: 4 heads, d_k 16"), _("base 25.8: 8 heads, d_k 64")),
+        "heads-1": (_("1 head"), _("(A) 1 head: 24.9")),
+        "heads-8": (_("8 narrow heads"), _("(A) 32 narrow heads: 25.4")),
+        "d_k-4": (_("d_k 4"), _("(B) d_k 16: 25.1")),
+        "positions-learned": (_("learned positions"), _("(E) 25.7")),
+        "positions-none": (_("no positions"), nothing),
+        "no-scaling": (_("no division by √d_k"), nothing),
+        "no-warmup": (_("no warm-up"), nothing),
+        "gelu": (_("GELU, not ReLU"), nothing),
+        "pre-norm": (_("LayerNorm first"), nothing),
+        "no-smoothing": (_("no label smoothing"), _("(D) 25.3")),
+        "dropout": (_("dropout 0.1, not 0"), _("(D) 25.8 with it, 24.6 without")),
+        "gain": (_("small initial sub-layers"), nothing),
+    }
 
 
 def direction(values: Sequence[float], base: Sequence[float]) -> int:
@@ -78,7 +96,7 @@ def verdict(row: Row, base: Row) -> str:
 
 def draw(frame: PageFrame) -> None:
     ours = rows()
-    base = ours[0]
+    base, texts = ours[0], described()
     verdicts = [verdict(row, base) for row in ours]
     text = _(
         "{count} changes of Table 3, asked of a small task: {same} with the paper's result, {unclear} without a "
@@ -92,7 +110,7 @@ def draw(frame: PageFrame) -> None:
     with left:
         drawn = figure.built(
             variations,
-            [row.name for row, _verdict in near],
+            [texts[row.name][0] for row, _verdict in near],
             [[100 * one for one in row.exact] for row, _verdict in near],
             [found for _row, found in near],
         )
@@ -101,7 +119,6 @@ def draw(frame: PageFrame) -> None:
         columns = zip(*table2(), strict=True)
         figure.draw(figure.built(training_cost, *map(list, columns)), "results-table2", "table-2")
     head = (
-        _("recipe"),
         _("what differs"),
         _("exact, three seeds"),
         _("the paper (BLEU, newstest2013)"),
@@ -109,7 +126,7 @@ def draw(frame: PageFrame) -> None:
     )
     said = {"same": _("yes"), "unclear": _("no difference here"), "other": _("no"), "": "–"}
     lines = [
-        (row.name, row.what, _range(row.exact), row.paper, said[found])
+        (texts[row.name][0], _range(row.exact), texts[row.name][1], said[found])
         for row, found in zip(ours, verdicts, strict=True)
     ]
     st.html(table(head, lines, "hs-results-table3"))
@@ -119,7 +136,10 @@ def draw(frame: PageFrame) -> None:
             "everything is learned (docs/table3.md). Two ranges that overlap count as no difference. The paper: "
             "BLEU on newstest2013, one run each."
         ),
-        *(_("Outside the figure: {name}, {exact}.").format(name=row.name, exact=_range(row.exact)) for row in far),
+        *(
+            _("Outside the figure: {name}, {exact}.").format(name=texts[row.name][0], exact=_range(row.exact))
+            for row in far
+        ),
         quiet=True,
     )
 

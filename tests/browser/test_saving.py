@@ -31,7 +31,7 @@ PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "lab": ({}, {"part": "measures", "scaling": "off"}, {"part": "leak"}, {"part": "scaling"}, {"part": "softmax"}),
     "training": ({},),
     "recipe": ({}, {"part": "dropout"}, {"part": "smoothing"}, {"part": "batches"}),
-    "results": ({}, {"part": "subsets"}, {"part": "tables"}),
+    "results": ({"part": "subsets"}, {"part": "tables"}),
     "model": ({},),
 }  # fmt: skip
 # The pictures of a page, and for each the menu that saves it: [[what it is, name of the menu in tests or null]]. A

@@ -133,7 +133,7 @@ class View extends PlainView {
       ? el("p", { class: "decoding-columns" }, el("span", {}, this.t("model")), el("span", {}, this.t("narrowed")))
       : null;
     return [
-      el("h3", {}, title),
+      el("h2", {}, title),
       heading,
       el("div", { class: "decoding-table", "data-two": bars.narrowed ? "" : null }, ...rows, others),
       dim,

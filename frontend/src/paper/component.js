@@ -30,14 +30,19 @@ class View extends PlainView {
   figure(name, { width, height, frames, boxes, arrows, words, sums }) {
     const svg = svgEl(
       "svg",
-      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": this.t(name), "data-testid": `paper-${name}` },
+      { viewBox: `0 0 ${width} ${height}`, role: "group", "data-testid": `paper-${name}` },
       ...frames.map((frame) => this.frame(frame)),
       ...arrows.map((points) => this.arrow(points)),
       ...sums.map(([x, y]) => this.sum(x, y)),
       ...words.map((word) => this.word(word)),
       ...boxes.map((box) => this.box(box)),
     );
-    return el("figure", { class: `paper-${name}` }, svg, el("figcaption", {}, this.t(name)));
+    return el(
+      "figure",
+      { class: `paper-${name}`, "aria-label": this.t(name) },
+      svg,
+      el("figcaption", {}, this.t(name)),
+    );
   }
 
   // The paper's number beside this model's: the name of a size, or nothing.

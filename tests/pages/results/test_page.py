@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.results.comparable import names, subsets_of
 from pages.results.scored import PAIRS
-from pages.results.tables import PAPER, Row, direction, rows, verdict
+from pages.results.tables import PAPER, Row, described, direction, rows, verdict
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
 from transformer.analysis.bleu import REFERENCES
 
@@ -85,15 +85,16 @@ def test_directions_and_verdicts_by_hand() -> None:
     assert (
         direction([0.7, 0.8], [0.9, 1.0]) == -1 and direction([0.9], [0.8]) == 1 and direction([0.7, 0.9], [0.8]) == 0
     )
-    base = Row("base", "", (0.9, 0.91), "")
-    assert verdict(Row("d_k-4", "", (0.8, 0.85), ""), base) == "same"
-    assert verdict(Row("d_k-4", "", (0.8, 0.95), ""), base) == "unclear"
-    assert verdict(Row("dropout", "", (0.8, 0.85), ""), base) == "other"
-    assert verdict(Row("gelu", "", (0.8,), ""), base) == ""
+    base = Row("base", (0.9, 0.91))
+    assert verdict(Row("d_k-4", (0.8, 0.85)), base) == "same"
+    assert verdict(Row("d_k-4", (0.8, 0.95)), base) == "unclear"
+    assert verdict(Row("dropout", (0.8, 0.85)), base) == "other"
+    assert verdict(Row("gelu", (0.8,)), base) == ""
     assert set(PAPER) <= {row.name for row in rows()}
 
 
 def test_tables_2_and_3_are_drawn(open_page: Callable[..., AppTest]) -> None:
     app = open_page("results", part="tables")
     assert not app.exception and not messages(app) and len(components(app, "figure")) == 2
-    assert all(row.name in page_text(app) for row in rows())
+    assert set(described()) == {row.name for row in rows()}
+    assert all(what in page_text(app) for what, _paper in described().values())
