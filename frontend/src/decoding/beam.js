@@ -18,7 +18,12 @@ class View extends PlainView {
   }
 
   build() {
-    this.tree = el("div", { class: "beam-scroll", "data-saved-by": "beam-save", tabindex: 0 });
+    this.tree = el("figure", {
+      class: "beam-scroll",
+      "data-saved-by": "beam-save",
+      "aria-label": this.t("region"),
+      tabindex: 0,
+    });
     this.heads = { cross: new StepHeads(this, "cross"), self: new StepHeads(this, "self") };
     this.says = el("p", { class: "beam-says", "data-testid": "beam-says", role: "status" });
     const attention = el("div", { class: "decoding-attention" }, this.heads.cross.element, this.heads.self.element);
