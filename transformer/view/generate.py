@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.interventions.pad import PADS
-from transformer.interventions.replace import RULES
+from transformer.interventions.replace import REPLACED
 from transformer.view.anatomy_state import INNER_STEPS, PLACES, ZOOMS, AnatomyState, zooms_of
 from transformer.view.state import CHOICES, View
 from transformer.view.training_messages import COMMANDS, LARGEST_FILE
@@ -27,7 +27,7 @@ CONSTANTS: dict[str, tuple[str, str, Any]] = {  # name -> what it is, type, valu
     "INNER_STEPS": ("Without the input, LayerNorm and residual.", "Record<string, string[]>", INNER_STEPS),
     "START_ANATOMY": ("The state of the anatomy before any choice.", "any", AnatomyState().to_browser()),
     "MOST_PADS": ("<pad> that the lab puts behind the source.", "number", PADS[1]),
-    "WEIGHT_RULES": ("What makes the weights of a head: the model, or a switch.", "const", RULES),
+    "WEIGHT_RULES": ("What makes the weights of a head: the model, or a switch.", "const", ("softmax", *REPLACED)),
     "RUN_COMMANDS": ("What Python does with a run of the Training page.", "const", COMMANDS),
     "LARGEST_FILE": ("Bytes of a file that can be uploaded.", "number", LARGEST_FILE),
 }
