@@ -72,9 +72,31 @@ async def anatomy(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     return await viewer.report("headscope.anatomy", "anatomy", told)
 
 
+async def decoding(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """A token of the translation; or another part: the tree of beam search, samples, painted attention."""
+    if "headscope.decoding" not in viewer.seen or rng.random() < FAR:
+        return await viewer.choose("decoding_part", rng.randrange(4))
+    return await viewer.report("headscope.decoding", "at", {"line": 0, "step": rng.randrange(8)})
+
+
+async def recipe(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """Another part; dropout is passes of the model, the batches are drawn anew."""
+    return await viewer.choose("recipe_part", rng.randrange(4))
+
+
+async def results(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """Another part."""
+    return await viewer.choose("results_part", rng.randrange(3))
+
+
+async def paper(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """The page once more: everything on it is a link to another page."""
+    return await viewer.refresh()
+
+
 PAGES: dict[str, Click] = {
     "": heads, "lab": lab, "positions": positions, "embeddings": embeddings, "feedforward": feedforward,
-    "anatomy": anatomy,
+    "anatomy": anatomy, "decoding": decoding, "recipe": recipe, "results": results, "paper": paper,
 }  # fmt: skip
 NAMES = {page.path: page.title for page in pages()}
 
@@ -82,7 +104,7 @@ NAMES = {page.path: page.title for page in pages()}
 async def click(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     """Whatever there is to click on the viewer's page."""
     run = await PAGES[viewer.name](viewer, model, rng)
-    own = f"{viewer.name}_part" if viewer.name else "headscope.explorer"
+    own = {"": "headscope.explorer", "paper": "headscope.paper"}.get(viewer.name, f"{viewer.name}_part")
     if own not in viewer.seen:
         raise ViewerError(f"a click on {NAMES[viewer.name]} led to a page with {', '.join(sorted(viewer.seen))}")
     return run

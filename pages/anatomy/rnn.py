@@ -1,14 +1,19 @@
-"""Attention before the Transformer: a small recurrent encoder-decoder with additive attention, next to a
-Transformer."""
+"""Before the Transformer: a small recurrent encoder-decoder without attention, with additive attention, and a
+Transformer, on the same letters."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
+from functools import cache as cached
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import paragraph
+from pages.components.sentences import paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
@@ -25,20 +30,29 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.training.tasks import TASKS
 
-TASK, BUNDLED, TRANSFORMER = "reverse", "reverse-recurrent", "reverse"
-LETTERS = "transformer"  # the default text
-TRAINED = 16  # letters of the longest training input of both models (recipes/reverse.toml)
+TASK, TRANSFORMER = "reverse", "reverse"
+ATTENTION, NO_ATTENTION = "reverse-recurrent", "reverse-no-attention"  # bundled recurrent models
+LETTERS = "attention please"  # the default text
+KINDS = ("no-attention", "attention", "transformer")  # in recorded.json
+TRAINED = 16  # letters of the longest training input of all models (recipes/reverse.toml)
+RECORDED = Path(__file__).with_name("recorded.json")
+
+
+@cached
+def recorded() -> Mapping[str, Any]:
+    """The small trainings of benchmarks/bottleneck.py."""
+    return dict(json.loads(RECORDED.read_text(encoding="utf-8")))
 
 
 @shared()
-def _recurrent() -> Recurrent:
-    return rnn.load(BUNDLED)
+def _recurrent(name: str) -> Recurrent:
+    return rnn.load(name)
 
 
 @shared(queued=True)
-def _read(letters: str, limit: int) -> RecurrentTrace:
-    """The recurrent model's pass over the letters, up to `limit` tokens per side. Raises InputError."""
-    return _recurrent().trace(letters, limit=limit)
+def _read(name: str, letters: str, limit: int) -> RecurrentTrace:
+    """A recurrent model's pass over the letters, up to `limit` tokens per side. Raises InputError."""
+    return _recurrent(name).trace(letters, limit=limit)
 
 
 def reverses(model: Pretrained | Recurrent) -> bool:
@@ -57,43 +71,71 @@ def _bundled() -> Pretrained:
     return model
 
 
-def _letters(frame: PageFrame) -> tuple[str, str]:
-    """The letters for both models: the page's source if the model reverses letters, otherwise the text typed here; and
-    the heads to show, "best" or "mean"."""
+def _letters(frame: PageFrame) -> str:
+    """The letters for all models: the page's source if the model reverses letters, otherwise the text typed here."""
     from_source = reverses(frame.model)
-    left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
-    with left:
-        if from_source:
-            paragraph(_("Both models get the letters of the page's source."), quiet=True)
-        else:
-            label = _("Letters to write backwards; trained on up to {longest}").format(longest=TRAINED)
-            typed = frame.options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
-    with right:
-        names = {"best": _("the head nearest the diagonal"), "mean": _("mean of all heads")}
-        chosen = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
-    if not from_source:
+    if from_source:
+        paragraph(_("All three models get the letters of the page's source."), quiet=True)
+    else:
+        label = _("Letters to write backwards; trained on up to {longest}").format(longest=TRAINED)
+        typed = frame.options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
         _why_other_letters(frame)
-    return frame.state.source if from_source else typed or LETTERS, str(chosen)
+    return frame.state.source if from_source else typed or LETTERS
 
 
-def point(old: RecurrentTrace, new: Trace, alignments: tuple[Alignment, Alignment], layers: int) -> str:
+def bottleneck(width: int) -> str:
+    """What the recorded models can do with the longest inputs of training. width: numbers that a decoder without
+    attention gets."""
+    found = recorded()
+    at = found["lengths"].index(found["trained"])
+    mean = {kind: sum(run[at] for run in found[kind]["exact"]) / len(found["seeds"]) for kind in KINDS}
+    text = _(
+        "Without attention the decoder gets the whole input as {width} numbers, however long it is. Asked to write "
+        "{length} letters backwards, it makes no mistake in {none} of the inputs; with attention in {attention}, and "
+        "the Transformer in {transformer}."
+    )
+    shares = {"none": mean["no-attention"], "attention": mean["attention"], "transformer": mean["transformer"]}
+    return text.format(width=width, length=found["trained"], **{name: f"{share:.0%}" for name, share in shares.items()})
+
+
+def right_letters(trace: RecurrentTrace | Trace) -> int:
+    """Letters at which the output is what it must be, counted from its first one."""
+    wanted = trace.source_ids[-2::-1]
+    return sum(ours == theirs for ours, theirs in zip(trace.target_out_ids, wanted, strict=False))
+
+
+def _outputs(traces: Mapping[str, RecurrentTrace | Trace]) -> None:
+    """One input, written by every model. traces: name -> pass."""
+    rows = [
+        (
+            name,
+            trace.target_text,
+            f"{'✓' if is_right(trace) else '✗'} "
+            + _("{right} of {letters}").format(right=right_letters(trace), letters=len(trace.source_ids) - 1),
+        )
+        for name, trace in traces.items()
+    ]
+    st.html(table([_("One input, three models"), _("writes"), _("letters right")], rows))
+
+
+def looks(old: RecurrentTrace, new: Trace, alignments: tuple[Alignment, Alignment], layers: int) -> str:
     """What the two maps show, in numbers. layers: of the Transformer's encoder."""
-    looks = _(
-        "Both attend to the letter that they write: the recurrent model for {old} of {old_rows} letters, the "
-        "Transformer for {new} of {new_rows}. But the recurrent model reads the {tokens} tokens one after another; "
-        "the Transformer reads all at once, in {layers} layers."
+    text = _(
+        "Both models with attention look at the letter that they write: the recurrent one for {old} of {old_rows} "
+        "letters, the Transformer for {new} of {new_rows}. But the recurrent model reads the {tokens} tokens one after "
+        "another; the Transformer reads all at once, in {layers} layers."
     )
     first, second = alignments
     counts = {"old": first.hits, "old_rows": first.rows, "new": second.hits, "new_rows": second.rows}
-    return looks.format(**counts, tokens=len(old.source_ids), layers=layers)
+    return text.format(**counts, tokens=len(old.source_ids), layers=layers)
 
 
 def _why_other_letters(frame: PageFrame) -> None:
     """Why the letters are not the page's source."""
     paragraph(
         _(
-            "The loaded checkpoint {name} reads {language}. These two models were trained to write letters backwards, "
-            "so they get their own letters, and the bundled checkpoint {other} is the Transformer here."
+            "The open model, {name}, reads {language}. The models here write letters backwards, so they get letters of "
+            "their own; the Transformer among them is the bundled model “{other}”."
         ).format(name=frame.model.name, language=frame.model.languages[0], other=TRANSFORMER),
         quiet=True,
     )
@@ -160,7 +202,6 @@ def _table(
     both, layers = (old, new), model.config.encoder_layers
     sizes = Sizes(len(old.source_ids), model.config.d_model)
     rows = [
-        (_("writes"), *(f"{trace.target_text} {'✓' if is_right(trace) else '✗'}" for trace in both)),
         (
             _("probability of everything it wrote"),
             *(_number(math.exp(float(trace.probabilities.double().log().sum()))) for trace in both),
@@ -190,34 +231,26 @@ def _table(
         ),
         (
             _("parameters"),
-            f"{_recurrent().model.parameter_count():,}",
+            f"{_recurrent(ATTENTION).model.parameter_count():,}",
             f"{model.model.parameter_count():,}",
         ),
     ]
     st.html(table(["", _("recurrent"), _("Transformer {name}").format(name=model.name)], rows))
 
 
-def _longer_inputs(old: RecurrentTrace, new: Trace) -> None:
-    """For inputs longer than those of training: whether each model is still right."""
-    letters = len(old.source_ids) - 1
-    if letters <= TRAINED:
-        return
-    both = {
-        (False, False): _("Here both are wrong."),
-        (True, False): _("Here the recurrent model is still right and the Transformer is wrong."),
-        (False, True): _("Here the Transformer is still right and the recurrent model is wrong."),
-        (True, True): _("Here both are still right."),
-    }[is_right(old), is_right(new)]
-    long = _(
-        "These are {letters} letters, and neither model saw more than {trained} in training. Beyond that, what they "
-        "learned soon stops working."
-    )
-    message(f"{long.format(letters=letters, trained=TRAINED)} {both}", "note")
+def _longer_inputs(letters: int) -> None:
+    """For inputs longer than those of training."""
+    if letters > TRAINED:
+        text = _(
+            "These are {letters} letters, and no model saw more than {trained} in training. Beyond that, what they "
+            "learned soon stops working."
+        )
+        message(text.format(letters=letters, trained=TRAINED), "note")
 
 
 def _explanation(model: Pretrained, old: RecurrentTrace) -> None:
     """An explanation of the numbers."""
-    tokens, config = len(old.source_ids), _recurrent().config
+    tokens, config = len(old.source_ids), _recurrent(ATTENTION).config
     paragraph(
         _(
             "The recurrent model reads token by token, in both directions, and makes each state from the one before: "
@@ -229,12 +262,11 @@ def _explanation(model: Pretrained, old: RecurrentTrace) -> None:
     )
     paragraph(
         _(
-            "Without attention the decoder would know only s₀ of the source: {state} numbers, however long the text "
-            "is. Bahdanau, Cho and Bengio call this fixed-length vector the bottleneck (section 1) and let every step "
-            "of the decoder look back at all annotations instead, here {tokens} × {width} = {numbers} numbers."
-        ).format(
-            state=config.d_state, tokens=tokens, width=2 * config.d_state, numbers=f"{tokens * 2 * config.d_state:,}"
-        )
+            "Without attention every step of the decoder gets the encoder's two last states: {width} numbers, however "
+            "long the text is (Cho et al. 2014). Bahdanau, Cho and Bengio (2015, section 1) call this fixed-length "
+            "vector the bottleneck and let every step look back at all annotations instead, here {tokens} × {width} = "
+            "{numbers} numbers."
+        ).format(tokens=tokens, width=2 * config.d_state, numbers=f"{tokens * 2 * config.d_state:,}")
     )
 
 
@@ -246,7 +278,7 @@ def _equations(frame: PageFrame, model: Pretrained) -> None:
     with right:
         paragraph(_("Scaled dot-product (Vaswani et al. 2017, section 3.2.1, equation 1)"), quiet=True)
         st.latex(r"e_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}")
-    config = _recurrent().config
+    config = _recurrent(ATTENTION).config
     with frame.options.panel("scores", _("The two scores")):
         st.markdown(
             _(
@@ -277,32 +309,44 @@ def _equations(frame: PageFrame, model: Pretrained) -> None:
 
 def draw(frame: PageFrame, trace: Trace | None) -> None:
     """The part "before". trace: of the page's source; None if it cannot be traced, which the page has said."""
-    above, maps = st.container(), st.container()
-    letters, heads = _letters(frame)
+    point(bottleneck(2 * _recurrent(NO_ATTENTION).config.d_state))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        found = recorded()
+        shares = {kind: found[kind]["exact"] for kind in KINDS}
+        drawn = figure.built(figures.exact_by_length, found["lengths"], shares, found["trained"], found["inputs"])
+        figure.draw(drawn, "before_lengths", "input-length", first=True)
+    with right:
+        outputs = st.container()
+        letters = _letters(frame)
     if reverses(frame.model) and trace is None:
         return
     try:
         model = frame.model if reverses(frame.model) else _bundled()
-        if strange := [*_unknown_letters(_recurrent(), letters), *_unknown_letters(model, letters)]:
+        if strange := [*_unknown_letters(_recurrent(ATTENTION), letters), *_unknown_letters(model, letters)]:
             sentence = _("These models know the letters a to z and the space; leave out: {letters}")
             message(sentence.format(letters=" ".join(dict.fromkeys(strange))[:200]), "error")
             return
-        old, new = _read(letters, max_tokens()), cache.trace(model, model.name, letters, "", max_tokens())
+        without, old = (_read(name, letters, max_tokens()) for name in (NO_ATTENTION, ATTENTION))
+        new = cache.trace(model, model.name, letters, "", max_tokens())
     except (CheckpointError, InputError) as error:
         message(capital(error) + ".", "error")
         return
-    with maps:
-        cross_alignment, of = _maps(heads, model, old, new)
+    with outputs:
+        _outputs({_("recurrent, no attention"): without, _("recurrent, attention"): old, _("Transformer"): new})
+    _longer_inputs(len(old.source_ids) - 1)
+    said = st.container()
+    names = {"best": _("the head that aligns best"), "mean": _("mean of all heads")}
+    heads = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
+    cross_alignment, of = _maps(str(heads), model, old, new)
     alignments = (alignment(old.weights), cross_alignment)
-    with above:
-        paragraph(point(old, new, alignments, model.config.encoder_layers))
-    _longer_inputs(old, new)
+    with said:
+        paragraph(looks(old, new, alignments, model.config.encoder_layers))
     _table(model, old, new, of, alignments)
     paragraph(
         _(
             "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) added it to a recurrent "
-            "encoder-decoder for translation. Here such a model writes letters backwards, next to a Transformer of "
-            "about its size that does the same."
+            "encoder-decoder for translation. The three small models here have about the same size."
         )
     )
     _explanation(model, old)

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 import torch
 
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import table
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
@@ -89,7 +89,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
     head = st.container()
-    first, *fields = st.columns([3, 1, 1], vertical_alignment="bottom")
+    controls, picture = controls_and_picture()
+    first, *fields = controls.columns([3, 1, 1], vertical_alignment="bottom")
     with first:
         begin = step.beginning(frame, source, _("Begin with"))
     with fields[0]:
@@ -112,19 +113,20 @@ def draw(frame: PageFrame, trace: Trace) -> None:
 
     with head:
         point(_says(model, tree, beams, alpha))
-    _picture(
-        key=KEY,
-        data={
-            "beams": beams,
-            "steps": [_column(model, tree, at, wins, alpha) for at in range(len(tree.trail))],
-            "node": {"step": number, "rank": rank},
-            **payload.attention(model, source, tree.ids(number, rank), number, limit),
-            **payload.caption(trace),
-            "big": frame.state.view.big,
-            "texts": browser_texts("beam"),
-        },
-        on_node_change=chosen,
-    )
+    with picture:
+        _picture(
+            key=KEY,
+            data={
+                "beams": beams,
+                "steps": [_column(model, tree, at, wins, alpha) for at in range(len(tree.trail))],
+                "node": {"step": number, "rank": rank},
+                **payload.attention(model, source, tree.ids(number, rank), number, limit),
+                **payload.caption(trace),
+                "big": frame.state.view.big,
+                "texts": browser_texts("beam"),
+            },
+            on_node_change=chosen,
+        )
     _finished(model, tree, alpha)
 
 
@@ -161,16 +163,16 @@ def _says(model: Pretrained, tree: Search, beams: int, alpha: float) -> str:
     text = model.tokenizer.decode(winner.ids)
     if winner.ids == plain.ids:
         sentence = _(
-            "With {beams} beams the search looked at {count} hypotheses and ends with what greedy search writes: "
-            "“{text}”."
+            "Beam search keeps the {beams} most probable beginnings at every step and drops the others. Here it ends "
+            "with the same words as greedy search, which keeps one: “{text}”"
         )
     else:
         sentence = _(
-            "With {beams} beams the search finds “{text}” (score {score}); greedy search writes “{greedy}” ({other})."
+            "Beam search keeps the {beams} most probable beginnings at every step. Here it finds “{text}” (score "
+            "{score}); greedy search, which keeps one, writes “{greedy}” ({other})."
         )
     return sentence.format(
         beams=beams,
-        count=f"{sum(map(len, tree.trail)):,}",
         text=text,
         greedy=model.tokenizer.decode(plain.ids),
         score=f"{_score(model, winner, alpha):.3f}",
@@ -193,6 +195,11 @@ def _finished(model: Pretrained, tree: Search, alpha: float) -> None:
     if likeliest.ids != tree.found[0].ids:
         text = _("“{text}” has the highest log p. Divided by the length penalty, the winner's score is higher.")
         paragraph(text.format(text=model.tokenizer.decode(likeliest.ids)))
+    legend = _(
+        "The tree has {steps} steps, scroll it to the right. Purple: the winner; white: kept; green: finished; grey: "
+        "dropped. The number is log p of everything up to there, or the score where it ends; {count} hypotheses in all."
+    )
+    paragraph(legend.format(steps=len(tree.trail), count=f"{sum(map(len, tree.trail)):,}"), quiet=True)
     if model.rule.penalty == "wu":
         formula = _("Score = log p ÷ ((5 + length) / 6)^α (section 6.1; Wu et al. 2016).")
     else:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
+
 import streamlit as st
 
 from pages.components import figure
 from pages.components.sentences import paragraph, point
+from pages.components.translation import apart, words_row
 from pages.frame.frame import PageFrame
 from pages.frame.state import max_tokens
 from pages.runtime import cache
+from transformer.analysis.translation import words
 from transformer.figures.attention import head_map
 from transformer.texts import _
 from transformer.tracing.trace import Trace
@@ -26,13 +30,21 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         )
         return
     mean = {name: f"{100 * float(one.probabilities.mean()):.0f} %" for name, one in (("given", trace), ("own", own))}
-    point(_("Fed your words, the model gives the next one {given} on average; fed its own, {own}.").format(**mean))
+    text = _(
+        "In training the decoder always reads the right words, in use its own. After your words it gives the next one "
+        "a probability of {given} on average, after its own {own}."
+    )
+    point(text.format(**mean))
     view = frame.state.view
     kind = view.kind if view.kind in ("cross", "decoder_self") else "cross"
-    names = (_("Fed the given target (teacher forcing)"), _("Fed its own words (free running)"))
-    for column, name, one in zip(st.columns(2), names, (trace, own), strict=True):
+    names = (_("It reads your target: teacher forcing"), _("It reads its own words: free running"))
+    given, free = (words(one.target_out, one.target_out_labels, one.probabilities.tolist()) for one in (trace, own))
+    marks = apart(given, free)
+    for column, name, one, word_list, marked in zip(
+        st.columns(2), names, (trace, own), (given, free), marks, strict=True
+    ):
         with column:
-            paragraph(f"{name}: {one.target_text}")
+            st.html(f'<h2 class="hs-tr-title">{html.escape(name)}</h2>{words_row(word_list, marked)}')
             drawn = figure.built(head_map, one, kind, view.layer, view.head)
             key = f"decoding-{'own' if one.own else 'given'}"
             figure.draw(drawn, key, "teacher-forcing", about=f"{kind}-{view.layer}-{view.head}", trace=one)

@@ -15,7 +15,7 @@ def parts() -> dict[str, str]:
         "beam": _("Beam search"),
         "sampling": _("Sampling"),
         "paint": _("Attention by hand"),
-        "given": _("Your words, its words"),
+        "given": _("Your words, the model's words"),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.descriptions import heads_in_words
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import apart, words_of, words_row
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
@@ -49,7 +49,8 @@ def _number(options: Options, name: str, label: str, count: int, start: int) -> 
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, config = frame.model, frame.options, frame.model.config
     head = st.container()
-    columns = st.columns(5, vertical_alignment="bottom")
+    controls, picture = controls_and_picture()
+    columns = controls.columns(5, vertical_alignment="bottom")
     own = cache.trace(model, model.name, trace.source_text, "", max_tokens())
     kinds = {"cross": _("cross"), "decoder_self": _("masked self")}
     with columns[0]:
@@ -68,8 +69,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             )
         ) - 1  # fmt: skip
     with columns[4]:
-        spans = {"step": _("this step"), "later": _("and all later")}
-        later = options.segment("paint_span", _("Painted"), tuple(spans), "later", spans.__getitem__) == "later"
+        spans = {"step": _("this step"), "later": _("this step and all later")}
+        later = options.segment("paint_span", _("Applies to"), tuple(spans), "later", spans.__getitem__) == "later"
     keys = own.source_labels if kind == "cross" else own.target_in_labels[: row + 1]
     picked = own.attention(kind).weights[slice(None) if layer == ALL else slice(layer - 1, layer)]
     picked = picked[:, slice(None) if head_number == ALL else slice(head_number - 1, head_number), row, : len(keys)]
@@ -83,7 +84,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             options.report("paint", "_".join(f"{max(0.0, min(1.0, float(one))):.3g}" for one in found))
 
     where = Where(kind, None if layer == ALL else layer - 1, None if head_number == ALL else head_number - 1)
-    left, right = st.columns([2, 3])
+    left, right = picture.columns([2, 3])
     with left:
         _picture(
             key=KEY,
@@ -105,7 +106,13 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         before = cache.translate(model, trace.source_text, NONE, max_tokens())
         if weights is None:
             with head:
-                point(_("Move a weight: the decoder goes on with the attention that you paint."))
+                point(
+                    _(
+                        "What the decoder attends to decides what it writes: move a weight, and see whether the "
+                        "translation changes."
+                    )
+                )
+            st.html(f'<h2 class="hs-tr-title">{_("As the model attends")}</h2>')
             st.html(words_row(words_of(before), [False] * len(words_of(before))))
             return
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.sentences import point
+from pages.components.sentences import controls_and_picture, point
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.state import max_tokens
@@ -21,7 +21,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
     head = st.container()
-    first, *fields = st.columns([3, 1, 1, 1, 1], vertical_alignment="bottom")
+    controls, picture = controls_and_picture()
+    first, *fields = controls.columns([3, 1, 1, 1, 1], vertical_alignment="bottom")
     with first:
         begin = step.beginning(frame, source, _("Begin with"))
     with fields[0]:
@@ -29,10 +30,10 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         temperature = options.fraction("temperature", _("Temperature"), 0.1, 5.0, 1.0, 0.1, "%.1f", help=help_)
     with fields[1]:
         help_ = _("Draw from the k most probable tokens; 0: from all.")
-        top_k = options.number("top_k", _("Top-k"), 0, 1000, 0, help=help_)
+        top_k = options.number("top_k", _("Top-k (0: all)"), 0, 1000, 0, help=help_)
     with fields[2]:
         help_ = _("Draw from the most probable tokens that together have at least this probability; 1: from all.")
-        top_p = options.fraction("top_p", _("Top-p"), 0.05, 1.0, 1.0, 0.05, "%.2f", help=help_)
+        top_p = options.fraction("top_p", _("Top-p (1: all)"), 0.05, 1.0, 1.0, 0.05, "%.2f", help=help_)
     with fields[3]:
         help_ = _("Of the random numbers: the same seed gives the same translations.")
         seed = options.number("seed", _("Seed"), 0, 100_000, 0, help=help_)
@@ -42,19 +43,23 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     ids = found[line].hypothesis.ids
     different = len({model.tokenizer.decode(one.hypothesis.ids) for one in found})
     with head:
-        text = _("Drawing each token by its probability, {count} times: {different} different translations.")
+        text = _(
+            "Sampling draws every token at random, by its probability: here {count} samples with {different} different "
+            "texts. A low temperature keeps to what is likely; a high one gives more variety, and more errors."
+        )
         point(text.format(count=DRAWN, different=different))
-    step._picture(
-        key=step.KEY,
-        data={
-            "lines": [payload.line(model, one, len(begin)) for one in found],
-            "at": {"line": line, "step": number},
-            "bars": payload.bars(model, found[line].steps[number], ids[:number]),
-            "grows": False,
-            **payload.attention(model, source, ids, number, limit),
-            **payload.caption(trace),
-            "big": frame.state.view.big,
-            "texts": browser_texts("decoding"),
-        },
-        on_at_change=lambda: step.chosen(options),
-    )
+    with picture:
+        step._picture(
+            key=step.KEY,
+            data={
+                "lines": [payload.line(model, one, len(begin)) for one in found],
+                "at": {"line": line, "step": number},
+                "bars": payload.bars(model, found[line].steps[number], ids[:number]),
+                "grows": False,
+                **payload.attention(model, source, ids, number, limit),
+                **payload.caption(trace),
+                "big": frame.state.view.big,
+                "texts": browser_texts("decoding"),
+            },
+            on_at_change=lambda: step.chosen(options),
+        )

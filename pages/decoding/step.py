@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.sentences import point
+from pages.components.sentences import controls_and_picture, point
 from pages.decoding import payload
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
@@ -145,7 +145,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
     head = st.container()
-    left, right = st.columns([5, 1], vertical_alignment="bottom")
+    controls, picture = controls_and_picture()
+    left, right = controls.columns([5, 1], vertical_alignment="bottom")
     with left:
         begin = beginning(frame, source, _("Begin with"))
     branches = _branches(options)
@@ -189,25 +190,26 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         right.button(_("Undo"), on_click=lambda: change(branches[:-1]), width="stretch", help=help_)
     with head:
         point(_says(model, found, step))
-    _picture(
-        key=KEY,
-        data={
-            "lines": [
-                payload.line(model, one, lines.forced[number], lines.shared[number], number > 0)
-                for number, one in enumerate(lines.found)
-            ],
-            "at": {"line": line, "step": step},
-            "bars": payload.bars(model, found.steps[step], ids[:step]),
-            "grows": len(branches) < MOST,
-            **payload.attention(model, source, ids, step, limit),
-            **payload.caption(trace),
-            "big": frame.state.view.big,
-            "texts": browser_texts("decoding"),
-        },
-        on_at_change=lambda: chosen(options),
-        on_take_change=take,
-        on_drop_change=drop,
-    )
+    with picture:
+        _picture(
+            key=KEY,
+            data={
+                "lines": [
+                    payload.line(model, one, lines.forced[number], lines.shared[number], number > 0)
+                    for number, one in enumerate(lines.found)
+                ],
+                "at": {"line": line, "step": step},
+                "bars": payload.bars(model, found.steps[step], ids[:step]),
+                "grows": len(branches) < MOST,
+                **payload.attention(model, source, ids, step, limit),
+                **payload.caption(trace),
+                "big": frame.state.view.big,
+                "texts": browser_texts("decoding"),
+            },
+            on_at_change=lambda: chosen(options),
+            on_take_change=take,
+            on_drop_change=drop,
+        )
     if len(branches) == MOST:
         message(_("At most {count} translations stand side by side; remove one to add another.").format(
             count=MOST + 1), "note")  # fmt: skip

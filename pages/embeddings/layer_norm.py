@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import table
 from pages.embeddings.inputs import choose_stack, stack_labels
 from pages.embeddings.residual import sublayer_names
@@ -21,7 +21,8 @@ from transformer.tracing.trace import Trace
 def draw(frame: PageFrame, trace: Trace) -> None:
     options = frame.options
     head = st.container()
-    first, second, third = st.columns(3)
+    controls, picture = controls_and_picture()
+    first, second, third = controls.columns(3)
     with first:
         stack = choose_stack(options)
     names, labels = sublayer_names(sublayers(trace, stack)), stack_labels(trace, stack)
@@ -44,14 +45,15 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         else:
             text = _(
                 "LayerNorm takes the numbers of one token alone: mean {mean} and variance {variance} become 0 and 1, "
-                "then each number is multiplied by its γ and moved by its β."
+                "then each number is multiplied by its γ, and its β is added."
             )
             point(text.format(mean=f"{found.mean:.3f}", variance=f"{found.variance:.3f}"))
-    one, other = st.columns(2)
+    one, other = picture.columns(2)
     if found is not None:
         with one:
             drawn = figure.built(
-                layer_norm, found.before.numpy(), found.after.numpy(), found.gamma.numpy(), found.beta.numpy(),
+                layer_norm, found.before.numpy(), found.normalised.numpy(),
+                found.after.numpy(), found.gamma.numpy(), found.beta.numpy(),
                 plain(labels[token]), names[number],
             )  # fmt: skip
             about = f"{stack}-{number + 1}-{token + 1}"
@@ -63,10 +65,11 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         rows = [
             (name, *(f"{float(one):.4f}" for one in (values.mean(), values.var(correction=0), values.norm())))
             for name, values in (
-                (_("before"), found.before), (_("after"), found.after), ("γ", found.gamma), ("β", found.beta),
+                (_("before"), found.before), (_("normalised"), found.normalised), (_("after"), found.after),
+                ("γ", found.gamma), ("β", found.beta),
             )
         ]  # fmt: skip
-        st.html(table(("", _("mean"), _("variance"), _("length")), rows, "hs-layernorm"))
+        st.html(table(("", _("mean"), _("variance"), _("vector length")), rows, "hs-layernorm"))
     paragraph(
         _("A cosine of 1 would mean that the sub-layer added nothing new; 0, that nothing of x is left."), quiet=True
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels
 from pages.frame.frame import PageFrame
 from pages.runtime.shared import shared
@@ -26,7 +26,8 @@ def _moved(model: Pretrained, trace: Trace, stack: str, layer: int, token: int, 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options = frame.options
     head = st.container()
-    first, second, third = st.columns(3)
+    controls, picture = controls_and_picture()
+    first, second, third = controls.columns(3)
     stack, layer = choose_layer(options, trace, first, second)
     tokens = labels(trace)[stack]
     with third:
@@ -41,12 +42,12 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     counts = [int((part.amax(-1) > STILL).sum()) for part in (found.attention, found.feed_forward)]
     with head:
         text = _(
-            "The vector of “{token}” changes: after attention {attention} of {count} tokens have moved, after the "
-            "feed-forward network only {own}, its own."
+            "Change the vector of “{token}” alone: after attention {attention} of {count} tokens have other numbers, "
+            "many only a little; after the feed-forward network only {own}, “{token}” itself."
         )
         point(text.format(token=tokens[chosen], attention=counts[0], count=len(tokens), own=counts[1]))
     for column, name, part in zip(
-        st.columns(2),
+        picture.columns(2),
         (_("After attention"), _("After the feed-forward network")),
         (found.attention, found.feed_forward),
         strict=True,
@@ -55,6 +56,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             drawn = figure.built(moved_columns, tokens, part.T.numpy(), float(part.max()), name)
             key = f"feedforward-moved-{'self' if part is found.attention else 'ff'}"
             figure.draw(drawn, key, "position-wise", first=True, about=f"{stack}-{layer + 1}-{chosen + 1}", trace=trace)
-    note = _("Here “{token}” gets the vector of “{other}”, where the sub-layer reads it; every other vector stays.")
-    masked = _("A masked decoder moves no token before it.") if stack == "decoder" and trace.causal else ""
+    note = _(
+        "What is changed: “{token}” enters the sub-layer with the vector of “{other}”, all others with their own. "
+        "Drawn is how far each number of the sub-layer's output moves; each picture has its own scale."
+    )
+    masked = _("In the masked decoder no token before it changes.") if stack == "decoder" and trace.causal else ""
     paragraph(note.format(token=tokens[chosen], other=tokens[by]), masked, quiet=True)

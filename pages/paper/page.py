@@ -17,7 +17,10 @@ from transformer.texts import _
 def draw(frame: PageFrame) -> None:
     pages = {page.name: page for page in frame.links}
     point(
-        _("The paper, and where this app shows each of its points. Press a box of the figures, or a link of the list.")
+        _(
+            "The whole paper, each part at work in a real model: press a box of the figures, or a link in the list. "
+            "“Here” is the open model, beside the paper's."
+        )
     )
     with st.container(key="hs-paper"):
         # In big text the figures are higher than the window.

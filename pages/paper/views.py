@@ -56,7 +56,7 @@ def items() -> tuple[Item, ...]:
             "2",
             _("2 Background"),
             _("Self-attention relates all positions of one sequence in a constant number of steps."),
-            (View("anatomy", _("How the layers compare"), {"part": "compare"}),),
+            (View("anatomy", _("How it compares with other layers"), {"part": "compare"}),),
         ),
         Item(
             "3.1",
@@ -67,9 +67,11 @@ def items() -> tuple[Item, ...]:
             ),
             (
                 View("anatomy", _("The whole model, step by step"), {"zoom": "model"}),
-                View("embeddings", _("What each sub-layer adds"), {"part": "residual"}, boxes=("add",)),
+                View(
+                    "embeddings", _("Residual stream: what each sub-layer adds"), {"part": "residual"}, boxes=("add",)
+                ),
                 View("embeddings", _("LayerNorm of one token"), {"part": "layernorm"}),
-                View("embeddings", _("What each layer would predict"), {"part": "lens"}),
+                View("embeddings", _("Logit lens: what each layer would predict"), {"part": "lens"}),
             ),
             r"\mathrm{LayerNorm}(x + \mathrm{Sublayer}(x))",
         ),
@@ -241,7 +243,7 @@ def items() -> tuple[Item, ...]:
             _("How good the translations are, measured in BLEU, and what training them cost."),
             (
                 View("results", _("BLEU by hand"), {"part": "bleu"}),
-                View("results", _("What a score can be compared with"), {"part": "subsets"}),
+                View("results", _("Comparing scores"), {"part": "subsets"}),
                 View("model", _("Size and scores of this model")),
             ),
         ),

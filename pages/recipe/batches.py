@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.components import saving
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.training_log import training_log
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
@@ -85,22 +85,23 @@ def draw(frame: PageFrame) -> None:
         message(_("The drawn batch is English-German text; choose such a model in the menu above."), "note")
         _cost(frame)
         return
-    first, second, third = st.columns(3)
+    controls, picture = controls_and_picture()
+    first, second, third = controls.columns(3)
     with first:
         by_length = options.segment(
             "order", _("Batches"), ("buckets", "random"), "buckets",
             lambda name: {"buckets": _("similar lengths"), "random": _("random order")}[name],
         ) == "buckets"  # fmt: skip
     with second:
-        tokens = options.number("tokens", _("Padded tokens a side"), 200, 4000, 1000)
+        tokens = options.number("tokens", _("Tokens a side, at most"), 200, 4000, 1000)
     found = {way: batched(model, tokens, way) for way in (True, False)}
     with third:
         count = len(found[by_length].batches)
         number = options.number("batch", _("Batch"), 1, count, most_padded(found[by_length]))
     with head:
         text = _(
-            "In batches of similar lengths {buckets} of the places hold padding, in random order {random}. The paper's "
-            "batches have about 25,000 tokens a side."
+            "All rows of a batch need one length, so short sentences get padding. In batches of similar lengths "
+            "{buckets} of all positions are padding, in random order {random}."
         )
         point(text.format(buckets=f"{100 * found[True].padding:.1f} %", random=f"{100 * found[False].padding:.1f} %"))
     rows = found[by_length].batches[number - 1]
@@ -109,7 +110,7 @@ def draw(frame: PageFrame) -> None:
     batch = make_batch([ids.source[i] for i in shown], [ids.target[i] for i in shown], model.config)
     pieces = {side: _pieces(model, batch, side) for side in ("source", "target")}
     stem, caption = [model.name, "batch", str(number)], [_("Batch {number}").format(number=number)]
-    with saving.saved("batch", stem, caption, _table(pieces)):
+    with picture, saving.saved("batch", stem, caption, _table(pieces)):
         left, right = st.columns(2)
         with left:
             _grid(pieces["source"], _("Source: the mask hides <pad> from every query"))
@@ -118,9 +119,14 @@ def draw(frame: PageFrame) -> None:
     whole = make_batch([ids.source[i] for i in rows], [ids.target[i] for i in rows], model.config)
     counted = int((whole.target_out != model.config.pad_id).sum())
     text = _(
-        "Batch {number} of {count}: {rows} sentence pairs, {shown} drawn; its loss is the mean over {counted} tokens."
+        "Batch {number} of {count}: {rows} sentence pairs, the first {shown} shown; hatched: padding, {padding} of "
+        "this batch. Its loss is the mean over {counted} tokens. The paper's batches have about 25,000 tokens a side."
     )
-    paragraph(text.format(number=number, count=count, rows=len(rows), shown=len(shown), counted=counted), quiet=True)
+    places = sum(side.numel() for side in (whole.source, whole.target_out))
+    real = sum(int((side != model.config.pad_id).sum()) for side in (whole.source, whole.target_out))
+    padding = f"{100 * (1 - real / places):.1f} %"
+    values = {"number": number, "count": count, "rows": len(rows), "shown": len(shown), "counted": counted}
+    paragraph(text.format(**values, padding=padding), quiet=True)
     _cost(frame)
 
 

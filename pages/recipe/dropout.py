@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.runtime.shared import shared
 from transformer.figures.attention import weight_map
@@ -26,7 +26,8 @@ def scattered(model: Pretrained, trace: Trace, probability: float, passes: int, 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options = frame.options
     head = st.container()
-    first, second, third = st.columns(3)
+    controls, picture = controls_and_picture()
+    first, second, third = controls.columns(3)
     with first:
         help_ = _("The paper's base model: 0.1.")
         probability = options.fraction("p_drop", _("P_drop"), 0.0, 0.5, 0.1, 0.05, "%.2f", help=help_)
@@ -39,8 +40,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     widest = int(spread.argmax())
     with head:
         text = _(
-            "With P = {p} each value is set to 0 with that probability, anew in every pass: “{token}” is predicted "
-            "with {low} to {high}, without dropout with {plain}."
+            "In training, dropout sets each value to 0 with probability {p}, anew in every pass, so that the model "
+            "relies on no single one: here “{token}” gets between {low} and {high}, without dropout {plain}."
         )
         low, high = float(found.probabilities[:, widest].min()), float(found.probabilities[:, widest].max())
         point(
@@ -52,13 +53,14 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     drawn = figure.built(
         scatter, trace.target_out_labels, found.probabilities.tolist(), found.plain.tolist(), probability
     )
-    figure.draw(drawn, "recipe-scatter", "dropout", first=True, about=f"{probability:g}", trace=trace)
+    with picture:
+        figure.draw(drawn, "recipe-scatter", "dropout", first=True, about=f"{probability:g}", trace=trace)
     view = frame.state.view
     kind = "cross" if view.kind == "all" else view.kind
     layer, head_ = view.layer or 0, view.head or 0
     for column, name, weights in zip(
         st.columns(2),
-        (_("mean of the passes"), _("standard deviation")),
+        (_("Attention, mean of the passes"), _("Attention, standard deviation")),
         (found.mean[kind][layer, head_], found.deviation[kind][layer, head_]),
         strict=True,
     ):

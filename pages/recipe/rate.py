@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.training_log import training_log
 from pages.frame.frame import PageFrame
 from transformer.figures.recipe import rates, warmup_losses
@@ -52,14 +52,15 @@ def draw(frame: PageFrame) -> None:
     model, options = frame.model, frame.options
     own = logged(model)
     head = st.container()
-    first, second, third = st.columns(3)
+    controls, picture = controls_and_picture()
+    first, second, third = controls.columns(3)
     with first:
         width = options.number("width", "d_model", 16, 4096, BASE)
     with second:
         warmup = options.number("warmup", _("Warm-up steps"), 1, 40_000, WARMUP)
     with third:
         help_ = _("1: the rate of equation 3.")
-        factor = options.fraction("factor", _("Times the paper's rate"), 0.1, 10.0, 1.0, 0.1, "%.1f", help=help_)
+        factor = options.fraction("factor", _("Peak, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", help=help_)
     steps = max(5 * warmup, 5 * WARMUP)
     lines = {
         _("yours: d_model {width}, warm-up {warmup}").format(width=width, warmup=f"{warmup:,}"): line(
@@ -71,14 +72,23 @@ def draw(frame: PageFrame) -> None:
     peak = factor * paper_peak(width, warmup)
     with head:
         text = _(
-            "The rate rises for {warmup} steps to {peak}, then falls with the root of the step: at {double} steps it "
-            "is 71 % of that."
+            "The rate rises for {warmup} steps to {peak}, then falls as 1 / √step: at {double} steps it is 71 % of "
+            "that."
         )
         point(text.format(warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}"))
-    left, right = st.columns(2)
+    left, right = picture.columns(2)
     with left:
         drawn = figure.built(rates, lines, own, _("recorded: {model}").format(model=model.name))
         figure.draw(drawn, "recipe-rate", "learning-rate", first=True, about=f"{width}-{warmup}")
+        if own is not None:
+            paragraph(
+                _(
+                    "Points: the rate that the open model was trained with. Where it falls to 0 in a straight line, a "
+                    "run comes to its end (a cool-down, which the paper does not have); where it rises again, "
+                    "another run went on."
+                ),
+                quiet=True,
+            )
     with right:
         runs = recorded()
         curves = {int(steps): run["loss"] for steps, run in runs["warmup"].items()}
@@ -92,8 +102,9 @@ def _warmups(curves: Mapping[int, list[list[float]]]) -> str:
     ends = {warmup: sum(run[-1] for run in runs) / len(runs) for warmup, runs in curves.items()}
     best = min(ends, key=ends.__getitem__)
     text = _(
-        "Recorded: a small model that learns to reverse letters in 1,000 steps, three seeds each. Mean loss at the "
-        "end: {ends}. The best warm-up here is {best} steps."
+        "Recorded: a small model that learns to write letters backwards in 1,000 steps, three runs each, at three "
+        "times its usual rate, where warm-up matters most. Mean loss at the end: {ends}. The best warm-up here is "
+        "{best} steps. At the usual rate no warm-up does no harm: Results, Tables 2 and 3."
     )
     listed = "; ".join(
         _("{loss} with a warm-up of {steps}").format(loss=f"{loss:.3f}", steps=warmup) for warmup, loss in ends.items()

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.pieces import shown
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.recipe.rate import recorded
@@ -40,9 +40,12 @@ def together(bins: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]
 def draw(frame: PageFrame, trace: Trace) -> None:
     options, model = frame.options, frame.model
     head = st.container()
-    first, second = st.columns(2)
+    controls, picture = controls_and_picture()
+    first, second = controls.columns(2)
     with first:
-        epsilon = options.fraction("epsilon", "ε", 0.0, 0.3, 0.1, 0.05, "%.2f", help=_("The paper: 0.1."))
+        epsilon = options.fraction(
+            "epsilon", _("Label smoothing ε"), 0.0, 0.3, 0.1, 0.05, "%.2f", help=_("The paper: 0.1.")
+        )
     with second:
         tokens = trace.target_out_labels
         least_certain = int(trace.probabilities.argmin()) + 1
@@ -60,8 +63,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     ids = [right, *best]
     with head:
         text = _(
-            "With ε = {epsilon} the loss wants {wanted} for “{token}”, not 1. The model says {said}: the loss is "
-            "{loss} nats, and no prediction can get below {least}."
+            "With ε = {epsilon} the target for “{token}” is {wanted}, not 1, so that the model does not become too "
+            "sure. It says {said}: the loss is {loss} nats; the smallest possible is {least}."
         )
         point(
             text.format(
@@ -69,7 +72,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 said=f"{float(said[right]):.3f}", loss=f"{found.loss:.3f}", least=f"{found.least:.3f}",
             )
         )  # fmt: skip
-    left, other = st.columns(2)
+    left, other = picture.columns(2)
     with left:
         drawn = figure.built(
             smoothed_targets, list(shown(model, ids)), [float(found.targets[one]) for one in ids],
@@ -77,7 +80,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         )  # fmt: skip
         figure.draw(drawn, "recipe-targets", "label-smoothing", first=True, about=f"{epsilon:g}", trace=trace)
         paragraph(
-            _("Gradient with respect to a logit: the model's probability minus the wanted one (points)."), quiet=True
+            _("Diamonds: the gradient of the loss with respect to a logit, the model's probability minus the target."),
+            quiet=True,
         )
     with other:
         runs = recorded()["smoothing"]
@@ -94,8 +98,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         }
         shares = (f"{100 * mean[key]:.2f} %" for key in ("accuracy", "exact", "confidence"))
         rows.append((name, f"{mean['perplexity']:.4f}", *shares))
+    paragraph(_verdict(runs))
     st.html(table(head_, rows, "hs-recipe-smoothing"))
-    paragraph(_verdict(runs), quiet=True)
 
 
 def _verdict(runs: dict[str, list[dict[str, float]]]) -> str:
@@ -120,7 +124,7 @@ def _verdict(runs: dict[str, list[dict[str, float]]]) -> str:
             best=names[exact.index(max(exact))]
         )
     )
-    third = _("A small model that reverses letters (recipes/table3), three seeds, {count} unseen inputs.").format(
-        count=f"{recorded()['inputs']:,}"
-    )
-    return f"{first} {second} {third}"
+    third = _(
+        "Small models that write letters backwards (recipes/table3), three runs each, {count} unseen inputs."
+    ).format(count=f"{recorded()['inputs']:,}")
+    return f"{third} {first} {second}"

@@ -15,8 +15,8 @@ from transformer.texts import _
 def names() -> dict[str, str]:
     """Subset in metrics.json -> label; the first is all of the test set."""
     return {
-        "all": _("all references"),
-        "one_reference": _("one reference each"),
+        "all": _("everything"),
+        "one_reference": _("only one reference each"),
         "short": _("sources of at most 6 words"),
         "middle": _("7 to 10 words"),
         "long": _("more than 10 words"),
@@ -50,8 +50,8 @@ def draw(frame: PageFrame) -> None:
     whole, one = found["all"], found.get("one_reference", found["all"])
     lengths = [found[name] for name in ("short", "long") if name in found]
     text = _(
-        "The same {count} translations get BLEU {all} with all references and {one} with one; short sentences get "
-        "{short}, long ones {long}."
+        "A BLEU score can only be compared with others on the same test set, with the same references: these {count} "
+        "translations get {all}, with one reference each {one}; the short sentences get {short}, the long ones {long}."
     )
     ends = [f"{lengths[index]['bleu']:.1f}" if lengths else "–" for index in (0, -1)]
     point(
@@ -70,8 +70,8 @@ def draw(frame: PageFrame) -> None:
     figure.draw(drawn, "results-subsets", "bleu-subsets", first=True)
     paragraph(
         _(
-            "So a score means something only beside others on the same test set, with the same references. The paper's "
-            "28.4 (Table 2) is on newstest2014: one reference for each sentence, and long sentences from the news. "
-            "Here a source has {words} words on average, most are everyday sentences, and some have several references."
+            "The paper's 28.4 (Table 2) is on newstest2014, another test set: one reference for each sentence, and "
+            "long sentences from the news. Here a source has {words} words on average, most are everyday sentences, "
+            "and some have several references."
         ).format(words=f"{whole['words']:.1f}")
     )

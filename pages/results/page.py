@@ -9,7 +9,7 @@ from transformer.texts import _
 
 
 def parts() -> dict[str, str]:
-    return {"bleu": _("BLEU by hand"), "subsets": _("What it can be compared with"), "tables": _("Tables 2 and 3")}
+    return {"bleu": _("BLEU by hand"), "subsets": _("Comparing scores"), "tables": _("Tables 2 and 3")}
 
 
 def draw(frame: PageFrame) -> None:

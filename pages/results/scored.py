@@ -103,6 +103,7 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
         with right:
             st.html(_product(found, chrf(hypothesis, given)))
     paragraph(
+        _("Capital and small letters count as different."),
         _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
         _("Where nothing matches, its smoothing “exp” counts a half, a quarter and so on, instead of 0.")
         if any(order.smoothed for order in found.orders)
@@ -130,8 +131,8 @@ def _ngrams(found: Bleu, n: int) -> Sequence[Ngram]:
 def _says(found: Bleu) -> str:
     first, last = found.orders[0], found.orders[-1]
     text = _(
-        "BLEU {score}: {one} of {all_one} tokens are in a reference, {matched} of {total} groups of {n} tokens. The "
-        "score is the geometric mean of these shares, times {penalty} for brevity."
+        "BLEU {score} of 100: {one} of {all_one} tokens are in a reference, and {matched} of {total} groups of {n} "
+        "tokens. It is the geometric mean of the precisions for n = 1 to {n}, times the brevity penalty {penalty}."
     )
     return text.format(
         score=f"{found.score:.1f}", one=first.matched, all_one=first.total, matched=last.matched, total=last.total,

@@ -65,7 +65,7 @@ def described() -> dict[str, tuple[str, str]]:
         "heads-1": (_("1 head"), _("(A) 1 head: 24.9")),
         "heads-8": (_("8 narrow heads"), _("(A) 32 narrow heads: 25.4")),
         "d_k-4": (_("d_k 4"), _("(B) d_k 16: 25.1")),
-        "positions-learned": (_("learned positions"), _("(E) 25.7")),
+        "positions-learned": (_("learned positions"), _("(E) 25.7, as good")),
         "positions-none": (_("no positions"), nothing),
         "no-scaling": (_("no division by √d_k"), nothing),
         "no-warmup": (_("no warm-up"), nothing),
@@ -99,8 +99,9 @@ def draw(frame: PageFrame) -> None:
     base, texts = ours[0], described()
     verdicts = [verdict(row, base) for row in ours]
     text = _(
-        "{count} changes of Table 3, asked of a small task: {same} with the paper's result, {unclear} without a "
-        "difference that three seeds could show, {other} with another one. What a change brings depends on the task."
+        "What a change brings depends on the task. Of {count} changes in the paper's Table 3, tried with a small model "
+        "that writes letters backwards, {same} had the same effect as in the paper, {other} another one, and "
+        "{unclear} no clear effect."
     )
     counts = {name: verdicts.count(name) for name in ("same", "unclear", "other")}
     point(text.format(count=sum(counts.values()), **counts))
@@ -120,11 +121,11 @@ def draw(frame: PageFrame) -> None:
         figure.draw(figure.built(training_cost, *map(list, columns)), "results-table2", "table-2")
     head = (
         _("what differs"),
-        _("exact, three seeds"),
+        _("outputs without a mistake: mean (three runs)"),
         _("the paper (BLEU, newstest2013)"),
-        _("same direction?"),
+        _("as in the paper?"),
     )
-    said = {"same": _("yes"), "unclear": _("no difference here"), "other": _("no"), "": "–"}
+    said = {"same": _("yes"), "unclear": _("no clear difference here"), "other": _("no"), "": "–"}
     lines = [
         (texts[row.name][0], _range(row.exact), texts[row.name][1], said[found])
         for row, found in zip(ours, verdicts, strict=True)

@@ -79,6 +79,7 @@ FIGURES: list[partial[go.Figure]] = [
     partial(positions.shift_matrix, ramp(34, 34), 3),
     partial(positions.shifted_beside, TABLE, TABLE, 3),
     partial(recurrent.additive_map, ramp(3, 4) / 9, LAYERS, TOKENS, [(0, 1)]),
+    partial(recurrent.exact_by_length, [2, 4], {"no-attention": [[1, 0.5]], "transformer": [[1, 1]]}, 4, 200),
     partial(recurrent.cross_map, ramp(2, 2, 3, 4) / 9, LAYERS, TOKENS, [], 16, (1, 0)),
     partial(residual.stream_figure, LENGTHS, LAYERS, "encoder"),
     partial(residual.stream_heatmap, {"sum": ramp(3, 4)}, TOKENS, LAYERS, "encoder"),

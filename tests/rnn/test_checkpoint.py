@@ -63,7 +63,7 @@ def test_the_bundled_checkpoint_has_the_vocabulary_of_the_transformer() -> None:
     other = ROOT / "checkpoints" / "reverse"
     assert (FOLDER / "tokenizer.model").read_bytes() == (other / "tokenizer.model").read_bytes()
     config = RecurrentConfig.from_dict(json.loads((FOLDER / "config.json").read_text(encoding="utf-8"))["model"])
-    assert config == RecurrentConfig(31, 64, 64, 64, 64)
+    assert config == RecurrentConfig(31, 64, 64, 64, max_positions=64)
 
 
 def test_the_bundled_checkpoint_answers_correctly(shipped: Recurrent) -> None:
@@ -99,6 +99,25 @@ def test_the_wheel_contains_the_recurrent_checkpoint() -> None:
     parts = FOLDER.relative_to(ROOT).parts
     assert parts[0] == "transformer" and not {f"{part}/" for part in parts} & set(ignored)
     assert not [line for line in ignored if line.startswith("*.") and line != "*.egg-info/"]
+
+
+def test_the_checkpoint_without_attention_shows_the_bottleneck() -> None:
+    """It is right for inputs of up to 6 letters and at a loss with 16, which its training had too."""
+    found, other = rnn.load("reverse-no-attention"), BUNDLED / "reverse-no-attention"
+    assert found.config == RecurrentConfig(31, 64, 64, 64, attention=False)
+    assert (other / "tokenizer.model").read_bytes() == (FOLDER / "tokenizer.model").read_bytes()
+    card = (other / "README.md").read_text(encoding="utf-8")
+    assert f"{found.model.parameter_count():,} parameters" in card
+    spec = task_of(read_recipe(ROOT / "recipes" / "reverse.toml"))
+    assert spec is not None
+    for length, least, most in ((6, 0.97, 1.0), (16, 0.0, 0.2)):
+        pairs = unseen_pairs(spec, (length, length), 60)
+        sources = torch.tensor([found.encode(source) for source, _ in pairs])
+        outputs = [found.tokenizer.decode(best.ids) for best in greedy(found.model, sources, 40)]
+        assert least <= sum(map(str.__eq__, outputs, (target for _, target in pairs))) / 60 <= most
+    trace = found.trace("abc")
+    assert trace.target_text == "cba" and trace.weights.shape == (4, 0)
+    assert torch.equal(trace.contexts, trace.contexts[:1].expand(4, -1))
 
 
 # -- in use -----------------------------------------------------------------------------------------------------------
@@ -175,7 +194,9 @@ def test_a_saved_checkpoint_is_read_back(saved: Path) -> None:
 
 
 def test_a_folder_without_a_checkpoint_is_refused(saved: Path, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="unknown recurrent checkpoint 'none'; .* choose reverse-recurrent"):
+    with pytest.raises(
+        CheckpointError, match="unknown recurrent checkpoint 'none'; .* choose reverse-no-attention or "
+    ):
         rnn.load("none")
     transformers = saved_checkpoint(tmp_path / "other")
     with pytest.raises(CheckpointError, match=r"another architecture, .* 'headscope-recurrent' can be opened"):

@@ -136,6 +136,9 @@ def test_additive_attention_solved_by_hand() -> None:
 # -- the whole model --------------------------------------------------------------------------------------------------
 
 
+both = pytest.mark.parametrize("attention", [True, False], ids=["attention", "no-attention"])
+
+
 def reference(ours: RecurrentModel, source: Tensor, target: Tensor) -> Tensor:
     """Logits of one pair, [target, vocab], from the equations, with PyTorch's GRU cells and vectors only.
 
@@ -158,13 +161,16 @@ def reference(ours: RecurrentModel, source: Tensor, target: Tensor) -> Tensor:
     rows = []
     for one in target:
         y = p["embedding.weight"][one]
-        e = [
-            p["attention.score.weight"][0]
-            @ torch.tanh(p["attention.query.weight"] @ s + p["attention.key.weight"] @ hj)
-            for hj in h
-        ]
-        alpha = torch.stack(e).softmax(0)
-        c = sum((a * hj for a, hj in zip(alpha, h, strict=True)), torch.zeros(2 * N))
+        if ours.config.attention:
+            e = [
+                p["attention.score.weight"][0]
+                @ torch.tanh(p["attention.query.weight"] @ s + p["attention.key.weight"] @ hj)
+                for hj in h
+            ]
+            alpha = torch.stack(e).softmax(0)
+            c = sum((a * hj for a, hj in zip(alpha, h, strict=True)), torch.zeros(2 * N))
+        else:
+            c = torch.cat((forward[-1], backward[-1]))  # both readers at their ends
         s = cells["writer"](torch.cat((y, c)), s)
         t = u_o @ s + v_o @ y + c_o @ c + p["output.bias"]
         maxout = torch.stack([torch.maximum(t[2 * j], t[2 * j + 1]) for j in range(M)])
@@ -172,13 +178,15 @@ def reference(ours: RecurrentModel, source: Tensor, target: Tensor) -> Tensor:
     return torch.stack(rows)
 
 
-def test_a_pass_is_the_equations_of_the_appendix() -> None:
-    ours, source, target = random_model(), random_ids(1, 1, 6), targets_in(2, 1, 4)
+@both
+def test_a_pass_is_the_equations_of_the_appendix(attention: bool) -> None:
+    ours, source, target = random_model(attention=attention), random_ids(1, 1, 6), targets_in(2, 1, 4)
     torch.testing.assert_close(ours(source, target)[0], reference(ours, source[0], target[0]).detach())
 
 
-def test_padding_in_a_batch_does_not_change_results() -> None:
-    ours, source, target = random_model(), padded_sources(4, LENGTHS), targets_in(5, 3, 4)
+@both
+def test_padding_in_a_batch_does_not_change_results(attention: bool) -> None:
+    ours, source, target = random_model(attention=attention), padded_sources(4, LENGTHS), targets_in(5, 3, 4)
     together, written = ours(source, target), greedy(ours, source, 9)
     for row, length in enumerate(LENGTHS):
         alone = source[row : row + 1, :length]
@@ -187,6 +195,20 @@ def test_padding_in_a_batch_does_not_change_results() -> None:
         (single,) = greedy(ours, alone, 9)
         assert written[row].ids == single.ids
         assert written[row].log_probs == pytest.approx(single.log_probs, abs=1e-5)
+
+
+def test_without_attention_only_the_two_last_states_reach_the_decoder() -> None:
+    ours, target = random_model(attention=False), targets_in(2, 1, 4)
+    annotations = torch.randn(1, 6, 2 * N)
+    other = annotations + torch.randn_like(annotations)
+    other[0, -1, :N], other[0, 0, N:] = annotations[0, -1, :N], annotations[0, 0, N:]
+    source = random_ids(1, 1, 6)
+    assert torch.equal(ours.decode(target, annotations, source), ours.decode(target, other, source))
+    other[0, 0, N] += 1
+    assert not torch.equal(ours.decode(target, annotations, source), ours.decode(target, other, source))
+    assert {name.split(".")[0] for name, _ in ours.named_parameters()} == {
+        "embedding", "reader_forward", "reader_backward", "first_state", "writer", "output",
+    }  # fmt: skip
 
 
 def test_a_step_does_not_see_what_comes_after_it() -> None:
@@ -260,6 +282,7 @@ def test_the_number_of_parameters() -> None:
         ({"vocab_size": 31, "d_align": 8.0}, "d_align is 8.0"),
         ({"vocab_size": 31, "d_embedding": True}, "d_embedding is True"),
         ({"vocab_size": 31, "max_positions": 10**9}, "max_positions is 1000000000"),
+        ({"vocab_size": 31, "attention": 1}, "attention is 1; choose true or false"),
         ({"vocab_size": 31, "kind": "lstm"}, "kind is 'lstm'; choose 'recurrent'"),
         ({"vocab_size": 31, "pad_id": 31}, "special ids"),
         ({"vocab_size": 31, "pad_id": 1}, "must differ"),

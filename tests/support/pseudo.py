@@ -26,7 +26,7 @@ SIGNS = {
     "softmax", "Attention", "attention", "MultiHead", "head", "head_i", "concat", "Concat", "LayerNorm", "layer", "FFN",
     "Sublayer", "ReLU", "relu", "GELU", "gelu", "swish", "tanh", "exp", "log", "sin", "cos", "max", "min", "var", "Var",
     "mean", "model", "dmodel", "pos", "source", "logk", "GRU", "PPL", "BLEU", "chrF", "nats", "pad", "unk", "Aa", "png",
-    "svg", "csv", "npz", "html", "json", "transformer", "remrofsnart", "αij", "softmaxj",
+    "svg", "csv", "npz", "html", "json", "transformer", "please", "esaelp", "noitnetta", "noitetnat", "αij", "softmaxj",
     "batch", "query", "key", "token", "memory", "step",
 }  # fmt: skip
 NOT_TEXT = {

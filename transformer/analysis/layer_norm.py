@@ -17,10 +17,11 @@ from transformer.tracing.trace import Trace
 class Normed:
     """LayerNorm(v) = gamma (v - mean) / sqrt(variance + epsilon) + beta for one token; float64.
 
-    before, after, gamma, beta: [d_model]. mean, variance: of the numbers before.
+    before, normalised (mean 0, variance 1), after, gamma, beta: [d_model]. mean, variance: of the numbers before.
     """
 
     before: Tensor
+    normalised: Tensor
     after: Tensor
     mean: float
     variance: float
@@ -39,8 +40,9 @@ def normed(trace: Trace, model: Transformer, stack: str, number: int, token: int
     part = kinds_of(trace, stack)[name]
     before = (part.enters if model.config.norm == "pre" else part.sum)[layer, token].double()
     gamma, beta = norm.weight.detach().double().cpu(), norm.bias.detach().double().cpu()
-    after = F.layer_norm(before, before.shape, gamma, beta, norm.eps)
-    return Normed(before, after, before.mean().item(), before.var(correction=0).item(), gamma, beta)
+    normalised = F.layer_norm(before, before.shape, eps=norm.eps)
+    after = gamma * normalised + beta
+    return Normed(before, normalised, after, before.mean().item(), before.var(correction=0).item(), gamma, beta)
 
 
 def left_of_x(trace: Trace, stack: str) -> Tensor:

@@ -7,18 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, label_axis, titled
+from transformer.figures.style import GREY, PURPLE, Labels, dressed, label_axis, titled
 from transformer.texts import N_
 
 LABELS = {
-    "norm": N_("LayerNorm of {token}, {place}"),
+    "norm": N_("LayerNorm of “{token}” after {place}"),
     "equation": "<i>γ</i> (<i>v</i> − <i>μ</i>) / √(<i>σ</i>² + <i>ε</i>) + <i>β</i>",
-    "before": N_("before"),
-    "after": N_("after"),
-    "gamma": "γ",
-    "beta": "β",
-    "dimension": N_("dimension"),
-    "value": N_("value"),
+    "normalised": N_("normalised: mean 0, variance 1"),
+    "after": N_("with γ and β of each dimension"),
+    "hover": N_(
+        "dimension %{customdata[0]:.0f}<br>%{x:.3f} → %{y:.3f}<br>γ %{customdata[1]:.3f}, β %{customdata[2]:.3f}"
+    ),
+    "number_before": N_("number before"),
+    "number_after": N_("number after"),
     "left": N_("How much of x is left after each sub-layer"),
     "left_equation": "cos(<i>x</i>, LayerNorm(<i>x</i> + Sublayer(<i>x</i>)))",
     "token": N_("this token"),
@@ -30,6 +31,7 @@ LABELS = {
 
 def layer_norm(
     before: np.ndarray,
+    normalised: np.ndarray,
     after: np.ndarray,
     gamma: np.ndarray,
     beta: np.ndarray,
@@ -39,16 +41,23 @@ def layer_norm(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The numbers of one vector before and after; gamma and beta, which the model learned. All [d_model]."""
-    figure, x = go.Figure(), np.arange(len(before))
-    looks = (("before", before, GREY), ("after", after, PURPLE), ("gamma", gamma, BLUE), ("beta", beta, ORANGE))
-    for name, values, colour in looks:
-        figure.add_scatter(
-            x=x, y=np.asarray(values, np.float32), name=texts[name], mode="lines",
-            line={"color": colour[theme], "width": 2 if name in ("before", "after") else 1},
-            visible=True if name in ("before", "after") else "legendonly",
-        )  # fmt: skip
-    figure.update_layout(xaxis={"title": texts["dimension"]}, yaxis={"title": texts["value"]})
+    """Each number of one vector, before against after; normalised alone they lie on a line through (mean, 0), which
+    gamma and beta, in the tooltip, leave. All [d_model]."""
+    figure, x = go.Figure(), np.asarray(before, np.float32)
+    order = np.argsort(before)[[0, -1]]
+    figure.add_scatter(
+        x=x[order], y=np.asarray(normalised, np.float32)[order], name=texts["normalised"], mode="lines",
+        line={"color": GREY[theme], "width": 2}, hoverinfo="skip",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=x, y=np.asarray(after, np.float32), name=texts["after"], mode="markers",
+        marker={"color": PURPLE[theme], "size": 6, "opacity": 0.7},
+        customdata=np.stack((np.arange(len(x)), gamma, beta), 1).astype(np.float32),
+        hovertemplate=texts["hover"] + "<extra></extra>",
+    )  # fmt: skip
+    figure.update_layout(
+        xaxis={"title": texts["number_before"]}, yaxis={"title": texts["number_after"]}, hovermode="closest"
+    )
     return dressed(titled(figure, texts["norm"].format(token=token, place=place), texts["equation"]), theme)
 
 

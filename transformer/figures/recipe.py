@@ -16,31 +16,32 @@ RATES = {
     "rate": N_("learning rate"),
 }
 WARMUPS = {
-    "title": N_("The same small model with other warm-ups"),
-    "subtitle": N_("loss on unseen inputs; thick: mean of three seeds; peak rate {peak}"),
+    "title": N_("One small model, trained with other warm-ups"),
+    "subtitle": N_("loss on unseen inputs; thick: mean of three runs; peak rate {peak}"),
     "name": N_("warm-up {steps}"),
     "step": N_("step"),
     "loss": N_("loss, nats per token"),
 }
 SCATTER = {
     "title": N_("Probability of each target token, pass by pass"),
-    "subtitle": N_("dots: {passes} passes with dropout {probability}; line: without dropout"),
+    "subtitle": N_("dots: {passes} passes with dropout {probability}; diamonds: without dropout"),
     "token": N_("token predicted"),
     "probability": N_("probability"),
     "plain": N_("without dropout"),
     "dropped": N_("with dropout"),
 }
 TARGETS = {
-    "title": N_("What the loss wants, and what the model says"),
-    "subtitle": N_("ε = {epsilon}; the right token is {token}"),
-    "wanted": N_("wanted"),
+    "title": N_("The target of the loss, and what the model says"),
+    "subtitle": N_("ε = {epsilon}; counted as right: {token}"),
+    "wanted": N_("target"),
     "said": N_("the model"),
-    "gradient": N_("gradient: the model minus wanted"),
-    "axis": N_("probability"),
+    "gradient": N_("gradient: the model minus the target"),
+    "axis": N_("probability, gradient"),
 }
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5)  # of a logarithmic axis
 CALIBRATION = {
     "title": N_("Calibration: is a token as likely to be right as the model says?"),
-    "subtitle": N_("three seeds together; above the dotted line it is right more often than it says"),
+    "subtitle": N_("small models that write letters backwards; above the dotted line: right more often than they say"),
     "said": N_("the model's largest probability"),
     "right": N_("share of right tokens"),
     "name": N_("ε = {epsilon}"),
@@ -88,7 +89,9 @@ def warmup_losses(
                 x=list(steps), y=list(curve), name=label, legendgroup=label, showlegend=number == 0, mode="lines",
                 line={"color": colour[theme], "width": 1 if number else 3}, opacity=0.35 if number else 1,
             )  # fmt: skip
-    figure.update_layout(xaxis={"title": texts["step"]}, yaxis={"title": texts["loss"], "type": "log"})
+    figure.update_layout(
+        xaxis={"title": texts["step"]}, yaxis={"title": texts["loss"], "type": "log", "tickvals": TICKS}
+    )
     return dressed(titled(figure, texts["title"], texts["subtitle"].format(peak=f"{peak:g}")), theme)
 
 
@@ -109,7 +112,11 @@ def scatter(
         name=texts["dropped"], mode="markers", marker={"color": ORANGE[theme], "size": 6, "opacity": 0.45},
     )  # fmt: skip
     figure.add_scatter(
-        x=places, y=list(without), name=texts["plain"], mode="lines+markers", line={"color": PURPLE[theme], "width": 2}
+        x=places,
+        y=list(without),
+        name=texts["plain"],
+        mode="markers",
+        marker={"color": PURPLE[theme], "symbol": "diamond", "size": 11},
     )
     figure.update_layout(
         xaxis={"title": texts["token"], "tickvals": places, "ticktext": [plain(label) for label in labels]},

@@ -1,13 +1,14 @@
-"""The attention map of a recurrent model, and cross-attention of a Transformer drawn in the same way."""
+"""The attention map of a recurrent model, cross-attention of a Transformer drawn in the same way, and what models with
+and without attention can do with inputs of growing length."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.style import GREY, PURPLE, Labels, dressed, label_axis, plain, ramp, titled
+from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, label_axis, plain, ramp, titled
 from transformer.texts import N_
 
 ROW, LEAST, MOST = 26, 150, 560  # pixels: a row, and all rows at least and at most
@@ -26,6 +27,16 @@ LABELS = {
     "written": N_("letter written"),
     "read": N_("letter read"),
     "weight": N_("weight"),
+}
+LENGTHS = {
+    "title": N_("Inputs written without an error"),
+    "subtitle": N_("share of {inputs} unseen inputs of each length; thick: mean of {seeds} seeds"),
+    "no-attention": N_("recurrent, no attention"),
+    "attention": N_("recurrent, attention"),
+    "transformer": N_("Transformer"),
+    "length": N_("letters of the input"),
+    "exact": N_("written without an error"),
+    "trained": N_("longest in training"),
 }
 
 
@@ -116,3 +127,37 @@ def cross_map(
         title = texts["head"].format(layer=head[0] + 1, head=head[1] + 1)
         shown, equation = values[head], texts["head_equation"].format(d_k=d_k)
     return attention_map(shown, written, read, expected, plain(title), equation, rows, theme=theme, texts=texts)
+
+
+def exact_by_length(
+    lengths: Sequence[int],
+    shares: Mapping[str, Sequence[Sequence[float]]],
+    trained: int,
+    inputs: int,
+    *,
+    theme: str = "light",
+    texts: Labels = LENGTHS,
+) -> go.Figure:
+    """shares: "no-attention", "attention", "transformer" -> for each seed the share of `inputs` inputs of each length
+    whose whole output is right. trained: length of the longest training input."""
+    figure = go.Figure()
+    looks = {"no-attention": (ORANGE, "diamond"), "attention": (BLUE, "square"), "transformer": (PURPLE, "circle")}
+    for name, runs in shares.items():
+        colour, symbol = looks[name]
+        mean = [sum(values) / len(values) for values in zip(*runs, strict=True)]
+        for number, run in enumerate((mean, *runs)):
+            figure.add_scatter(
+                x=list(lengths), y=list(run), name=plain(texts[name]), legendgroup=name, showlegend=number == 0,
+                mode="lines" if number else "lines+markers", opacity=0.35 if number else 1,
+                line={"color": colour[theme], "width": 1.5 if number else 3}, marker={"symbol": symbol, "size": 9},
+            )  # fmt: skip
+    figure.add_scatter(
+        x=[trained, trained], y=[0, 1], name=plain(texts["trained"]), mode="lines", hoverinfo="skip",
+        line={"color": GREY[theme], "dash": "dot", "width": 2},
+    )  # fmt: skip
+    figure.update_layout(
+        xaxis={"title": texts["length"], "tickvals": list(lengths)},
+        yaxis={"title": texts["exact"], "range": [-0.03, 1.05], "tickformat": ".0%"},
+    )
+    seeds = len(next(iter(shares.values())))
+    return dressed(titled(figure, texts["title"], texts["subtitle"].format(inputs=inputs, seeds=seeds)), theme, 340)

@@ -10,8 +10,8 @@ from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dresse
 from transformer.texts import N_
 
 SUBSETS = {
-    "title": N_("BLEU on parts of the same test set"),
-    "subtitle": N_("the same translations, scored in different ways"),
+    "title": N_("One test set, one model: BLEU of its parts"),
+    "subtitle": N_("all references, but for the second bar; purple: the whole test set"),
     "axis": N_("BLEU"),
     "bar": N_("{name}<br>{count} sentences"),
 }
@@ -25,7 +25,7 @@ COST = {
 }
 VARIATIONS = {
     "title": N_("Table 3 in miniature: one change at a time"),
-    "subtitle": N_("mean of three seeds, smallest and largest; dotted: the base; blue: as in the paper, orange: not"),
+    "subtitle": N_("mean and range of three runs; dotted: the base; blue: as in the paper; orange: not; grey: unclear"),
     "axis": N_("unseen inputs answered without a mistake, %"),
 }
 

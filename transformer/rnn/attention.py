@@ -1,4 +1,4 @@
-"""Additive attention (Bahdanau et al. 2015, section 3.1 and appendix A.1.2)."""
+"""Additive attention (Bahdanau et al. 2015, section 3.1 and appendix A.1.2), and the fixed context that it replaced."""
 
 from __future__ import annotations
 
@@ -36,3 +36,22 @@ class AdditiveAttention(nn.Module):
         scores = torch.where(real, self.score(hidden)[..., 0], -math.inf)
         weights = scores.softmax(-1)
         return (weights[:, None] @ annotations)[:, 0], scores, weights
+
+
+class FixedContext(nn.Module):
+    """No attention: every step gets the same context c, the encoder's two last states (Cho et al. 2014, section 2.2).
+
+    The forward reader's state after the last token and the backward reader's state after the first: all that the
+    decoder knows of the source is these 2 n numbers, the "fixed-length vector" of Bahdanau et al. 2015, section 2.1.
+    No parameters.
+    """
+
+    def key(self, annotations: Tensor) -> Tensor:
+        """c, [batch, 1, 2 n], of the annotations, [batch, source, 2 n]; a reader's state does not change in padding."""
+        n = annotations.shape[-1] // 2
+        return torch.cat((annotations[:, -1:, :n], annotations[:, :1, n:]), -1)
+
+    def forward(self, state: Tensor, keys: Tensor, annotations: Tensor, real: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The context c, [batch, 2 n], from keys of `self.key`; scores and weights are [batch, 0]."""
+        nothing = keys.new_zeros(len(keys), 0)
+        return keys[:, 0], nothing, nothing

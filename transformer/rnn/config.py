@@ -1,4 +1,4 @@
-"""The configuration of a recurrent encoder-decoder with additive attention, saved beside the weights."""
+"""The configuration of a recurrent encoder-decoder, saved beside the weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any
 
-from transformer.checks import check_fields, from_table, whole
+from transformer.checks import TRUTH, check_fields, from_table, whole
 from transformer.model.config import ConfigError
 from transformer.texts import Text
 
@@ -16,6 +16,7 @@ RULES = {
     "vocab_size": whole(5, 1_000_000),
     **dict.fromkeys(("d_embedding", "d_state", "d_align"), whole(1, 8192)),
     "max_positions": whole(2, 16_384),
+    "attention": TRUTH,
     "kind": (lambda value: value == KIND, repr(KIND)),
 }
 
@@ -29,6 +30,7 @@ class RecurrentConfig:
     d_embedding:     m, width of an embedding, and l, width of the maxout layer, which are equal here (620 and 500)
     d_state:         n, width of a recurrent state; an annotation h_j, both directions side by side, is 2 n wide (1000)
     d_align:         n', hidden width of the alignment model (1000)
+    attention:       False: every step of the decoder gets the same context (Cho et al. 2014), and d_align has no use
     max_positions:   longest source or target, in tokens; the architecture itself has no limit
     kind:            always "recurrent", as in checkpoints
     pad_id, unk_id, start_id, end_id: ids of the four special tokens <pad>, <unk>, <s>, </s>
@@ -40,6 +42,7 @@ class RecurrentConfig:
     d_embedding: int = 64
     d_state: int = 64
     d_align: int = 64
+    attention: bool = True
     max_positions: int = 64
     kind: str = KIND
     pad_id: int = 0

@@ -1,4 +1,4 @@
-"""The recurrent encoder-decoder with additive attention (Bahdanau et al. 2015, section 3 and appendix A)."""
+"""The recurrent encoder-decoder with additive attention (Bahdanau et al. 2015, section 3, appendix A), or without."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.rnn.attention import AdditiveAttention
+from transformer.rnn.attention import AdditiveAttention, FixedContext
 from transformer.rnn.config import RecurrentConfig
 from transformer.rnn.gru import GatedUnit
 
@@ -17,7 +17,8 @@ class Step(NamedTuple):
     """One step of the decoder, i.
 
     state: s_i, [batch, n]; reset, update: its gates, [batch, n]; scores, weights: e_ij and alpha_ij, [batch, source];
-    context: c_i, [batch, 2 n]; output: t_i, [batch, l], which is multiplied with the embeddings.
+    context: c_i, [batch, 2 n]; output: t_i, [batch, l], which is multiplied with the embeddings. Without attention
+    scores and weights are [batch, 0].
     """
 
     state: Tensor
@@ -42,6 +43,8 @@ class RecurrentModel(nn.Module):
         t_i = maxout of U_o s_i + V_o E y_{i-1} + C_o c_i: the larger number of each pair
         p(y_i) = softmax(E t_i)
 
+    Without attention c_i is the same at every step: see `FixedContext`.
+
     Differences from the paper: t_i uses s_i, as in equation 4, where the appendix writes s_{i-1}; source, target and
     output share one embedding table E, as in our Transformer (Vaswani et al. 2017, section 3.4), where the paper has
     three; gates as in `GatedUnit`; biases everywhere except in the alignment model.
@@ -54,7 +57,7 @@ class RecurrentModel(nn.Module):
         self.embedding = nn.Embedding(config.vocab_size, m)
         self.reader_forward = GatedUnit(m, n)
         self.reader_backward = GatedUnit(m, n)
-        self.attention = AdditiveAttention(n, 2 * n, config.d_align)
+        self.attention = AdditiveAttention(n, 2 * n, config.d_align) if config.attention else FixedContext()
         self.first_state = nn.Linear(n, n)  # W_s
         self.writer = GatedUnit(m + 2 * n, n)  # reads E y_{i-1} and c_i
         self.output = nn.Linear(n + m + 2 * n, 2 * m)  # U_o, V_o, C_o side by side
@@ -86,8 +89,8 @@ class RecurrentModel(nn.Module):
     def step(self, fed: Tensor, state: Tensor, keys: Tensor, annotations: Tensor, real: Tensor) -> Step:
         """One step: attend, update the state, compute the output.
 
-        fed: E y_{i-1}, [batch, m]; state: s_{i-1}, [batch, n]; keys: U_a h_j, [batch, source, n']; annotations:
-        [batch, source, 2 n]; real: bool [batch, source].
+        fed: E y_{i-1}, [batch, m]; state: s_{i-1}, [batch, n]; keys: U_a h_j, [batch, source, n'], from
+        `attention.key`; annotations: [batch, source, 2 n]; real: bool [batch, source].
         """
         context, scores, weights = self.attention(state, keys, annotations, real)
         state, reset, update = self.writer.step(self.writer.input(torch.cat((fed, context), -1)), state)

@@ -30,8 +30,9 @@ class RecurrentTrace:
     first_state               [n]                  s_0
     states                    [target, n]          s_i
     reset, update             [target, n]          the gates r_i and z_i
-    scores                    [target, source]     e_ij = v_a^T tanh(W_a s_{i-1} + U_a h_j)
-    weights                   [target, source]     alpha_ij, softmax of the scores over the source
+    scores                    [target, source]     e_ij = v_a^T tanh(W_a s_{i-1} + U_a h_j); [target, 0] without
+                                                   attention
+    weights                   [target, source]     alpha_ij, softmax of the scores over the source; as scores
     contexts                  [target, 2 n]        c_i, weights times annotations
     outputs                   [target, l]          t_i, after maxout
     logits                    [target, vocab]      before the last softmax

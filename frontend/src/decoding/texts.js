@@ -5,7 +5,7 @@ export const DECODING_TEXTS = {
   line_spoken: "Translation {n}: {text}",
   chip: "Step {step}: {token}, probability {p}",
   chip_forced: "Step {step}: {token}, given, probability {p}",
-  score: "log p {score}",
+  score: "log p of all {score}",
   score_length: "{count} tokens",
   score_hint: "Sum of the natural log-probabilities of its tokens, </s> included",
   drop: "Remove translation {n}",
@@ -17,16 +17,16 @@ export const DECODING_TEXTS = {
   entropy_hint:
     "Entropy of the whole distribution: 0 if one token has all the probability, ln(vocabulary) if all are equal",
   bar: "Go on with {token}, probability {p}",
-  narrowed: "drawn from",
+  narrowed: "as drawn",
   model: "the model",
-  cross: "Cross-attention of this step",
-  self: "Masked self-attention of this step",
-  rows: "each row is a head: layers L1, L2, … down, heads in order",
+  cross: "Cross-attention of the chosen step",
+  self: "Masked self-attention of the chosen step",
+  rows: "a row for each head, from layer 1, head 1 down; dark: much attention",
   cell: "Layer {layer}, head {head} → {token}: {weight}",
   csv_rank: "rank",
   csv_token: "token",
   csv_probability: "probability",
-  csv_narrowed: "drawn from",
+  csv_narrowed: "as drawn",
 };
 export const BEAM_TEXTS = {
   region: "The tree of beam search",
@@ -47,7 +47,7 @@ export const BEAM_TEXTS = {
 };
 export const PAINT_TEXTS = {
   region: "The weights of one row of attention, to be changed by hand",
-  lead: "What this step attends to. Move a slider, or press a token to give it everything; the shares always sum to 100 %.",
+  lead: "What this step attends to, as a mean if there are several heads. Move a slider, or press a token to give it everything: all chosen heads then get these shares, and the others shrink or grow so that the sum stays 100 %.",
   weight_of: "Weight of {token}",
   only: "All attention on {token}",
   none: "–",

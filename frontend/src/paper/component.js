@@ -10,6 +10,7 @@ import { PAPER_TEXTS } from "./texts.js";
 
 const HEAD = 5; // half the width of an arrow's head
 const ROUND = 5;
+const LETTER = 6.4; // width of a letter of a box, on average
 
 class View extends PlainView {
   constructor(parent) {
@@ -88,7 +89,12 @@ class View extends PlainView {
     const middle = x + width / 2;
     const label = svgEl(
       "text",
-      { x: middle, y: y + height / 2 + (size ? -2 : 5), "text-anchor": "middle" },
+      {
+        x: middle,
+        y: y + height / 2 + (size ? -2 : 5),
+        "text-anchor": "middle",
+        ...(this.t(text).length * LETTER > width ? { textLength: width - 10, lengthAdjust: "spacingAndGlyphs" } : {}),
+      },
       this.t(text),
     );
     const second = size

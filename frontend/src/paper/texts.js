@@ -25,7 +25,7 @@ export const PAPER_TEXTS = {
   d_k: "√d_k = √{base}, here √{here}",
   matmul: "MatMul",
   scale: "Scale",
-  mask: "Mask (opt.)",
+  mask: "Mask (optional)",
   concat: "Concat",
   dot_product: "Scaled Dot-Product Attention",
   opens: "Opens: {label}",

@@ -1,4 +1,4 @@
-"""The part "before": one additive attention map beside cross-attention, and the numbers around them."""
+"""The part "before": what models can do with longer inputs, one input by three models, and two attention maps."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.anatomy.rnn import KINDS, LETTERS, recorded, right_letters
 from tests.support.app import address, figures, messages, page_text
 from transformer import rnn
 from transformer.cost.complexity import Sizes, path
@@ -23,6 +24,7 @@ from transformer.rnn.alignment import alignment, best_head, right_cells
 
 pytestmark = pytest.mark.slow  # many cold pages
 
+MODELS = ("recurrent, no attention", "recurrent, attention", "Transformer")
 BUNDLED = Path(transformer.__file__).resolve().parent.parent / "checkpoints"
 
 
@@ -32,10 +34,15 @@ def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
 
 def rows(app: AppTest) -> dict[str, list[str]]:
-    """The table: name of a row -> its two cells."""
-    body = next(element.proto.body for element in app.get("html") if "hs-tr-table" in element.proto.body)
-    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", body)]
+    """Both tables: name of a row -> its cells."""
+    bodies = [element.proto.body for element in app.get("html") if "hs-tr-table" in element.proto.body]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", "".join(bodies))]
     return {html.unescape(row[0]): [html.unescape(cell_text) for cell_text in row[1:]] for row in cells}
+
+
+def outputs(app: AppTest) -> list[str]:
+    """What the models write, and whether it is right: without attention, with attention, the Transformer."""
+    return [f"{rows(app)[name][0]} {rows(app)[name][1][0]}" for name in MODELS]
 
 
 def weights(figure: dict[str, Any]) -> np.ndarray:
@@ -55,9 +62,10 @@ PATH = "longest path, in steps from the input of the first token to the output a
 def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], heads: str) -> None:
     app = open_page(heads=heads)
     assert not app.exception and not messages(app)
-    old = rnn.load("reverse-recurrent").trace("transformer")
-    new = transformer.load(BUNDLED / "reverse").trace("transformer")
+    old = rnn.load("reverse-recurrent").trace(LETTERS)
+    new = transformer.load(BUNDLED / "reverse").trace(LETTERS)
     drawn = figures(app)
+    del drawn["input-length"]
     np.testing.assert_allclose(weights(drawn["before-additive-attention"]), old.weights, atol=1e-6)
     head = best_head(new.cross.weights)
     wanted = new.cross.weights[head] if heads == "best" else new.cross.weights.mean((0, 1))
@@ -66,31 +74,34 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
         labels = figure["layout"]["meta"]["labels"]
         assert labels == {"x": list(trace.source_labels), "y": list(trace.target_out_labels)}
         assert (figure["data"][0]["zmin"], figure["data"][0]["zmax"]) == (0, 1)
-        assert len(figure["layout"]["shapes"]) == len("transformer")
+        assert len(figure["layout"]["shapes"]) == 16
     assert drawn["before-additive-attention"]["layout"]["height"] == drawn["before-cross-attention"]["layout"]["height"]
     table, aligned = rows(app), alignment(old.weights)
-    assert table["writes"] == ["remrofsnart ✓", "remrofsnart ✓"]
+    assert outputs(app)[1:] == [f"{LETTERS[::-1]} ✓"] * 2
+    without = rnn.load("reverse-no-attention").trace(LETTERS)
+    assert table[MODELS[0]] == [without.target_text, f"✗ {right_letters(without)} of 16"]
     assert table["weight on the right letter, mean"][0] == f"{aligned.weight:.3f}"
     assert table["weight on the right letter, mean"][1].startswith(f"{alignment(wanted).weight:.3f} (")
     assert table["probability of its least certain letter"][1] == f"{float(new.probabilities.min()):.3f}"
     assert table["probability of everything it wrote"][0] == f"{float(old.probabilities.double().prod()):.3f}"
-    assert table["largest weight on the right letter"][0] == "11 of 11 letters"
-    assert table["sequential steps to read"] == ["12, one per token", "2 layers, all tokens at once"]
-    sizes = Sizes(12, 64)  # 11 letters and </s>: one definition on the whole page
+    assert table["largest weight on the right letter"][0] == "16 of 16 letters"
+    assert table["sequential steps to read"] == ["17, one per token", "2 layers, all tokens at once"]
+    sizes = Sizes(17, 64)  # 16 letters and </s>: one definition on the whole page
     assert table[PATH] == [str(path("recurrent", sizes)), f"{path('attention', sizes)}, in each layer"]
-    assert table[PATH][0] == "12" and "a path of length 12 from the first to the last" in page_text(app)
-    assert "recurrent model for 11 of 11 letters, the Transformer for 11 of 11" in page_text(app)
+    assert table[PATH][0] == "17" and "a path of length 17 from the first to the last" in page_text(app)
+    hits = alignment(wanted).hits
+    assert f"the recurrent one for 16 of 16 letters, the Transformer for {hits} of 16" in page_text(app)
     assert table["parameters"] == ["150,848", "169,408"]
-    assert "12 × 128 = 1,536 numbers" in page_text(app) and "64 numbers, however long" in page_text(app)
+    assert "17 × 128 = 2,176 numbers" in page_text(app) and "128 numbers, however long" in page_text(app)
     assert len(app.get("expander")) == 1 and "3.2.1" in app.expander[0].markdown[0].value
     assert [latex.value.count("e_{ij}") for latex in app.latex] == [1, 1]
 
 
 def test_a_checkpoint_of_another_task_gets_its_own_letters(open_page: Callable[..., AppTest]) -> None:
     app = open_page()
-    assert "The loaded checkpoint tiny reads Invented" in page_text(app)
+    assert "The open model, tiny, reads Invented" in page_text(app)
     app.text_input("anatomy_letters").input("abc").run()
-    assert not app.exception and rows(app)["writes"] == ["cba ✓", "cba ✓"]
+    assert not app.exception and outputs(app) == ["cba ✓"] * 3
     assert address(app)["letters"] == "abc"
     app.button_group("anatomy_heads").set_value("mean").run()
     assert address(app)["heads"] == "mean" and "(mean of all heads)" in rows(app)["weight on the right letter, mean"][1]
@@ -98,7 +109,7 @@ def test_a_checkpoint_of_another_task_gets_its_own_letters(open_page: Callable[.
 
 def test_a_link_opens_cold(open_page: Callable[..., AppTest]) -> None:
     app = open_page(letters="mississippi", heads="mean")
-    assert not app.exception and not messages(app) and rows(app)["writes"][0] == "ippississim ✓"
+    assert not app.exception and not messages(app) and outputs(app)[1] == "ippississim ✓"
     assert app.text_input("anatomy_letters").value == "mississippi"
     app = open_page(heads="nope")
     assert not app.exception and "Allowed: best, mean" in messages(app)
@@ -106,7 +117,7 @@ def test_a_link_opens_cold(open_page: Callable[..., AppTest]) -> None:
 
 def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[..., AppTest]) -> None:
     app = open_page(checkpoint="reverse-gelu", source="Hello")
-    assert not app.exception and rows(app)["writes"] == ["olleh ✓", "olleh ✓"]
+    assert not app.exception and outputs(app) == ["olleh ✓"] * 3
     assert [field.key for field in app.text_input] == ["source", "target"]  # no field for other letters
     assert "Transformer reverse-gelu" in page_text(app) and "letters of the page's source" in page_text(app)
     gelu_trace = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
@@ -120,25 +131,42 @@ def test_one_letter(open_page: Callable[..., AppTest]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("letters", "recurrent_right", "transformer_right", "sentence"),
+    ("letters", "right"),
     [
-        ("abcdefghijklmnop", True, True, ""),
-        ("abcdefghijklmnopqrstuvwxyz", False, False, "Here both are wrong."),
-        ("abcdefghijklmnopqr", True, False, "the recurrent model is still right and the Transformer is wrong."),
+        ("abcdef", (True, True, True)),
+        ("abcdefghijklmnopqr", (False, True, False)),
+        ("abcdefghijklmnopqrstuvwxyz", (False, False, False)),
     ],
 )
-def test_beyond_the_trained_length_a_sentence_says_which_model_is_wrong(
-    open_page: Callable[..., AppTest], letters: str, recurrent_right: bool, transformer_right: bool, sentence: str
+def test_which_model_still_writes_without_an_error(
+    open_page: Callable[..., AppTest], letters: str, right: tuple[bool, ...]
 ) -> None:
     app = open_page(letters=letters)
     assert not app.exception
-    outputs = rows(app)["writes"]
-    assert [output[-1] for output in outputs] == [
-        "✓" if right else "✗" for right in (recurrent_right, transformer_right)
-    ]
-    assert [output[:-2] == letters[::-1] for output in outputs] == [recurrent_right, transformer_right]
-    notes = messages(app, notes=True)
-    assert sentence in notes and (f"These are {len(letters)} letters" in notes) == bool(sentence)
+    assert [output[-1] == "✓" for output in outputs(app)] == list(right)
+    assert [output[:-2] == letters[::-1] for output in outputs(app)] == list(right)
+    assert (f"These are {len(letters)} letters" in messages(app, notes=True)) == (len(letters) > 16)
+
+
+def test_the_point_and_the_curves_are_the_recorded_numbers(open_page: Callable[..., AppTest]) -> None:
+    app, found = open_page(), recorded()
+    assert list(found["lengths"]) == sorted(found["lengths"]) and found["trained"] in found["lengths"]
+    at = found["lengths"].index(found["trained"])
+    curves = figures(app)["input-length"]["data"]
+    for number, kind in enumerate(KINDS):
+        runs = found[kind]["exact"]
+        assert len(runs) == len(found["seeds"]) == 3 and all(len(run) == len(found["lengths"]) for run in runs)
+        mean = [sum(values) / 3 for values in zip(*runs, strict=True)]
+        assert curves[4 * number]["y"] == pytest.approx(mean) and curves[4 * number]["name"] == MODELS[number]
+        assert f"{mean[at]:.0%}" in page_text(app)
+    none, with_attention = (found[kind]["exact"] for kind in KINDS[:2])
+    assert max(run[at] for run in none) < min(run[at] for run in with_attention)  # the page's point, in every seed
+
+
+def test_letters_right_are_counted_from_the_first() -> None:
+    trace = rnn.load("reverse-recurrent").trace
+    assert right_letters(trace("abc", "cba")) == 3 and right_letters(trace("abc", "cbx")) == 2
+    assert right_letters(trace("abc", "xcba")) == 0 and right_letters(trace("abc", "cb")) == 2
 
 
 @pytest.mark.parametrize(
@@ -154,19 +182,20 @@ def test_letters_that_cannot_be_read_get_one_sentence_and_stay(
     open_page: Callable[..., AppTest], letters: str, sentence: str
 ) -> None:
     app = open_page(letters=letters)
-    assert not app.exception and not figures(app)
+    assert not app.exception and list(figures(app)) == ["input-length"]
     assert sentence in html.unescape(messages(app)) and "<b>" not in messages(app)
     assert app.text_input("anatomy_letters").value == letters
     app.text_input("anatomy_letters").input("ab").run()
-    assert not app.exception and not messages(app) and rows(app)["writes"][0] == "ba ✓"
+    assert not app.exception and not messages(app) and outputs(app)[0] == "ba ✓"
 
 
 def test_a_source_that_cannot_be_traced_gives_one_message(open_page: Callable[..., AppTest]) -> None:
     for source in ("", "a" * 1000):
         app = open_page(checkpoint="reverse", source=source)
-        assert not app.exception and not figures(app) and messages(app).count("hs-message") == 1
+        assert not app.exception and list(figures(app)) == ["input-length"]
+        assert messages(app).count("hs-message") == 1
     app = open_page(source="")  # of the other checkpoint: the letters here are others
-    assert not app.exception and len(figures(app)) == 2
+    assert not app.exception and len(figures(app)) == 3
 
 
 def test_without_the_bundled_transformer(open_page: Callable[..., AppTest], folder: Path) -> None:
