@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from torch import Tensor
 
 from pages.components import saving
 from pages.components.sentences import controls_and_picture, paragraph, point
@@ -19,13 +20,13 @@ from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.paths import app_folder
 from transformer.probing.probes import english_to_german
-from transformer.text.batching import Batch, bucket, make_batch
+from transformer.text.batching import bucket, make_batch
 from transformer.texts import _
 
 OPTIONS = ("tokens", "batch", "order", "speed")
 TEXT = "recipes/en-de.own.tsv"  # our own part of the training text
 PAIRS, LARGEST = 2_000, 2_000_000  # sentence pairs; bytes
-ROWS = 14  # sentences drawn
+ROWS = 12  # sentences shown
 P100 = 9.5  # TFLOPS that the paper assumes for a P100 GPU
 TRAINED = (("base", 12 * 3600, 8), ("big", 84 * 3600, 8))  # the paper's models: seconds, GPUs (section 5.2)
 
@@ -104,11 +105,13 @@ def draw(frame: PageFrame) -> None:
             "{buckets} of all positions are padding, in random order {random}."
         )
         point(text.format(buckets=f"{100 * found[True].padding:.1f} %", random=f"{100 * found[False].padding:.1f} %"))
-    rows = found[by_length].batches[number - 1]
-    shown = rows[:ROWS]
     ids = found[by_length]
-    batch = make_batch([ids.source[i] for i in shown], [ids.target[i] for i in shown], model.config)
-    pieces = {side: _pieces(model, batch, side) for side in ("source", "target")}
+    rows = sorted(ids.batches[number - 1], key=lambda i: (len(ids.source[i]), len(ids.target[i])))
+    whole = make_batch([ids.source[i] for i in rows], [ids.target[i] for i in rows], model.config)
+    count_shown = min(ROWS, len(rows))
+    shown = [round(at * (len(rows) - 1) / max(1, count_shown - 1)) for at in range(count_shown)]
+    pieces = {"source": _pieces(model, whole.source[shown], "source"),
+              "target": _pieces(model, whole.target_out[shown], "target")}  # fmt: skip
     stem, caption = [model.name, "batch", str(number)], [_("Batch {number}").format(number=number)]
     with picture, saving.saved("batch", stem, caption, _table(pieces)):
         left, right = st.columns(2)
@@ -116,11 +119,11 @@ def draw(frame: PageFrame) -> None:
             _grid(pieces["source"], _("Source: the mask hides <pad> from every query"))
         with right:
             _grid(pieces["target"], _("Target to predict: <pad> does not count in the loss"))
-    whole = make_batch([ids.source[i] for i in rows], [ids.target[i] for i in rows], model.config)
     counted = int((whole.target_out != model.config.pad_id).sum())
     text = _(
-        "Batch {number} of {count}: {rows} sentence pairs, the first {shown} shown; hatched: padding, {padding} of "
-        "this batch. Its loss is the mean over {counted} tokens. The paper's batches have about 25,000 tokens a side."
+        "Batch {number} of {count}: {rows} sentence pairs, {shown} of them shown, from the shortest to the longest; "
+        "hatched: padding, {padding} of this batch. Its loss is the mean over {counted} tokens. The paper's batches "
+        "have about 25,000 tokens a side."
     )
     places = sum(side.numel() for side in (whole.source, whole.target_out))
     real = sum(int((side != model.config.pad_id).sum()) for side in (whole.source, whole.target_out))
@@ -130,9 +133,8 @@ def draw(frame: PageFrame) -> None:
     _cost(frame)
 
 
-def _pieces(model: Pretrained, batch: Batch, side: str) -> list[list[str]]:
-    """The tokens of a batch, row by row; padding is ""."""
-    ids = batch.source if side == "source" else batch.target_out
+def _pieces(model: Pretrained, ids: Tensor, side: str) -> list[list[str]]:
+    """The tokens of a batch's rows, [row, position]; padding is ""."""
     return [
         [
             "" if one == model.config.pad_id else label

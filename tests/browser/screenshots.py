@@ -1,14 +1,20 @@
-"""Pictures of every page, in every size and theme that people use: `make screenshots`, then look at them."""
+"""Pictures of every page, in every size and theme that people use: `make screenshots`, then look at them.
+
+`make screenshots ARGS=--paper` takes only the views that the Paper page links to, and writes paper.md, a table of the
+paper's sections, their views and these pictures.
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from pages.paper.views import items
 from pages.registry import pages
 from tests.browser.find import FLAGS, find_browser
 from tests.support.server import start, stop
@@ -129,44 +135,68 @@ READY = {
 HIGH = 3400  # Streamlit scrolls inside its page, so a whole one is taken in a high window
 
 
-def take(page: Page, address: str, ready: str, path: Path) -> None:
+def take(page: Page, address: str, ready: str, path: Path, settled: int = 700) -> None:
+    """settled: milliseconds after `ready` is there; exact numbers follow the picture."""
     page.goto(address)
-    page.wait_for_selector(ready, timeout=60_000)
-    page.wait_for_timeout(700)  # exact numbers follow the picture
+    page.wait_for_selector(ready, state="attached", timeout=60_000)
+    page.wait_for_timeout(settled)
     page.screenshot(path=path)
     print(path)
 
 
-def main(folder: Path) -> None:
+def every_page(browser: Browser, address: str, folder: Path) -> None:
+    for size, (width, height) in SIZES.items():
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            for page_entry in pages():
+                for name, params in VIEWS.get(page_entry.name, {"page": {}}).items():
+                    if size == "projector" and name not in ("three", "page") and not name.startswith("big"):
+                        continue
+                    link = f"{address}/{page_entry.path}?{urlencode({'source': SENTENCE, **params})}"
+                    part = params.get("part", "")
+                    ready = READY.get(page_entry.name) or READY.get(f"{page_entry.name}-{name}")
+                    path = folder / f"{page_entry.name}-{name}-{size}-{scheme}.png"
+                    take(page, link, ready or "[data-drawn]", path)
+                    # On a wide screen the anatomy's drawing is as high as the window.
+                    fills = page_entry.name == "anatomy" and not part and size != "phone"
+                    if size != "projector" and not fills:
+                        page.set_viewport_size({"width": width, "height": HIGH})
+                        page.wait_for_timeout(700)
+                        page.screenshot(path=path.with_stem(f"{path.stem}-whole"))
+                        page.set_viewport_size({"width": width, "height": height})
+            page.close()
+
+
+def paper_views(browser: Browser, address: str, folder: Path) -> None:
+    """A picture of every view in the Paper page's list, and paper.md with the list."""
+    paths = {page.name: page for page in pages()}
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    lines = ["| the paper | view | link | picture |", "|---|---|---|---|"]
+    for item in items():
+        for number, view in enumerate(item.views, start=1):
+            link = f"/{paths[view.page].path}?{urlencode(view.params)}"
+            path = folder / f"paper-{item.name}-{number}-{view.page}.png"
+            take(page, f"{address}{link}", "#hs-content", path, settled=2500)
+            lines.append(f"| {item.title} | {paths[view.page].title}: {view.label} | {link} | {path.name} |")
+    page.close()
+    (folder / "paper.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main(folder: Path, shoot: Callable[[Browser, str, Path], None]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as logs, sync_playwright() as playwright:
         process, address = start(Path(logs) / "log.txt")
         try:
             browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
-            for size, (width, height) in SIZES.items():
-                for scheme in ("light", "dark"):
-                    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-                    for page_entry in pages():
-                        for name, params in VIEWS.get(page_entry.name, {"page": {}}).items():
-                            if size == "projector" and name not in ("three", "page") and not name.startswith("big"):
-                                continue
-                            link = f"{address}/{page_entry.path}?{urlencode({'source': SENTENCE, **params})}"
-                            part = params.get("part", "")
-                            ready = READY.get(page_entry.name) or READY.get(f"{page_entry.name}-{name}")
-                            path = folder / f"{page_entry.name}-{name}-{size}-{scheme}.png"
-                            take(page, link, ready or "[data-drawn]", path)
-                            # On a wide screen the anatomy's drawing is as high as the window.
-                            fills = page_entry.name == "anatomy" and not part and size != "phone"
-                            if size != "projector" and not fills:
-                                page.set_viewport_size({"width": width, "height": HIGH})
-                                page.wait_for_timeout(700)
-                                page.screenshot(path=path.with_stem(f"{path.stem}-whole"))
-                                page.set_viewport_size({"width": width, "height": height})
-                    page.close()
+            shoot(browser, address, folder)
             browser.close()
         finally:
             stop(process)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots"))
+    parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("screenshots"))
+    parser.add_argument("--paper", action="store_true", help="only the views of the Paper page, and paper.md")
+    options = parser.parse_args()
+    main(options.folder, paper_views if options.paper else every_page)
