@@ -1,4 +1,5 @@
-"""What people type first: 300 sentences with every accepted translation, and 200 names that have to be copied.
+"""What people type first: 300 sentences with every accepted translation, 200 names that have to be copied, and 500 long
+inputs made of these sentences.
 
 `typed.tsv` has a kind, a sentence and its accepted translations in each line, `names.tsv` a kind, a name and a sentence
 with it. Both were written for this project; no sentence of the list is trained on, and no name is in the training text.
@@ -7,8 +8,9 @@ with it. Both were written for this project; no sentence of the list is trained 
 from __future__ import annotations
 
 import itertools
+import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,8 @@ FOLDER = Path(__file__).parent
 RIGHT, COPIED = 0.85, 0.90  # shares wanted
 MOST_REPEATS = 3  # of a block of tokens in a row
 BEAMS = 4
+JOINED, SHORTEST, LONGEST = 500, 41, 60  # long inputs, and their tokens
+LOOPING = 0.01  # share of them that may run away
 GROUP = re.compile(r"\{(?:(\d):)?([^{}]*)\}")
 WORD = re.compile(r"[^\W\d_]+")
 
@@ -96,7 +100,24 @@ def copied(name: str, translation: str) -> bool:
 
 def measure(model: Pretrained, quick: bool = False) -> list[Table]:
     step = 10 if quick else 1
-    return [sentences_table(model, typed_list()[::step]), names_table(model, rows("names.tsv")[::step])]
+    sentences = typed_list()
+    return [
+        sentences_table(model, sentences[::step]),
+        names_table(model, rows("names.tsv")[::step]),
+        joined_table(model, joined([one.source for one in sentences], model.tokenizer.encode, JOINED // step)),
+    ]
+
+
+def joined(sources: Sequence[str], encode: Callable[[str], Sequence[int]], count: int, seed: int = 1) -> list[str]:
+    """`count` texts of SHORTEST to LONGEST tokens, each of sentences drawn at random."""
+    rng, texts = random.Random(seed), list[str]()
+    while len(texts) < count:
+        drawn = [rng.choice(sources)]
+        while len(encode(" ".join(drawn))) < SHORTEST:
+            drawn.append(rng.choice(sources))
+        if len(encode(" ".join(drawn))) <= LONGEST:
+            texts.append(" ".join(drawn))
+    return texts
 
 
 def sentences_table(model: Pretrained, sentences: list[Typed]) -> Table:
@@ -145,4 +166,21 @@ def names_table(model: Pretrained, names: list[list[str]]) -> Table:
             good=right >= COPIED * len(results) if kind == "all" else None,
         )  # fmt: skip
     table.notes.append(f"Wanted: {COPIED:.0%} with greedy decoding.")
+    return table
+
+
+def joined_table(model: Pretrained, sources: list[str]) -> Table:
+    table = Table(
+        f"Several of these sentences in one input, {SHORTEST} to {LONGEST} tokens: translations that run away",
+        ("inputs", "greedy", f"beam {BEAMS}"),
+    )
+    away = [
+        sum(runs_away(model, source, found) for source, found in zip(sources, translations, strict=True))
+        for translations in (model.translate_all(sources), model.translate_all(sources, beams=BEAMS))
+    ]
+    table.add(
+        len(sources), *(f"{count} ({count / len(sources):.1%})" for count in away),
+        good=away[0] <= LOOPING * len(sources),
+    )  # fmt: skip
+    table.notes.append(f"Wanted: at most {LOOPING:.0%} with greedy decoding.")
     return table

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from benchmarks.typed import Typed, copied, expand, made_up, rows, runs_away, typed_list
+from benchmarks.typed import LONGEST, SHORTEST, Typed, copied, expand, joined, made_up, rows, runs_away, typed_list
 from transformer.inference.pretrained import load
 
 LIST = typed_list()
@@ -45,6 +45,13 @@ def test_every_name_stands_once_in_its_sentence() -> None:
 def test_a_name_is_copied_letter_by_letter() -> None:
     assert copied("Zorvik", "Ich heiße Zorvik.") and copied("XR-2400", "Der XR-2400 ist neu.")
     assert not copied("Zorvik", "Ich heiße Zorwik.") and not copied("Zorvik", "Zorviks Haus")
+
+
+def test_long_inputs_have_the_wanted_number_of_tokens() -> None:
+    texts = joined(["a b c", "d e f g h i j k l"], str.split, 20)
+    assert len(texts) == 20 and len(set(texts)) > 10
+    assert all(SHORTEST <= len(text.split()) <= LONGEST for text in texts)
+    assert texts == joined(["a b c", "d e f g h i j k l"], str.split, 20)
 
 
 def test_made_up_words() -> None:
