@@ -1,0 +1,91 @@
+"""Contributions by vectors: the parts add up to the sub-layer's result, and hand-solved cases of the measures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.support.build import pretrained_variant, tiny_pretrained
+from transformer.attribution.contributions import Contributions, in_shares, through_layers
+from transformer.attribution.vectors import alti_measure, by_vectors, norm_measure, parts, rollout
+from transformer.interventions.sets import Interventions
+from transformer.tracing.trace import KINDS
+
+TEXT = ("ka lo mi vu", "lo mi ka")
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"norm": "none"}, {"residual": False}, {"d_k": 3}], ids=str)
+def test_the_parts_of_every_sub_layer_add_up_to_its_result(changes: dict[str, Any]) -> None:
+    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    trace = model.trace(*TEXT)
+    for kind in KINDS:
+        for layer in range(trace.attention(kind).layers):
+            found = parts(model.model, trace, kind, layer)
+            torch.testing.assert_close(
+                found.vectors.sum(1) + found.own + found.constant, found.result, atol=1e-4, rtol=1e-4
+            )
+
+
+def test_a_knocked_out_head_brings_nothing() -> None:
+    model = tiny_pretrained()
+    trace = model.trace(*TEXT, interventions=Interventions.parse("zero=cross.1.1"))
+    found = parts(model.model, trace, "cross", 0)
+    torch.testing.assert_close(found.vectors.sum(1) + found.own + found.constant, found.result, atol=1e-4, rtol=1e-4)
+
+
+def test_the_measures_by_hand() -> None:
+    vectors = torch.tensor([[[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]]])  # [query, key, d_model]
+    result = torch.tensor([[2.0, 4.0]])
+    assert norm_measure(vectors, result).tolist() == [[5.0, 0.0, 1.0]]
+    # |y| = 6; without the first vector |(-1, 0)| = 1 is left, without the third |(3, 4)| = 7, more than there was.
+    assert alti_measure(vectors, result).tolist() == [[5.0, 0.0, 0.0]]
+
+
+def test_shares_by_hand() -> None:
+    assert in_shares(torch.tensor([[1.0, 3.0], [0.0, 0.0]])).tolist() == [[0.25, 0.75], [0.5, 0.5]]
+
+
+def test_two_layers_by_hand() -> None:
+    """One source word that is all the encoder has; two target tokens."""
+    encoder = [torch.eye(1)]
+    decoder = [torch.tensor([[0.5, 0.0], [0.3, 0.3]]), torch.tensor([[0.8, 0.0], [0.0, 0.5]])]
+    cross = [torch.tensor([[0.5], [0.4]]), torch.tensor([[0.2], [0.5]])]
+    source, prefix = through_layers(encoder, decoder, cross)
+    assert source.flatten().tolist() == pytest.approx([0.8 * 0.5 + 0.2, 0.5 * 0.4 + 0.5])
+    assert prefix.tolist() == [pytest.approx([0.4, 0.0]), pytest.approx([0.15, 0.15])]
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre"}], ids=str)
+@pytest.mark.parametrize("measure", [alti_measure, norm_measure])
+def test_rows_sum_to_one_and_nothing_comes_from_the_future(changes: dict[str, Any], measure: Any) -> None:
+    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    found = by_vectors(model, model.trace(*TEXT), measure)
+    torch.testing.assert_close(found.joined().sum(-1), torch.ones(len(found.source), dtype=torch.float64))
+    assert (found.joined() >= 0).all() and found.prefix.triu(1).abs().max() == 0
+    assert ((found.source_share() > 0) & (found.source_share() < 1)).all()
+
+
+def test_rollout_of_the_encoder_is_the_product_of_half_weights_and_half_identity() -> None:
+    model = tiny_pretrained()
+    trace = model.trace(*TEXT)
+    expected = torch.eye(len(trace.source_ids), dtype=torch.float64)
+    for weights in trace.encoder_self.weights.double():
+        expected = (weights.mean(0) + torch.eye(len(expected))) / 2 @ expected
+    (half,) = {0.5}
+    source, prefix = (
+        torch.zeros(len(trace.target_in_ids), len(expected), dtype=torch.float64),
+        torch.eye(len(trace.target_in_ids), dtype=torch.float64),
+    )
+    for own, cross in zip(trace.decoder_self.weights.double(), trace.cross.weights.double(), strict=True):
+        own = (own.mean(0) + torch.eye(len(prefix))) / 2
+        source, prefix = half * own @ source + half * cross.mean(0) @ expected, half * own @ prefix
+    found = rollout(model, trace)
+    torch.testing.assert_close(found.source, source)
+    torch.testing.assert_close(found.prefix, prefix)
+
+
+def test_only_shares_have_a_source_share() -> None:
+    with pytest.raises(ValueError, match="sum to 1"):
+        Contributions(torch.zeros(1, 1), torch.zeros(1, 1), shares=False).source_share()

@@ -1,0 +1,134 @@
+"""An attention sub-layer's output as a sum of vectors, one for each token it reads (Kobayashi et al. 2020, 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer.attribution.contributions import Contributions, in_shares, through_layers
+from transformer.inference.pretrained import Pretrained
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.layers import SubLayer
+from transformer.model.transformer import Transformer
+from transformer.tracing.trace import Trace
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An attention sub-layer's output in parts: result = sum over keys of vectors + own + constant, but for rounding.
+
+    vectors: [query, key, d_model], what each key brings: sum over heads of alpha f(x), f(x) = (x W^V + b^V) W^O; own:
+    [query, d_model], the residual connection's x; constant: [query, d_model], biases; result: [query, d_model]. After
+    a LayerNorm (norm="post") all parts are normalised with the mean of each part and the standard deviation of the
+    whole, which makes LayerNorm linear.
+    """
+
+    vectors: Tensor
+    own: Tensor
+    constant: Tensor
+    result: Tensor
+
+
+def modules_of(model: Transformer, kind: str, layer: int) -> tuple[MultiHeadAttention, SubLayer]:
+    """The attention and the residual connection of a sub-layer."""
+    found: Any = (model.encoder if kind == "encoder_self" else model.decoder)[layer]
+    name = "cross" if kind == "cross" else "self"
+    return getattr(found, f"{name}_attention"), getattr(found, f"{name}_residual")
+
+
+def parts(model: Transformer, trace: Trace, kind: str, layer: int) -> Parts:
+    """The parts of one sub-layer of a trace, with its knocked-out heads; float64."""
+    attention, residual = modules_of(model, kind, layer)
+    seen = trace.attention(kind)
+    matrix = attention.output.weight.detach().double().cpu()  # [d_model, head * d_head]
+    of_head = matrix.unflatten(1, (attention.heads, -1)).permute(1, 2, 0)  # [head, d_head, d_model]
+    brought = seen.values[layer].double() @ of_head  # f(x), [head, key, d_model]
+    weights = seen.weights[layer].double() * ~seen.zero[layer][:, None, None]
+    vectors = torch.einsum("hqk,hkd->qkd", weights, brought)
+    own = seen.enters[layer].double() if residual.residual else torch.zeros_like(vectors[:, 0])
+    constant = attention.output.bias.detach().double().cpu().expand_as(own)
+    if residual.pre or not isinstance(residual.norm, nn.LayerNorm):
+        return Parts(vectors, own, constant, seen.sum[layer].double())
+    norm = residual.norm
+    gamma, beta = norm.weight.detach().double().cpu(), norm.bias.detach().double().cpu()
+    whole = seen.sum[layer].double()
+    spread = (whole.var(-1, correction=0, keepdim=True) + norm.eps).sqrt()  # [query, 1]
+
+    def normed(part: Tensor, deviation: Tensor) -> Tensor:
+        return (part - part.mean(-1, keepdim=True)) / deviation * gamma
+
+    return Parts(
+        normed(vectors, spread[:, None]),
+        normed(own, spread),
+        normed(constant, spread) + beta,
+        seen.leaves[layer].double(),
+    )
+
+
+Measure = Callable[[Tensor, Tensor], Tensor]
+
+
+def norm_measure(vectors: Tensor, result: Tensor) -> Tensor:
+    """||T_i(x_j)||_2 (Kobayashi et al. 2021). vectors: [query, key, d_model]; returns [query, key]."""
+    return vectors.norm(dim=-1)
+
+
+def alti_measure(vectors: Tensor, result: Tensor) -> Tensor:
+    """max(0, ||y_i||_1 - ||y_i - T_i(x_j)||_1) (Ferrando et al. 2022, ALTI, equation 8): how much nearer to the result
+    y_i the vector brings. vectors: [query, key, d_model]; result: [query, d_model]; returns [query, key]."""
+    whole = result.abs().sum(-1, keepdim=True)
+    return (whole - (result[:, None] - vectors).abs().sum(-1)).clamp(min=0)
+
+
+def _self_matrix(found: Parts, measure: Measure) -> Tensor:
+    """Shares of a self-attention sub-layer, [query, key]: the residual connection belongs to the token itself."""
+    vectors = found.vectors.clone()
+    diagonal = torch.arange(len(vectors))
+    vectors[diagonal, diagonal] += found.own
+    return in_shares(measure(vectors, found.result))
+
+
+def _cross_matrices(found: Parts, measure: Measure) -> tuple[Tensor, Tensor]:
+    """Shares of a cross-attention sub-layer: of the source tokens, [query, key], and of the decoder's own stream,
+    [query, 1]."""
+    both = torch.cat((found.vectors, found.own[:, None]), 1)
+    shares = in_shares(measure(both, found.result))
+    return shares[:, :-1], shares[:, -1:]
+
+
+def by_vectors(model: Pretrained, trace: Trace, measure: Measure) -> Contributions:
+    """Contributions by the lengths of the vectors that each token brings, layer by layer (`through_layers`). The
+    feed-forward networks mix no tokens and are left out, as in the papers."""
+    encoder = [
+        _self_matrix(parts(model.model, trace, "encoder_self", layer), measure)
+        for layer in range(trace.encoder_self.layers)
+    ]
+    decoder, cross = [], []
+    for layer in range(trace.decoder_self.layers):
+        taken, kept = _cross_matrices(parts(model.model, trace, "cross", layer), measure)
+        decoder.append(kept * _self_matrix(parts(model.model, trace, "decoder_self", layer), measure))
+        cross.append(taken)
+    return Contributions(*through_layers(encoder, decoder, cross), shares=True)
+
+
+def rollout(model: Pretrained, trace: Trace) -> Contributions:
+    """Attention rollout (Abnar and Zuidema 2020): half of each sub-layer's output from its attention, averaged over
+    heads, half from the residual connection."""
+
+    def mixed(weights: Tensor) -> Tensor:
+        return (weights.double().mean(0) + torch.eye(weights.shape[-1], dtype=torch.float64)) / 2
+
+    encoder = [mixed(weights) for weights in trace.encoder_self.weights]
+    decoder = [mixed(weights) / 2 for weights in trace.decoder_self.weights]
+    cross = [weights.double().mean(0) / 2 for weights in trace.cross.weights]
+    return Contributions(*through_layers(encoder, decoder, cross), shares=True)
+
+
+def mean_attention(model: Pretrained, trace: Trace) -> Contributions:
+    """The mean over all layers and heads: half of the row cross-attention, half masked self-attention."""
+    source, prefix = (one.weights.double().mean((0, 1)) / 2 for one in (trace.cross, trace.decoder_self))
+    return Contributions(source, prefix, shares=True)

@@ -1,0 +1,66 @@
+"""Value zeroing (Mohebbi et al. 2023, "Quantifying Context Mixing in Transformers")."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from transformer.attribution.contributions import Contributions, in_shares, through_layers
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.edits import edits_of, joined
+from transformer.model.masks import causal_mask, padding_mask, real_tokens
+from transformer.model.tap import Edit, EditingTap
+from transformer.tracing.trace import Trace
+
+
+def _zeroed(values: Tensor) -> Tensor:
+    """values: [batch, head, key, d_head], batch = key: in row j of the batch, token j's values are 0 in every head."""
+    keep = ~torch.eye(len(values), dtype=torch.bool, device=values.device)
+    return values * keep[:, None, :, None]
+
+
+def _moved(outputs: Tensor, plain: Tensor) -> Tensor:
+    """1 - cos(x~_i, x~_i with token j zeroed). outputs: [key, query, d_model]; plain: [query, d_model]. Returns [query,
+    key]."""
+    return (1 - F.cosine_similarity(outputs.double(), plain.double()[None], dim=-1)).clamp(min=0).T
+
+
+@torch.inference_mode()
+def value_zeroing(model: Pretrained, trace: Trace) -> Contributions:
+    """For each layer, how far a token's output turns if another token's values are 0 in all heads, as shares of a row;
+    then carried through the layers (`through_layers`).
+
+    A decoder layer has two such attentions; the shares of a row are over the tokens of both.
+    """
+    network, config = model.model, model.config
+    switches = edits_of(trace.interventions, config)
+
+    def tap(extra: dict[str, Edit]) -> EditingTap:
+        return EditingTap(joined(extra, switches))
+
+    read, fed = (torch.tensor([ids], device=network.device) for ids in (trace.source_ids, trace.target_in_ids))
+    source_mask = padding_mask(read, config.pad_id)
+    target_mask = real_tokens(fed, config.pad_id)[:, None, None, :]
+    if config.causal:
+        target_mask = target_mask & causal_mask(fed.shape[1], network.device)
+    encoder = []
+    count = len(trace.source_ids)
+    for index, layer in enumerate(network.encoder):
+        x = trace.encoder_self.enters[index].to(network.device).expand(count, -1, -1)
+        here = tap({f"encoder.{index}.self.values": _zeroed}).at("encoder").at(str(index))
+        outputs = layer(x, source_mask, here).cpu()
+        encoder.append(in_shares(_moved(outputs, trace.encoder_ff.leaves[index])))
+    decoder, cross = [], []
+    for index, decoder_layer in enumerate(network.decoder):
+        moved = []
+        for name, keys in (("self", len(trace.target_in_ids)), ("cross", count)):
+            x = trace.decoder_self.enters[index].to(network.device).expand(keys, -1, -1)
+            memory = trace.encoder_output.to(network.device).expand(keys, -1, -1)
+            here = tap({f"decoder.{index}.{name}.values": _zeroed}).at("decoder").at(str(index))
+            outputs = decoder_layer(x, memory, target_mask, source_mask, here).cpu()
+            moved.append(_moved(outputs, trace.decoder_ff.leaves[index]))
+        shares = in_shares(torch.cat(moved, 1))
+        decoder.append(shares[:, : len(trace.target_in_ids)])
+        cross.append(shares[:, len(trace.target_in_ids) :])
+    return Contributions(*through_layers(encoder, decoder, cross), shares=True)
