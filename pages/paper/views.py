@@ -47,8 +47,8 @@ def items() -> tuple[Item, ...]:
             "1",
             _("1 Introduction"),
             _(
-                "A recurrent network reads one token after the other and cannot work on all of them at once. Attention "
-                "alone can."
+                "A recurrent network reads one token after the other, and without attention it hands the decoder one "
+                "vector for a whole sentence. A Transformer reads all tokens at once, by attention alone."
             ),
             (View("anatomy", _("Before the Transformer"), {"part": "before"}),),
         ),

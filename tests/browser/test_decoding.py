@@ -108,7 +108,7 @@ def test_painted_attention_changes_the_translation_and_is_in_the_link(page: Page
     page.get_by_text("Attention by hand", exact=True).click()
     page.wait_for_selector("[data-testid=paint-0]")
     point = page.locator(".hs-point")
-    expect(point).to_contain_text("Move a weight")
+    expect(point).to_contain_text("move a weight")
     page.get_by_test_id("paint-only-9").click()  # everything on the full stop
     expect(point).to_contain_text("becomes")
     shares = page.locator(".paint-row output").all_inner_texts()
@@ -120,5 +120,5 @@ def test_painted_attention_changes_the_translation_and_is_in_the_link(page: Page
     expect(other.locator(".hs-point")).to_have_text(said, use_inner_text=True)
     other.close()
     page.get_by_role("button", name="As the model had it").click()
-    expect(point).to_contain_text("Move a weight")
+    expect(point).to_contain_text("move a weight")
     page.wait_for_function("() => !new URLSearchParams(location.search).has('paint')")

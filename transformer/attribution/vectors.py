@@ -40,15 +40,20 @@ def modules_of(model: Transformer, kind: str, layer: int) -> tuple[MultiHeadAtte
     return getattr(found, f"{name}_attention"), getattr(found, f"{name}_residual")
 
 
+def brought(model: Transformer, trace: Trace, kind: str, layer: int) -> Tensor:
+    """What each key brings to each head if its weight is 1: f(x) = (x W^V + b^V) W^O, [head, key, d_model]; float64."""
+    attention, _ = modules_of(model, kind, layer)
+    matrix = attention.output.weight.detach().double().cpu()  # [d_model, head * d_head]
+    of_head = matrix.unflatten(1, (attention.heads, -1)).permute(1, 2, 0)  # [head, d_head, d_model]
+    return trace.attention(kind).values[layer].double() @ of_head
+
+
 def parts(model: Transformer, trace: Trace, kind: str, layer: int) -> Parts:
     """The parts of one sub-layer of a trace, with its knocked-out heads; float64."""
     attention, residual = modules_of(model, kind, layer)
     seen = trace.attention(kind)
-    matrix = attention.output.weight.detach().double().cpu()  # [d_model, head * d_head]
-    of_head = matrix.unflatten(1, (attention.heads, -1)).permute(1, 2, 0)  # [head, d_head, d_model]
-    brought = seen.values[layer].double() @ of_head  # f(x), [head, key, d_model]
     weights = seen.weights[layer].double() * ~seen.zero[layer][:, None, None]
-    vectors = torch.einsum("hqk,hkd->qkd", weights, brought)
+    vectors = torch.einsum("hqk,hkd->qkd", weights, brought(model, trace, kind, layer))
     own = seen.enters[layer].double() if residual.residual else torch.zeros_like(vectors[:, 0])
     constant = attention.output.bias.detach().double().cpu().expand_as(own)
     if residual.pre or not isinstance(residual.norm, nn.LayerNorm):

@@ -79,7 +79,7 @@ def sampling_of(options: argparse.Namespace) -> Sampling | None:
     return Sampling(**given) if given else None
 
 
-def _complain(message: str) -> None:
+def complain(message: str) -> None:
     print(message, file=sys.stderr)
 
 
@@ -91,7 +91,7 @@ def decoded(lines: Iterable[bytes]) -> Iterator[str]:
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
-            _complain(
+            complain(
                 _(
                     "line {number}: byte {byte:#x} is not UTF-8; U+FFFD is translated in its place",
                     number=number,
@@ -174,7 +174,7 @@ def write(
     results = translations(model, decoded(source), batch, beams, alpha, interventions, prefix, sample)
     for count, (text, wrong) in enumerate(results, 1):
         if wrong:
-            _complain(wrong)
+            complain(wrong)
             status = 1
         target.write(" ".join(text.splitlines()).encode("utf-8", "replace") + b"\n")
         if count % batch == 0:
@@ -200,7 +200,7 @@ def write_n_best(
         try:
             found = model.n_best(text, beams, alpha, interventions=interventions, prefix=prefix) if text.strip() else []
         except (InputError, InterventionError) as error:
-            _complain(_("line {number}: not translated, {error}", number=number, error=error))
+            complain(_("line {number}: not translated, {error}", number=number, error=error))
             found, status = [], 1
         for one in found[:count]:
             target.write(f"{number}\t{one.score:.4f}\t{' '.join(one.text.splitlines())}\n".encode("utf-8", "replace"))

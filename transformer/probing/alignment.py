@@ -1,0 +1,147 @@
+"""How well cross-attention aligns words, on pairs aligned by hand: every head, by weights and by vector norms, in both
+readings of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.alignment import (
+    READINGS,
+    Gold,
+    Link,
+    Score,
+    best_links,
+    best_possible,
+    diagonal_links,
+    read_gold,
+    score,
+    word_matrix,
+    words_of,
+)
+from transformer.attribution.vectors import brought
+from transformer.cancellation import Stopped
+from transformer.files import read_text
+from transformer.inference.pretrained import Pretrained
+from transformer.probing.probes import PROBES
+from transformer.tracing.trace import Trace
+from transformer.training.evaluation import fits
+
+FILE = PROBES / "en-de.alignments.tsv"
+LARGEST = 10_000_000  # bytes
+MEASURES = ("weights", "norm")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What links are read from. measure: "weights", or "norm", ||alpha f(x)|| (Kobayashi et al. 2020); reading: see
+    `analysis.alignment.READINGS`; layer, head: indices from 0, None: the mean over all (of weights), or the norm of the
+    sum over heads, averaged over layers."""
+
+    measure: str
+    reading: str
+    layer: int | None = None
+    head: int | None = None
+
+
+@lru_cache(maxsize=1)
+def gold_pairs() -> tuple[Gold, ...]:
+    """The pairs of the package, English to German."""
+    return tuple(read_gold(read_text(FILE, LARGEST)))
+
+
+def norms(model: Pretrained, trace: Trace, layer: int) -> tuple[Tensor, Tensor]:
+    """||alpha f(x)|| of every head of a cross-attention, [head, query, key], and of their sum, [query, key]."""
+    weights, vectors = trace.cross.weights[layer].double(), brought(model.model, trace, "cross", layer)
+    together = torch.einsum("hqk,hkd->qkd", weights, vectors).norm(dim=-1)
+    return weights * vectors.norm(dim=-1)[:, None], together
+
+
+def maps(model: Pretrained, trace: Trace, measure: str) -> dict[tuple[int | None, int | None], Tensor]:
+    """(layer, head) -> [query, key] of the cross-attention; None for a mean over heads, or over everything."""
+    found: dict[tuple[int | None, int | None], Tensor] = {}
+    wholes = []
+    for layer, weights in enumerate(trace.cross.weights.double()):
+        of_heads, whole = (weights, weights.mean(0)) if measure == "weights" else norms(model, trace, layer)
+        found |= {(layer, head): one for head, one in enumerate(of_heads)}
+        found[layer, None] = whole
+        wholes.append(whole)
+    found[None, None] = torch.stack(wholes).mean(0)
+    return found
+
+
+def map_of(model: Pretrained, trace: Trace, source: Source) -> Tensor:
+    """The one map, [query, key]."""
+    if source.measure != "weights" or source.layer is None:
+        return maps(model, trace, source.measure)[source.layer, source.head]
+    weights = trace.cross.weights[source.layer].double()
+    return weights.mean(0) if source.head is None else weights[source.head]
+
+
+def matrices(model: Pretrained, trace: Trace, gold: Gold, measure: str) -> Iterator[tuple[Source, Tensor]]:
+    """Every map of a trace of a pair, between its words, [target word, source word]."""
+    found = maps(model, trace, measure)
+    stacked = torch.stack(list(found.values()))
+    surfaces = (model.tokenizer_of("source").surfaces(gold.source), model.tokenizer.surfaces(gold.target))
+    for reading in READINGS:
+        words = word_matrix(stacked, *surfaces, gold.source_words, gold.target_words, reading)
+        for (layer, head), matrix in zip(found, words, strict=True):
+            yield Source(measure, reading, layer, head), matrix
+
+
+@dataclass(frozen=True)
+class AlignmentScores:
+    """scores: of every map; diagonal, best: bounds, see `analysis.alignment`; pairs: how many fitted the model."""
+
+    scores: dict[Source, Score]
+    diagonal: Score
+    best: Score
+    pairs: int
+
+    def winner(self, measure: str = "weights", single: bool = True) -> Source:
+        """The map with the smallest error. single: of single heads only."""
+        choices = [one for one in self.scores if one.measure == measure and (one.head is not None or not single)]
+        return min(choices, key=lambda one: self.scores[one].aer)
+
+
+def measure_alignment(
+    model: Pretrained,
+    golds: Sequence[Gold],
+    measures: Sequence[str] = MEASURES,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+) -> AlignmentScores:
+    """Trace every pair with its given target, and score the links of every map.
+
+    progress: called with (pairs done, all) after each; False stops (Stopped). Pairs that are too long for the model are
+    left out. Raises ValueError if none is left, AlignmentError.
+    """
+    fitting = [gold for gold in golds if fits(model, gold.source, "source") and fits(model, gold.target, "target")]
+    links: dict[Source, list[tuple[frozenset[Link], Gold]]] = {}
+    for done, gold in enumerate(fitting, start=1):
+        trace = model.trace(gold.source, gold.target)
+        for measure in measures:
+            for source, matrix in matrices(model, trace, gold, measure):
+                links.setdefault(source, []).append((best_links(matrix), gold))
+        if not progress(done, len(fitting)):
+            raise Stopped
+    if not fitting:
+        raise ValueError("no pair fits the model")
+    diagonal = [(diagonal_links(len(gold.source_words), len(gold.target_words)), gold) for gold in fitting]
+    scores = {source: score(found) for source, found in links.items()}
+    return AlignmentScores(scores, score(diagonal), best_possible(fitting), len(fitting))
+
+
+def align(model: Pretrained, pairs: Iterable[tuple[str, str]], source: Source) -> Iterator[frozenset[Link]]:
+    """The links of sentence pairs, read from one map. Raises InputError, AlignmentError."""
+    for text, target in pairs:
+        words = (words_of(text), words_of(target))
+        if not all(words):
+            yield frozenset()
+            continue
+        surfaces = (model.tokenizer_of("source").surfaces(text), model.tokenizer.surfaces(target))
+        found = map_of(model, model.trace(text, target), source)
+        yield best_links(word_matrix(found, *surfaces, *words, source.reading))
