@@ -13,7 +13,7 @@ from tests.browser.explorer_page import wait_for_params
     [
         ("rate", "Warm-up steps", "1000", "warmup"),
         ("dropout", "P_drop", "0.4", "p_drop"),
-        ("smoothing", "ε", "0.3", "epsilon"),
+        ("smoothing", "Label smoothing ε", "0.3", "epsilon"),
     ],
 )
 def test_a_number_changes_the_point_and_the_picture(

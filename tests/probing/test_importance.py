@@ -1,0 +1,128 @@
+"""Models without heads, the effect of that, the gradient's estimate, and pruning."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from tests.support.build import tiny_pretrained
+from transformer.cancellation import Stopped
+from transformer.interventions.sets import Interventions
+from transformer.probing.importance import (
+    all_heads,
+    effects,
+    gradient_importance,
+    mean_outputs,
+    pruning_curve,
+    random_orders,
+    rank_correlation,
+    without_heads,
+)
+from transformer.training.evaluation import surprise
+
+PAIRS = [("ka lo mi", "lo mi"), ("vu ti", "ti vu ka"), ("mi", "ka lo")]
+
+
+def test_a_model_without_heads_is_the_switch_zero() -> None:
+    model = tiny_pretrained()
+    heads = [("encoder_self", 0, 1), ("decoder_self", 1, 0), ("cross", 1, 1)]
+    changed = without_heads(model, heads)
+    switches = Interventions.parse("zero=encoder_self.1.2,decoder_self.2.1,cross.2.2")
+    for source, target in PAIRS:
+        expected = model.trace(source, target, interventions=switches)
+        torch.testing.assert_close(
+            changed.trace(source, target).logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4
+        )
+        assert changed.translate(source).text == model.translate(source, interventions=switches).text
+    whole = without_heads(model, [])
+    torch.testing.assert_close(
+        whole.trace(*PAIRS[0]).logits.clone(), model.trace(*PAIRS[0]).logits.clone(), atol=1e-5, rtol=1e-4
+    )
+
+
+def test_the_mean_takes_the_place_of_a_head() -> None:
+    model = tiny_pretrained()
+    means = mean_outputs(model, PAIRS)
+    rows = torch.cat([model.trace(*pair).cross.head_outputs[0, 1] for pair in PAIRS])
+    torch.testing.assert_close(means["cross", 0, 1], rows.mean(0).clone())
+    trace = model.trace(*PAIRS[0])
+
+    def put(outputs: torch.Tensor) -> torch.Tensor:
+        changed = outputs.clone()
+        changed[:, 1] = means["cross", 0, 1]
+        return changed
+
+    expected = model.retrace(trace, edits={"decoder.0.cross.head_outputs": put})
+    found = without_heads(model, [("cross", 0, 1)], means).trace(*PAIRS[0])
+    torch.testing.assert_close(found.logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("way", ["zero", "mean"])
+def test_effects_are_differences_of_the_loss(way: str) -> None:
+    model = tiny_pretrained()
+    heads = all_heads(model.config)
+    done: list[tuple[int, int]] = []
+    groups = {"one": heads[:1], "none": []}
+    found = effects(model, PAIRS, groups, way, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
+    assert done == [(1, 2), (2, 2)] and found["none"].loss == pytest.approx(0, abs=1e-6)
+    means = mean_outputs(model, PAIRS) if way == "mean" else None
+    before, after = (surprise(one, PAIRS) for one in (model, without_heads(model, heads[:1], means)))
+    assert found["one"].loss == pytest.approx(after[0] / after[1] - before[0] / before[1], abs=1e-6)
+    assert found["none"].bleu == 0 and found["none"].low == found["none"].high == 0
+    with pytest.raises(Stopped):
+        effects(model, PAIRS, groups, progress=lambda done, total: False)
+    with pytest.raises(ValueError, match="no sentence pairs"):
+        effects(model, [], groups)
+
+
+def test_the_gradients_estimate_by_finite_differences() -> None:
+    """For one pair with one row: I_h before normalising is |d loss / d s|, where s multiplies the head's output."""
+    model = tiny_pretrained()
+    pair, by = ("ka lo", "mi"), 1e-3
+    found = gradient_importance(model, [pair])
+    assert set(found) == set(all_heads(model.config))
+    for kind in ("encoder_self", "decoder_self", "cross"):
+        norms = sum(found[kind, 0, head] ** 2 for head in range(model.config.heads))
+        assert norms == pytest.approx(1)
+    trace = model.trace(*pair)
+    estimates = []
+    for head in range(model.config.heads):
+        total = 0.0
+        for row in range(len(trace.target_out_ids)):
+
+            def scaled(outputs: torch.Tensor, factor: float, head: int = head, row: int = row) -> torch.Tensor:
+                changed = outputs.clone()
+                changed[:, head, row] *= factor
+                return changed
+
+            up, down = (
+                model.retrace(trace, edits={"decoder.0.cross.head_outputs": lambda x, f=1 + sign * by: scaled(x, f)})
+                .probabilities.log().sum()
+                for sign in (1, -1)
+            )  # fmt: skip
+            total += abs(float(up - down)) / (2 * by)
+        estimates.append(total)
+    size = math.sqrt(sum(one * one for one in estimates))
+    for head, one in enumerate(estimates):
+        assert found["cross", 0, head] == pytest.approx(one / size, abs=0.02)
+
+
+def test_pruning_ends_without_heads() -> None:
+    model = tiny_pretrained()
+    order = random_orders(model.config, 2)[1]
+    assert sorted(order) == sorted(all_heads(model.config)) and order != random_orders(model.config, 2)[0]
+    curve = pruning_curve(model, PAIRS, order, every=5)
+    assert curve.left[0] == len(order) and curve.left[-1] == 0 and len(curve.bleu) == len(curve.left)
+    last = without_heads(model, order)
+    assert [last.translate(source).text for source, _ in PAIRS]
+    with pytest.raises(Stopped):
+        pruning_curve(model, PAIRS, order, progress=lambda done, total: False)
+
+
+def test_rank_correlation_by_hand() -> None:
+    heads = [("cross", 0, head) for head in range(3)]
+    first, second = dict(zip(heads, (1.0, 2.0, 3.0), strict=True)), dict(zip(heads, (5.0, 9.0, 7.0), strict=True))
+    assert rank_correlation(first, first) == pytest.approx(1)
+    assert rank_correlation(first, second) == pytest.approx(0.5)  # 1 - 6 * (0 + 1 + 1) / (3 * 8)
