@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -29,6 +29,9 @@ from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer
 from transformer.texts import N_, Text, UserError, any_of
 from transformer.tracing.trace import Trace, trace_pass
+
+if TYPE_CHECKING:
+    from transformer.tracing.batch import Kept
 
 
 class InputError(UserError):
@@ -410,6 +413,33 @@ class Pretrained:
             causal=self.config.causal,
             **self._pass(source_ids, fed, out, interventions, edits),
         )
+
+    def trace_all(
+        self, pairs: Sequence[tuple[str, str]], keep: Sequence[str] = ("cross.weights",), batch_tokens: int = 1000
+    ) -> list[Kept]:
+        """Chosen tensors of many sentence pairs with their given targets, in padded batches.
+
+        keep: names as the fields of a Trace, "cross.weights", "encoder_output"; `tracing.batch.names` lists them. The
+        same numbers as `trace`, up to rounding; faster, and nothing else is kept in memory.
+        Raises KeepError; InputError with the number of the pair.
+        """
+        from transformer.text.batching import bucket  # imports numpy; the import here keeps `transformer.load` fast
+        from transformer.tracing.batch import trace_batch
+
+        numbered = []
+        for number, (source, target) in enumerate(pairs, start=1):
+            try:
+                numbered.append((self.encode(source)[:-1], self.encode(target, "target")[:-1]))
+            except InputError as error:
+                raise InputError(
+                    "pair {number}: {error}",
+                    side=error.side, tokens=error.tokens, limit=error.limit, number=number, error=error,
+                ) from None  # fmt: skip
+        found: dict[int, Kept] = {}
+        for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
+            kept = trace_batch(self.model, [numbered[row] for row in rows], keep)
+            found |= dict(zip(rows, kept, strict=True))
+        return [found[row] for row in range(len(numbered))]
 
     def _pass(
         self,

@@ -1,0 +1,47 @@
+"""Chosen tensors of many pairs in padded batches are those of single traces."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.support.build import pretrained_variant, tiny_pretrained
+from transformer.inference.pretrained import InputError
+from transformer.tracing.batch import KeepError, names
+from transformer.tracing.trace import KINDS
+
+PAIRS = [("ka lo mi vu", "lo mi"), ("mi", "ka lo vu ti ka"), ("vu ti ka", "mi mi mi"), ("lo", "ti")]
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre", "d_k": 3}], ids=str)
+def test_every_tensor_is_that_of_a_single_trace(changes: dict[str, object]) -> None:
+    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    found = model.trace_all(PAIRS, names(), batch_tokens=40)
+    for pair, kept in zip(PAIRS, found, strict=True):
+        trace = model.trace(*pair)
+        assert kept.source_ids == trace.source_ids and kept.target_out_ids == trace.target_out_ids
+        assert kept.target_in_ids == trace.target_in_ids
+        for name in names():
+            kind, _, field = name.partition(".")
+            single = getattr(getattr(trace, kind), field) if field else getattr(trace, kind)
+            assert kept[name].shape == single.shape, name
+            if single.dtype == torch.bool:
+                assert torch.equal(kept[name], single), name
+            else:
+                close = 1e-6 if field == "weights" else 2e-5  # rounding of numbers of 1 and of 10
+                torch.testing.assert_close(kept[name].clone(), single.clone(), atol=close, rtol=1e-5, msg=name)
+
+
+def test_nothing_else_is_kept() -> None:
+    (kept, *_) = tiny_pretrained().trace_all(PAIRS)
+    assert set(kept.tensors) == {"cross.weights"}
+    assert set(f"{kind}.weights" for kind in KINDS) < set(names()) and "cross.scale" not in names()
+    assert tiny_pretrained().trace_all([]) == []
+
+
+def test_a_wrong_name_or_text_gets_one_sentence() -> None:
+    model = tiny_pretrained()
+    with pytest.raises(KeepError, match="there is no tensor 'cross.weight' to keep; .*cross.weights"):
+        model.trace_all(PAIRS, ["cross.weight"])
+    with pytest.raises(InputError, match="pair 2: The source text is empty|pair 2: .*empty"):
+        model.trace_all([PAIRS[0], ("", "ka")])
