@@ -275,22 +275,17 @@ def _open_linked_model(state: State) -> State:
 
 def _page_links(header: st.delta_generator.DeltaGenerator, page: Page, links: Links) -> None:
     """Every page: those without a group as links, each group as a menu, the open page's with its name; and the one menu
-    of all pages that stands there instead where the header is folded."""
+    of all pages that stands there instead where the header is folded. The links are sent with the page, so that these
+    menus open without the server."""
     row = st.container(horizontal=True, gap=None, width="content", key="hs-page-links")
     for number, group in enumerate(dict.fromkeys(listed.group for listed in links)):
         members = {listed: link for listed, link in links.items() if listed.group == group}
         label = f"{group}: **{page.title}**" if group == page.group else group
-        menu = open_menu(row, label, f"hs-group-{number}-{page.name}") if group else row
-        if menu is not None:
-            with menu:
-                for listed, link in members.items():
-                    st.page_link(link, label=listed.title)
-    folded = open_menu(
-        header, f"☰ {page.group}: {page.title}" if page.group else f"☰ {page.title}", f"hs-page-menu-{page.name}"
-    )
-    if folded is None:
-        return
-    with folded:
+        with row.popover(label, key=f"hs-group-{number}-{page.name}") if group else row:
+            for listed, link in members.items():
+                st.page_link(link, label=listed.title)
+    label = f"☰ {page.group}: {page.title}" if page.group else f"☰ {page.title}"
+    with header.popover(label, key=f"hs-page-menu-{page.name}"):
         last = ""
         for listed, link in links.items():
             if listed.group != last:
