@@ -18,7 +18,6 @@ from streamlit.navigation.page import StreamlitPage
 import transformer
 from pages.frame import downloads, link, sentence
 from pages.frame.examples import examples
-from pages.frame.menus import open_menu
 from pages.frame.messages import message
 from pages.frame.options import PANEL, Options, Value
 from pages.frame.state import (

@@ -306,9 +306,9 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
 
 def test_the_built_in_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:
     tiny = tiny_pretrained()
-    save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("letters", "reversed"))
+    save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
     assert main(["heads", "--checkpoint", str(tmp_path / "toy")]) == 2
-    assert "toy translates from letters to reversed, but the built-in sentences are English" in capsys.readouterr().err
+    assert "toy translates from Latin to Greek, but the built-in sentences are English" in capsys.readouterr().err
 
 
 def test_the_probes_fit_the_bundled_model(capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,7 +96,7 @@ class Seen:
     targets_out: Sequence[str | None]
 
 
-def _links(weights: Tensor) -> Tensor:
+def links_of(weights: Tensor) -> Tensor:
     """Every row's link, in the same shape: 1 at its largest weight; of n equal largest weights each counts 1 / n."""
     top = weights == weights.amax(-1, keepdim=True)
     return top / top.sum(-1, keepdim=True).clamp(min=1).double()
@@ -140,6 +140,11 @@ def _end(sources: Sequence[str | None]) -> int:
     """The index of the end token: the first token after the last word."""
     words = [index for index, word in enumerate(sources) if word is not None]
     return min(words[-1] + 1 if words else 0, len(sources) - 1)
+
+
+def resting_place(kind: str, sources: Sequence[str | None]) -> int:
+    """The key that means nothing: the start token in the decoder's self-attention, else the source's end token."""
+    return 0 if kind == "decoder_self" else _end(sources)
 
 
 def _aligned(
@@ -199,11 +204,11 @@ def statistics(sentences: Iterable[Seen], words: WordList | None = None) -> dict
     counts: dict[str, dict[str, Any]] = {}  # whole numbers, or tensors of them
     for sentence in sentences:
         for kind, weights in sentence.weights.items():
-            mask, links = sentence.masks[kind], _links(weights)
+            mask, links = sentence.masks[kind], links_of(weights)
             visible = mask.sum(-1).double()
             wide = visible > 1
             spread = torch.where(wide, entropy(weights.double()) / visible.log(), 0.0)
-            rest = 0 if kind == "decoder_self" else _end(sentence.sources)  # the key of the start or end token
+            rest = resting_place(kind, sentence.sources)
             new_sums = {"entropy": spread.sum(-1), "resting": (links[..., rest] * wide).sum(-1)}
             new_counts: dict[str, Any] = {"entropy": wide.sum(-1), "resting": wide.sum(-1), "rows": weights.shape[-2]}
             if kind != "cross":

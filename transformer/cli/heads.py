@@ -1,26 +1,23 @@
-"""Measure what each head attends to: a neighbouring token, the aligned word or the end token; and how sharply."""
+"""Measure what each head does: its role, how far that is above what a head without a role reaches, and its entropy."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-from transformer.analysis.heads import READINGS, SHARES, HeadStatistics, head_statistics, read_word_list, to_dict
+from transformer.analysis.heads import READINGS, HeadStatistics, read_word_list, statistics, to_dict
+from transformer.analysis.roles import Roles, roles
+from transformer.analysis.roles import to_dict as roles_to_dict
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, read
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, load
-from transformer.probing.probes import PROBES, english_to_german
+from transformer.probing.probes import probe_pairs
+from transformer.probing.roles import LARGEST_WORDS, sentences_of, word_list
 from transformer.texts import N_, _, translate
-from transformer.tracing.trace import Trace
 
-SUMMARY = N_(
-    "Measure what each head attends to: a neighbouring token, the aligned word or the end token; and how sharply."
-)
+SUMMARY = N_("Measure what each head does, beside what a head without a role would reach; and how sharp it is.")
 POSITIONAL, ALIGNED = 0.9, 0.75
-LABELLED = 0.5  # share of rows: a head that does nothing more often than this has no label
-LARGEST_WORDS = 50_000_000  # bytes
 TITLES = {
     "encoder_self": N_("encoder self-attention"),
     "decoder_self": N_("decoder self-attention"),
@@ -30,17 +27,23 @@ LABELS = {
     "previous": N_("previous"),
     "same": N_("same"),
     "next": N_("next"),
-    "aligned_out": N_("predicted"),
-    "aligned_in": N_("fed in"),
+    "predicted": N_("predicted"),
+    "fed": N_("fed in"),
     "resting": N_("end"),
+    "punctuation": N_("punctuation"),
+    "rarest": N_("rarest"),
+    "broad": N_("broad"),
 }
 LEGEND = N_(
     """\
-For each head: what most of its rows have their largest weight on, the share of these rows, and the mean entropy of its
-rows (0: one key, 1: all keys equally). "–": nothing below holds in half of its rows.
+For each head: its role, the share of the rows that show it, and the mean entropy of its rows (0: one key, 1: all keys
+equally). The role is what is farthest above its baseline, the better of even weights and of always looking the same
+number of tokens away. "–": nothing is in 25% of the rows and 10 points above its baseline, by more than chance (95%).
   previous, same, next   the token before the row's token, the row's token itself, or the token after it
   predicted, fed in      the source word that the word list pairs with the token that the row predicts, or is fed
-  end, start             the end token of the source; in the decoder the start token"""
+  end, start             the end token of the source; in the decoder the start token
+  punctuation, rarest    a punctuation mark; the word with the fewest occurrences in the sentences
+  broad                  no weight is more than twice the even one"""
 )
 
 
@@ -51,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help=_("sentence pairs with their targets (default for English to German: 120 built-in pairs)"),
+        help=_("sentence pairs with their targets (default for English to German and toy tasks: 120 built-in pairs)"),
     )
     parser.add_argument(
         "--words",
@@ -70,24 +73,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def best(statistics: HeadStatistics, layer: int, head: int) -> tuple[str, float]:
-    """What the head attends to most often, a field of `HeadStatistics`, and its share of rows."""
-    shares = {name: float(getattr(statistics, name)[layer, head].nan_to_num(0)) for name in SHARES}
-    name = max(shares, key=lambda key: shares[key])
-    return name, shares[name]
+def label(found: Roles, layer: int, head: int) -> str:
+    """The role of a head and its share, "previous  82%"; "–" if it has none."""
+    role = found.role(layer, head)
+    if role is None:
+        return f"{'–':>11}     "
+    word = _("start") if (role.name, found.kind) == ("resting", "decoder_self") else translate(LABELS[role.name])
+    return f"{word:>11} {100 * role.share:3.0f}%"
 
 
-def label(statistics: HeadStatistics, layer: int, head: int) -> str:
-    """What the head attends to in most rows and its share, "previous  82%"; "–" if there is no such thing."""
-    name, share = best(statistics, layer, head)
-    if share < LABELLED:
-        return f"{'–':>9}     "
-    word = _("start") if (name, statistics.kind) == ("resting", "decoder_self") else translate(LABELS[name])
-    return f"{word:>9} {100 * share:3.0f}%"
-
-
-def table(statistics: HeadStatistics) -> str:
-    """A line for each layer; for every head its label and its mean entropy."""
+def table(found: Roles, statistics: HeadStatistics) -> str:
+    """A line for each layer; for every head its role and its mean entropy. Then the baselines."""
     layers, heads = statistics.entropy.shape
     lines = [
         _(
@@ -99,11 +95,16 @@ def table(statistics: HeadStatistics) -> str:
     ]
     names = [_("layer {layer}", layer=layer + 1) for layer in range(layers)]
     wide = max(map(len, names))
-    titles = "".join(f"  {_('head {head}', head=head + 1):>19}" for head in range(heads))
+    titles = "".join(f"  {_('head {head}', head=head + 1):>21}" for head in range(heads))
     lines.append(" " * (wide + 2) + titles)
     for layer, name in enumerate(names):
-        cells = [f"{label(statistics, layer, head)} {statistics.entropy[layer, head]:.2f}" for head in range(heads)]
+        cells = [f"{label(found, layer, head)} {statistics.entropy[layer, head]:.2f}" for head in range(heads)]
         lines.append("  ".join(["", name.ljust(wide), *cells]))
+    baselines = ", ".join(
+        f"{translate(LABELS[role])} {100 * share:.0f}%"
+        for role, share in zip(found.names, found.baselines.tolist(), strict=True)
+    )
+    lines.append("  " + _("baselines: {baselines}", baselines=baselines))
     if statistics.kind != "cross":
         positional = statistics.positional(POSITIONAL)
         sentence = _(
@@ -129,7 +130,8 @@ def table(statistics: HeadStatistics) -> str:
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
-    if options.data is None and not english_to_german(model):
+    pairs = read(options.data) if options.data else probe_pairs(model)
+    if pairs is None:
         raise CommandError(
             "{name} translates from {source} to {target}, but the built-in sentences are English and "
             "German; give a file of sentence pairs with --data",
@@ -137,30 +139,24 @@ def run(options: argparse.Namespace) -> int:
             source=model.languages[0],
             target=model.languages[1],
         )
-    words_file = options.words or (PROBES / "en-de.words.tsv" if options.data is None else None)
-    words = None
-    if words_file:
+    words = word_list(model, pairs) if not options.data else None
+    if options.words:
         try:
-            words = read_word_list(read_text(words_file, LARGEST_WORDS))
+            words = read_word_list(read_text(options.words, LARGEST_WORDS))
         except ValueError as error:
             raise CommandError(
                 "{words_file}: {error}; write each line as SOURCE WORD<tab>TARGET WORDS",
-                words_file=words_file,
+                words_file=options.words,
                 error=error,
             ) from error
-    pairs = read(options.data or [PROBES / "en-de.tsv"])
-
-    def traces() -> Iterator[Trace]:  # one at a time: a trace keeps every tensor of its pass
-        for number, (source, target) in enumerate(pairs, 1):
-            try:
-                yield model.trace(source, target)
-            except InputError as error:
-                raise CommandError("pair {number}: {error}", number=number, error=error) from error
-
-    by_kind = head_statistics(traces(), words)
-    print("\n\n".join([translate(LEGEND), *map(table, by_kind.values())]))
+    try:
+        sentences = sentences_of(model, pairs)
+    except InputError as error:
+        raise CommandError("{error}", error=error) from error
+    by_kind, does = statistics(sentences, words), roles(sentences, words)
+    print("\n\n".join([translate(LEGEND), *(table(does[kind], by_kind[kind]) for kind in by_kind)]))
     if options.json:
-        kinds = {kind: to_dict(statistics) for kind, statistics in by_kind.items()}
+        kinds = {kind: to_dict(by_kind[kind]) | roles_to_dict(does[kind]) for kind in by_kind}
         about = {"checkpoint": model.name, "pairs": len(pairs), **kinds}
         write_whole(options.json, (json.dumps(about) + "\n").encode())
     return 0

@@ -1,0 +1,246 @@
+"""What a head does over many sentences: shares of its rows, each beside what a head without a role would reach."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.attention import entropy
+from transformer.analysis.heads import OFFSETS, Seen, WordList, links_of, resting_place
+from transformer.tracing.trace import KINDS
+
+# The order in which a tie between roles is decided, and in which they are listed.
+ROLES = ("previous", "same", "next", "predicted", "fed", "resting", "punctuation", "rarest", "broad")
+FARTHEST = 10  # largest offset of the baseline
+OVER, LEAST = 0.1, 0.25  # a role needs a share of at least LEAST, and so much above the baseline
+SURE = 1.96  # standard errors of a 95 % interval
+BROAD, BROAD_KEYS = 2.0, 4  # broad: no weight above this many times the even one, among at least so many keys
+LEAST_ROWS = 3  # a sentence is evidence for a role only with at least so many rows
+
+
+@dataclass(frozen=True)
+class Role:
+    """What one head does. share: of the rows that could show it; error: its standard error over sentences; baseline:
+    share that the better of two heads without a role would reach, one with even weights and one that always looks the
+    same number of tokens away."""
+
+    name: str
+    share: float
+    error: float
+    baseline: float
+
+    @property
+    def over(self) -> bool:
+        """Whether the share is at least LEAST, and above the baseline: by at least OVER, and by more than chance."""
+        return self.share >= max(LEAST, self.baseline + OVER) and self.share - SURE * self.error > self.baseline
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Of one kind of attention. names: the roles that its heads can have; shares, errors: [role, layer, head];
+    baselines, rows: [role], rows: how many could show it. by_sentence: [sentence, role, layer, head], NaN with fewer
+    than LEAST_ROWS rows. confidence: mean of the largest weight of a row (Voita et al. 2019); entropy: mean of H / ln
+    (visible keys); distance: mean number of tokens between a row and what it attends to; each [layer, head].
+    divergence: mean Jensen-Shannon divergence between the rows of two heads, in bits, [layer * head, layer * head]
+    (Clark et al. 2019). A decoder row stands at the token fed in; "predicted" alone reads it by the token predicted.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    shares: Tensor
+    errors: Tensor
+    baselines: Tensor
+    rows: Tensor
+    by_sentence: Tensor
+    confidence: Tensor
+    entropy: Tensor
+    distance: Tensor
+    divergence: Tensor
+
+    def of(self, layer: int, head: int) -> list[Role]:
+        """Everything that the head was measured for, what is farthest above its baseline first: by the part of the way
+        from the baseline to 1."""
+        found = [
+            Role(name, float(self.shares[index, layer, head]), float(self.errors[index, layer, head]), baseline)
+            for index, (name, baseline) in enumerate(zip(self.names, self.baselines.tolist(), strict=True))
+        ]
+        return sorted(found, key=lambda role: (role.baseline - role.share) / max(1 - role.baseline, 1e-9))
+
+    def role(self, layer: int, head: int) -> Role | None:
+        """The role that is farthest above its baseline; None if none is."""
+        return next((role for role in self.of(layer, head) if role.over), None)
+
+    def evidence(self, name: str, layer: int, head: int, count: int = 3) -> tuple[list[int], list[int]]:
+        """The sentences in which the head shows a role most, and least: indices, best evidence first."""
+        shares = self.by_sentence[:, self.names.index(name), layer, head]
+        order = [int(index) for index in shares.argsort(descending=True, stable=True) if not shares[index].isnan()]
+        return order[:count], order[::-1][: min(count, max(0, len(order) - count))]
+
+    def plane(self) -> Tensor:
+        """Heads as points, [layer * head, 2]: their distances are near the square roots of the divergences (classical
+        multidimensional scaling). The largest coordinate of each axis is positive."""
+        count = len(self.divergence)
+        centre = torch.eye(count).double() - 1 / count
+        values, vectors = torch.linalg.eigh(-0.5 * centre @ self.divergence @ centre)
+        points = vectors[:, -2:].flip(-1) * values[-2:].flip(-1).clamp(min=0).sqrt()
+        largest = points.gather(0, points.abs().argmax(0, keepdim=True))
+        return points * torch.where(largest < 0, -1.0, 1.0)
+
+
+def to_dict(roles: Roles) -> dict[str, Any]:
+    """The numbers as JSON, with four decimals."""
+
+    def plain(values: Tensor) -> Any:
+        return (values.double() * 1e4).round().div(1e4).tolist()
+
+    layers, heads = roles.confidence.shape
+    best = [[roles.role(layer, head) for head in range(heads)] for layer in range(layers)]
+    measured = {
+        name: {
+            "share": plain(roles.shares[index]), "error": plain(roles.errors[index]),
+            "baseline": round(float(roles.baselines[index]), 4), "rows": int(roles.rows[index]),
+        }
+        for index, name in enumerate(roles.names)
+    }  # fmt: skip
+    of_heads = {name: plain(getattr(roles, name)) for name in ("confidence", "entropy", "distance", "divergence")}
+    return {"role": [[one and one.name for one in row] for row in best], "roles": measured, **of_heads}
+
+
+def word_counts(sentences: Iterable[Sequence[str | None]]) -> Counter[str]:
+    """How often each word occurs, from the words of tokens (`heads.words_of`): pieces of one word count once."""
+    found: Counter[str] = Counter()
+    for words in sentences:
+        before: str | None = None
+        for word in words:
+            if word is not None and word != before:
+                found[word] += 1
+            before = word
+    return found
+
+
+def _targets(
+    kind: str, sentence: Seen, visible: Tensor, counts: Mapping[str, int], words: WordList | None
+) -> dict[str, Tensor]:
+    """role -> [query, key], True where a link shows the role. visible: [query, key]."""
+    queries, keys = visible.shape
+    key_words = sentence.targets_in if kind == "decoder_self" else sentence.sources
+    steps = torch.arange(keys) - torch.arange(queries)[:, None]
+    found: dict[str, Tensor] = {}
+    if kind != "cross":
+        found |= {name: steps == offset for name, offset in OFFSETS.items() if visible[steps == offset].any()}
+    elif words is not None:
+        for name, targets in (("predicted", sentence.targets_out), ("fed", sentence.targets_in)):
+            found[name] = torch.tensor(
+                [[bool(word and target and target in words.get(word, ())) for word in key_words] for target in targets]
+            )
+    columns = {
+        "resting": [key == resting_place(kind, sentence.sources) for key in range(keys)],
+        "punctuation": [word is not None and not any(map(str.isalnum, word)) for word in key_words],
+    }
+    found |= {name: torch.tensor(column).expand(queries, keys) for name, column in columns.items()}
+    rare = torch.tensor([math.inf if word is None else float(counts.get(word, 0)) for word in key_words])
+    seen = torch.where(visible, rare, math.inf)
+    found["rarest"] = (seen == seen.amin(-1, keepdim=True)) & seen.isfinite()
+    return found
+
+
+class _Sums:
+    """Sums over the rows of all sentences, for one kind."""
+
+    def __init__(self) -> None:
+        self.hits: dict[str, list[Tensor]] = {}  # of every sentence, [layer, head]
+        self.rows: dict[str, list[int]] = {}
+        self.even: dict[str, float] = {}
+        self.away: dict[str, Tensor] = {}  # hits of a head that looks so far away, [2 * FARTHEST + 1]
+        self.measures: dict[str, Tensor] = {}
+        self.all_rows = 0
+        self.wide_rows = 0
+
+    def add(self, name: str, hits: Tensor, rows: int) -> None:
+        self.hits.setdefault(name, []).append(hits)
+        self.rows.setdefault(name, []).append(rows)
+
+    def measure(self, name: str, values: Tensor) -> None:
+        self.measures[name] = self.measures.get(name, 0) + values
+
+
+def _add_sentence(sums: _Sums, kind: str, sentence: Seen, counts: Mapping[str, int], words: WordList | None) -> None:
+    weights = sentence.weights[kind].double()  # [layer, head, query, key]
+    queries, keys = weights.shape[-2:]
+    visible = sentence.masks[kind].reshape(-1, *sentence.masks[kind].shape[-2:])[0].expand(queries, keys)
+    wide = visible.sum(-1)
+    links = links_of(weights)
+    query = torch.arange(queries)
+    for name, target in _targets(kind, sentence, visible, counts, words).items():
+        target = target & visible
+        able = target.any(-1) & (wide > 1)
+        sums.add(name, (links * target)[..., able, :].sum((-1, -2)), int(able.sum()))
+        sums.even[name] = sums.even.get(name, 0.0) + float((target.sum(-1) / wide.clamp(min=1))[able].sum())
+        if name in OFFSETS:
+            continue
+        away = torch.zeros(2 * FARTHEST + 1, dtype=torch.float64)
+        for index, offset in enumerate(range(-FARTHEST, FARTHEST + 1)):
+            key = query + offset
+            inside = able & (key >= 0) & (key < keys)
+            away[index] = target[query[inside], key[inside]].sum()
+        sums.away[name] = sums.away.get(name, 0) + away
+    many = wide >= BROAD_KEYS
+    flat = weights.amax(-1) < BROAD / wide.clamp(min=1)
+    sums.add("broad", flat[..., many].double().sum(-1), int(many.sum()))
+
+    rows = wide > 1
+    spread = torch.where(rows, entropy(weights) / wide.clamp(min=2).log(), 0.0)
+    steps = (torch.arange(keys) - query[:, None]).abs().double()
+    sums.measure("confidence", weights.amax(-1)[..., rows].sum(-1))
+    sums.measure("entropy", spread.sum(-1))
+    sums.measure("distance", (weights * steps)[..., rows, :].sum((-1, -2)))
+    sums.wide_rows += int(rows.sum())
+    flat_heads = weights.flatten(0, 1)[:, rows]  # [head, query, key]
+    own = entropy(flat_heads)
+    mixed = entropy((flat_heads[:, None] + flat_heads) / 2)
+    sums.measure("divergence", (mixed - (own[:, None] + own) / 2).sum(-1) / math.log(2))
+
+
+def _finish(kind: str, sums: _Sums) -> Roles:
+    names = tuple(name for name in ROLES if sum(sums.rows.get(name, ())))
+    hits = torch.stack([torch.stack(sums.hits[name], 0) for name in names], 1)  # [sentence, role, layer, head]
+    rows = torch.tensor([sums.rows[name] for name in names]).T.double()[..., None, None]
+    total = rows.sum(0)
+    shares = hits.sum(0) / total.clamp(min=1)
+    errors = ((hits - shares * rows) ** 2).sum(0).sqrt() / total.clamp(min=1)  # of a ratio of sums over sentences
+    baselines = []
+    for name, count in zip(names, total.flatten().tolist(), strict=True):
+        best = max(sums.even.get(name, 0.0), float(sums.away[name].max()) if name in sums.away else 0.0)
+        baselines.append(best / max(count, 1))
+    means = {name: values / max(sums.wide_rows, 1) for name, values in sums.measures.items()}
+    return Roles(
+        kind, names, shares, errors, torch.tensor(baselines).double(), total.flatten().long(),
+        torch.where(rows >= LEAST_ROWS, hits / rows.clamp(min=1), math.nan), **means,
+    )  # fmt: skip
+
+
+def roles(sentences: Sequence[Seen], words: WordList | None = None) -> dict[str, Roles]:
+    """What every head of every kind of attention does over sentences, see `Roles`. words: as for `head_statistics`;
+    without them alignment is not measured.
+
+    The share of a role counts rows with at least two visible keys, one of which shows it: its link, the key with the
+    largest weight, does. "rarest": the word with the fewest occurrences in these sentences, among those visible.
+    Raises ValueError if there is no sentence.
+    """
+    if not sentences:
+        raise ValueError("at least one sentence is needed")
+    source_counts = word_counts(one.sources for one in sentences)
+    target_counts = word_counts(one.targets_in for one in sentences)
+    found = {}
+    for kind in KINDS:
+        sums = _Sums()
+        for sentence in sentences:
+            _add_sentence(sums, kind, sentence, target_counts if kind == "decoder_self" else source_counts, words)
+        found[kind] = _finish(kind, sums)
+    return found

@@ -1,0 +1,56 @@
+"""What the heads of a model do over a probe set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transformer.analysis.heads import Seen, WordList, read_word_list, words_of
+from transformer.analysis.tokens import BOX, is_special
+from transformer.files import read_text
+from transformer.inference.pretrained import Pretrained, readable
+from transformer.probing.probes import PROBES, english_to_german, task_of
+from transformer.tracing.trace import KINDS
+from transformer.training.data import Pair
+
+LARGEST_WORDS = 50_000_000  # bytes
+KEEP = tuple(f"{kind}.{field}" for kind in KINDS for field in ("weights", "mask"))
+
+
+def sentences_of(model: Pretrained, pairs: Sequence[Pair]) -> list[Seen]:
+    """What the statistics of heads need of every pair, from batches: as `seen(model.trace(..))`, many times faster.
+
+    Each symbol of a toy task is a word. Raises InputError with the number of the pair.
+    """
+    found = []
+    words = _symbols if task_of(model) else words_of
+    reader, writer = model.tokenizer_of("source"), model.tokenizer
+    for (source, target), kept in zip(pairs, model.trace_all(pairs, KEEP), strict=True):
+        sources, targets = (
+            readable([*one.surfaces(text), "</s>"]) for one, text in ((reader, source), (writer, target))
+        )
+        start = readable(writer.pieces(kept.target_in_ids[:1]))
+        found.append(
+            Seen(
+                {kind: kept[f"{kind}.weights"] for kind in KINDS},
+                {kind: kept[f"{kind}.mask"] for kind in KINDS},
+                words(reader.pieces(kept.source_ids), sources),
+                words(writer.pieces(kept.target_in_ids), (*start, *targets[:-1])),
+                words(writer.pieces(kept.target_out_ids), targets),
+            )
+        )
+    return found
+
+
+def _symbols(tokens: Sequence[str], labels: Sequence[str]) -> list[str | None]:
+    return [None if special else label.casefold() for label, special in zip(labels, is_special(tokens), strict=True)]
+
+
+def word_list(model: Pretrained, pairs: Sequence[Pair]) -> WordList | None:
+    """Which words translate each other in the probe set of a model: a list of ours for English to German, each symbol
+    with itself for a toy task that only moves symbols; else None."""
+    if english_to_german(model):
+        return read_word_list(read_text(PROBES / "en-de.words.tsv", LARGEST_WORDS))
+    if task_of(model) and all(sorted(source) == sorted(target) for source, target in pairs):
+        symbols = {symbol for source, _ in pairs for symbol in source.casefold().replace(" ", BOX)}
+        return {symbol: frozenset({symbol}) for symbol in symbols}
+    return None
