@@ -18,6 +18,7 @@ const ENTRIES = {
   feed: ["host/feed.js"],
   figure: ["figure/component.js", "figure/figure.css"],
   formation: ["formation/component.js", "formation/formation.css"],
+  headgrid: ["headgrid/component.js", "headgrid/headgrid.css"],
   lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css"],
   measures: ["measures/component.js", "measures/measures.css"],
   page: ["explorer/page.js", "explorer/explorer.css"],

@@ -12,6 +12,7 @@ def pages() -> tuple[Page, ...]:
     return (
         Page("paper", _("Paper")),
         Page("heads", _("Heads"), explore, first=True, opens_models=True),
+        Page("roles", _("Head roles"), explore),
         Page("anatomy", _("Anatomy"), explore, opens_models=True),
         Page("decoding", _("Decoding"), explore),
         Page("embeddings", _("Embeddings"), explore),

@@ -190,9 +190,12 @@ def items() -> tuple[Item, ...]:
             _("4 Why self-attention (Table 1)"),
             _(
                 "Per layer: how many operations, how many of them one after the other, how long the path between two "
-                "tokens."
+                "tokens. And single heads learn to do different tasks."
             ),
-            (View("anatomy", _("Table 1, computed for your sentence"), {"part": "compare"}),),
+            (
+                View("anatomy", _("Table 1, computed for your sentence"), {"part": "compare"}),
+                View("roles", _("What each head does")),
+            ),
             r"O(n^2 \cdot d) \quad\text{against}\quad O(n \cdot d^2)",
         ),
         Item(

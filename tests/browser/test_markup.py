@@ -40,6 +40,7 @@ SILENT = {
     ("results", "bleu"),
     ("results", "subsets"),
     ("results", "tables"),
+    ("roles", "roles"),
 }  # no word of the sentence in them
 SWITCHED = {"scaling": "off", "zero": "cross.1.2", "positions": "reverse@source"}
 OPEN = """() => {

@@ -1,5 +1,5 @@
 import { el, svgEl } from "../core/dom.js";
-import { arrowStep } from "../core/keys.js";
+import { moveFocus } from "../core/keys.js";
 import { cssColour, inkOn, rampIndex } from "../core/colour.js";
 import { hint } from "../core/tooltip.js";
 import { cellText } from "./numbers.js";
@@ -25,19 +25,6 @@ export function measureTable(view, kind, side, axis) {
   const name = el("h3", { "data-kind": kind }, swatch(kind), view.t("kind_" + kind), " ");
   name.append(el("small", {}, view.t("side_" + side)));
   return el("div", { class: "measures-part" }, name, el("div", { class: "measures-scroll" }, table));
-}
-
-// Arrow keys: the Tab key stops at one cell of a table, the arrow keys reach the others.
-function moveFocus(event, cells, heads) {
-  const step = arrowStep(event);
-  const at = cells.indexOf(event.target);
-  if (at < 0 || !step) return;
-  event.preventDefault();
-  const column = (at % heads) + step[1];
-  const to = at + step[0] * heads + step[1];
-  if (column < 0 || column >= heads || to < 0 || to >= cells.length) return;
-  cells.forEach((cell, i) => cell.setAttribute("tabindex", i === to ? 0 : -1));
-  cells[to].focus();
 }
 
 function headCell(view, address, side, value, axis) {

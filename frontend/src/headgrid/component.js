@@ -1,0 +1,83 @@
+import { el, printable } from "../core/dom.js";
+import { moveFocus } from "../core/keys.js";
+import { savingMenu } from "../saving/menu.js";
+import { PlainView, plainComponent } from "../host/plain_view.js";
+import { HEADGRID_TEXTS } from "./texts.js";
+
+// Grids of buttons: every head of every kind of attention, or every token of every layer. data = {name, region, panels:
+// [{kind, title, rows: [label], columns: [label], cells: [row][column] of {text, note, tone, level, says: [line]} or null}],
+// keys: [{tone, text}], chosen: [panel, row, column] or null, saved: {stem, caption, rows}}. tone: a colour of
+// headgrid.css; level: how much of it, 0 to 1. `pick`, the pressed cell, goes to Python.
+
+class View extends PlainView {
+  constructor(parent) {
+    super(parent, "headgrid", HEADGRID_TEXTS);
+  }
+
+  build() {
+    this.panels = el("div", { class: "headgrid-panels" });
+    this.keys = el("p", { class: "headgrid-keys" });
+    this.picture = el("div", { "data-saved-by": "headgrid-save" }, this.panels, this.keys);
+    return [this.picture, savingMenu(this, "headgrid-save", () => ({ element: this.picture, ...this.data.saved }))];
+  }
+
+  paint() {
+    const { panels, keys, region } = this.data;
+    this.element.setAttribute("aria-label", region);
+    const focused = this.element.getRootNode().activeElement?.dataset.testid;
+    this.panels.replaceChildren(...panels.map((panel, index) => this.panel(panel, index)));
+    this.keys.replaceChildren(
+      ...keys.map(({ tone, level, text }) => {
+        const swatch = el("i", { "data-tone": tone });
+        swatch.style.setProperty("--level", level ?? 1);
+        return el("span", {}, swatch, text);
+      }),
+    );
+    if (focused) this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
+  }
+
+  panel({ kind, title, rows, columns, cells }, index) {
+    const grid = el("div", { class: "headgrid-table", role: "group", "aria-label": title });
+    grid.style.setProperty("--columns", columns.length);
+    const label = (text) =>
+      el("span", { class: "headgrid-label", "aria-hidden": "true", title: text }, printable(text));
+    grid.append(el("span"), ...columns.map(label));
+    const buttons = [];
+    cells.forEach((row, y) => {
+      grid.append(label(rows[y]));
+      row.forEach((cell, x) => {
+        const made = cell ? this.cell(cell, [index, y, x]) : el("span");
+        if (cell) buttons.push(made);
+        grid.append(made);
+      });
+    });
+    const stop = buttons.find((button) => button.getAttribute("aria-pressed") === "true") ?? buttons[0];
+    stop?.setAttribute("tabindex", 0);
+    grid.addEventListener("keydown", (event) => moveFocus(event, buttons, columns.length));
+    const heading = el("h2", { "data-kind": kind }, title);
+    return el("div", { class: "headgrid-panel" }, heading, el("div", { class: "headgrid-scroll" }, grid));
+  }
+
+  cell({ text, note, tone, level, says }, place) {
+    const chosen = JSON.stringify(place) === JSON.stringify(this.data.chosen);
+    const button = el(
+      "button",
+      {
+        type: "button",
+        class: "headgrid-cell",
+        "aria-pressed": String(chosen),
+        "aria-label": says.join(". "),
+        tabindex: -1,
+        "data-tone": tone,
+        "data-testid": `headgrid-${place.join("-")}`,
+        click: () => this.component.setTriggerValue("pick", place),
+      },
+      el("span", {}, text),
+      note ? el("small", {}, note) : null,
+    );
+    button.style.setProperty("--level", level);
+    return this.hint(button, () => says);
+  }
+}
+
+export default plainComponent(View);

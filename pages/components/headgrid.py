@@ -1,0 +1,56 @@
+"""Grids of buttons as a Streamlit component: a number or a word for every head, or for every token of every layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.frame.state import current_state
+from transformer.view.bundle import script, style
+from transformer.view.languages import browser_texts
+
+Place = tuple[int, int, int]  # panel, row, column, from 0
+
+_grid = st.components.v2.component("headscope.headgrid", js=script("headgrid"), css=style("headgrid"))
+
+
+def draw(
+    key: str,
+    region: str,
+    panels: Sequence[Mapping[str, Any]],
+    keys: Sequence[Mapping[str, Any]],
+    chosen: Place | None,
+    on_pick: Callable[[Place], None],
+    stem: Sequence[str],
+    caption: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+) -> None:
+    """key: unique in the app. region: what the grids show, for screen readers. panels, keys: see
+    frontend/src/headgrid/component.js. on_pick: called with the pressed cell before the page runs again. stem: parts of
+    a saved file's name; caption: its lines; rows: of the saved table, the headings first."""
+
+    def picked() -> None:
+        place = getattr(st.session_state.get(key), "pick", None)
+        if not isinstance(place, list) or len(place) != 3 or not all(type(part) is int for part in place):
+            return
+        panel, row, column = place
+        cells = panels[panel]["cells"] if 0 <= panel < len(panels) else []
+        if 0 <= row < len(cells) and 0 <= column < len(cells[row]):
+            on_pick((panel, row, column))
+
+    state = current_state()
+    _grid(
+        key=key,
+        data={
+            "region": region,
+            "panels": list(panels),
+            "keys": list(keys),
+            "chosen": None if chosen is None else list(chosen),
+            "saved": {"stem": list(stem), "caption": [line for line in caption if line], "rows": [*map(list, rows)]},
+            "big": bool(state and state.view.big),
+            "texts": browser_texts("headgrid"),
+        },
+        on_pick_change=picked,
+    )

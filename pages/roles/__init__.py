@@ -1,0 +1,1 @@
+"""Head roles: what every head does over many sentences, and the evidence for it."""

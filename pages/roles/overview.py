@@ -1,0 +1,304 @@
+"""Every head with its role over a probe set, its baseline, and the sentences that show it most and least."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.components import figure, headgrid
+from pages.components.probing import pairs_of
+from pages.components.sentences import paragraph, point
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
+from pages.runtime.shared import shared
+from pages.runtime.texts import plain_markdown
+from transformer.analysis.roles import Role, Roles, roles
+from transformer.figures import roles as figures
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import layers_of
+from transformer.probing.roles import sentences_of, word_list
+from transformer.texts import _, comma_list
+from transformer.tracing.trace import KINDS
+
+OPTIONS = ("colour", "head")
+MEASURES = ("role", "confidence", "entropy", "distance")
+FEW = 3  # sentences with the strongest evidence, and with the weakest
+
+
+@shared(queued=True)
+def measured(model: Pretrained) -> dict[str, Roles]:
+    """The roles of all heads over the model's probe set."""
+    pairs = pairs_of(model)
+    return roles(sentences_of(model, pairs), word_list(model, pairs))
+
+
+def kind_names() -> dict[str, str]:
+    return {
+        "encoder_self": _("Encoder self-attention"),
+        "decoder_self": _("Decoder self-attention"),
+        "cross": _("Cross-attention"),
+    }
+
+
+def role_names(kind: str) -> dict[str, str]:
+    """What each role is called where there is little room."""
+    return {
+        "previous": _("previous"),
+        "same": _("same"),
+        "next": _("next"),
+        "predicted": _("predicted"),
+        "fed": _("fed in"),
+        "resting": _("start") if kind == "decoder_self" else _("end"),
+        "punctuation": _("punctuation"),
+        "rarest": _("rarest"),
+        "broad": _("broad"),
+    }
+
+
+def role_meanings() -> dict[str, str]:
+    return {
+        "previous": _("previous token"),
+        "same": _("the token itself"),
+        "next": _("next token"),
+        "predicted": _("source word of the token predicted"),
+        "fed": _("source word of the token fed in"),
+        "resting": _("a resting place: the end token, or in the decoder the start token"),
+        "punctuation": _("a punctuation mark"),
+        "rarest": _("the rarest word of the sentence"),
+        "broad": _("broad: no weight is above twice the even one"),
+    }
+
+
+def measure_names() -> dict[str, str]:
+    return {
+        "role": _("Role"),
+        "confidence": _("Confidence"),
+        "entropy": _("Entropy"),
+        "distance": _("Distance"),
+    }
+
+
+def measure_meanings() -> dict[str, str]:
+    return {
+        "confidence": _("Confidence: the mean of each row's largest weight (Voita et al. 2019)."),
+        "entropy": _("Entropy of the rows, as a share of the largest possible: 0 is one token, 1 is all alike."),
+        "distance": _("Distance: the mean number of tokens between a row's token and what it attends to."),
+    }
+
+
+def draw(frame: PageFrame) -> None:
+    model, options = frame.model, frame.options
+    pairs = pairs_of(model)
+    if not pairs:
+        sentence = _(
+            "There is no probe set from {source} to {target}. The command heads measures any sentence pairs: python -m "
+            "transformer heads --data FILE."
+        )
+        message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
+        return
+    found = measured(model)
+    point(_says(found, len(pairs)))
+    names = measure_names()
+    colour = str(options.segment("colour", _("Show"), MEASURES, "role", names.__getitem__))
+    kind, layer, head = _chosen(frame, found)
+    _grid(frame, found, colour, (kind, layer, head))
+    paragraph(
+        _("A number is the share of the rows in which the head's largest weight shows its role.")
+        if colour == "role"
+        else measure_meanings()[colour],
+        _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach.")
+        if colour == "role"
+        else "",
+        quiet=True,
+    )
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        _head(frame, found[kind], kind, layer, head)
+    with right:
+        _plane(frame, found[kind], kind, layer, head)
+
+
+def _says(found: Mapping[str, Roles], sentences: int) -> str:
+    """How many heads have each role, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for of_kind in found.values():
+        layers, heads = of_kind.confidence.shape
+        for layer in range(layers):
+            for head in range(heads):
+                role = of_kind.role(layer, head)
+                counts[role.name if role else ""] += 1
+    without = counts.pop("", 0)
+    meanings = {
+        "previous": _("the previous token ({count})"),
+        "same": _("the token itself ({count})"),
+        "next": _("the next token ({count})"),
+        "predicted": _("the source word of the token predicted ({count})"),
+        "fed": _("the source word of the token fed in ({count})"),
+        "resting": _("the start or end token ({count})"),
+        "punctuation": _("punctuation ({count})"),
+        "rarest": _("the rarest word ({count})"),
+        "broad": _("everything alike ({count})"),
+    }
+    listed = comma_list(meanings[name].format(count=count) for name, count in counts.most_common())
+    sentence = _(
+        "What {heads} heads attend to most, over {sentences} sentences: {listed}. {without} have no clear role."
+    )
+    return sentence.format(heads=counts.total() + without, sentences=sentences, listed=listed, without=without)
+
+
+def _chosen(frame: PageFrame, found: Mapping[str, Roles]) -> tuple[str, int, int]:
+    """The chosen head, from 0: that of the link, or the one with the clearest role."""
+    config = frame.model.config
+    names = [
+        f"{kind}.{layer + 1}.{head + 1}"
+        for kind in KINDS
+        for layer in range(layers_of(config, kind))
+        for head in range(config.heads)
+    ]
+
+    def clear(name: str) -> float:
+        kind, layer, head = name.split(".")
+        role = found[kind].role(int(layer) - 1, int(head) - 1)
+        return (role.share - role.baseline) / (1 - role.baseline) if role else -1.0
+
+    kind, layer, head = str(frame.options.choice("head", names, max(names, key=clear))).split(".")
+    return kind, int(layer) - 1, int(head) - 1
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _cell(found: Roles, layer: int, head: int, colour: str, largest: float) -> dict[str, Any]:
+    role = found.role(layer, head)
+    place = _("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+    names = role_names(found.kind)
+    says = [place, _role_says(role), _number_says(found, layer, head)]
+    if colour == "role":
+        if role is None:
+            return {"text": "–", "says": says}
+        return {
+            "text": f"{100 * role.share:.0f}", "note": names[role.name], "tone": role.name, "level": role.share,
+            "says": says,
+        }  # fmt: skip
+    value = float(getattr(found, colour)[layer, head])
+    text = f"{value:.1f}" if colour == "distance" else f"{value:.2f}"
+    return {"text": text, "tone": found.kind, "level": value / largest, "says": says}
+
+
+def _role_says(role: Role | None) -> str:
+    if role is None:
+        return _("no role above its baseline")
+    sentence = _("{meaning}: {share} of the rows, baseline {baseline}")
+    return sentence.format(
+        meaning=role_meanings()[role.name], share=_percent(role.share), baseline=_percent(role.baseline)
+    )
+
+
+def _number_says(found: Roles, layer: int, head: int) -> str:
+    text = _("confidence {confidence}, entropy {entropy}, distance {distance} tokens")
+    confidence, entropy, distance = (float(getattr(found, name)[layer, head]) for name in MEASURES[1:])
+    return text.format(confidence=f"{confidence:.2f}", entropy=f"{entropy:.2f}", distance=f"{distance:.1f}")
+
+
+def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tuple[str, int, int]) -> None:
+    kinds = list(found)
+    largest = max((float(getattr(found[kind], colour).max()) for kind in kinds), default=1.0) if colour != "role" else 1
+    panels = []
+    rows: list[list[Any]] = [["kind", "layer", "head", "role", "share", "baseline", "error", *MEASURES[1:]]]
+    used: dict[str, str] = {}
+    for kind in kinds:
+        layers, heads = found[kind].confidence.shape
+        cells = [[_cell(found[kind], row, head, colour, largest) for head in range(heads)] for row in range(layers)]
+        panels.append(
+            {
+                "kind": kind,
+                "title": kind_names()[kind],
+                "rows": [str(layer + 1) for layer in range(layers)],
+                "columns": [str(head + 1) for head in range(heads)],
+                "cells": cells,
+            }
+        )
+        for layer in range(layers):
+            for head in range(heads):
+                role = found[kind].role(layer, head)
+                of_role = [role.name, role.share, role.baseline, role.error] if role else ["", None, None, None]
+                numbers = [float(getattr(found[kind], name)[layer, head]) for name in MEASURES[1:]]
+                rows.append([kind, layer + 1, head + 1, *of_role, *numbers])
+                if role:
+                    used[role.name] = role_meanings()[role.name]
+    keys: Sequence[Mapping[str, Any]] = ()
+    if colour == "role":
+        keys = [{"tone": name, "level": 0.9, "text": text} for name, text in used.items()]
+    headgrid.draw(
+        "roles_grid",
+        _("What every head does: layers down, heads across"),
+        panels,
+        keys,
+        (kinds.index(chosen[0]), *chosen[1:]),
+        lambda place: frame.options.report("head", f"{kinds[place[0]]}.{place[1] + 1}.{place[2] + 1}"),
+        ["headscope-roles", frame.model.name, colour],
+        [_("What the heads of {model} do").format(model=frame.model.name), measure_meanings().get(colour, "")],
+        rows,
+    )
+
+
+def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:
+    """The chosen head: all of its shares beside their baselines, and its sentences."""
+    text = _("{kind}, layer {layer}, head {head}").format(kind=kind_names()[kind], layer=layer + 1, head=head + 1)
+    st.html(f'<h2 class="hs-tr-title">{text}</h2>')
+    role = found.role(layer, head)
+    meanings = role_meanings()
+    rows = [
+        (meanings[one.name], _percent(one.share), f"± {196 * one.error:.0f}", _percent(one.baseline))
+        for one in found.of(layer, head)
+    ]
+    st.html(table((_("largest weight on"), _("rows"), _("95 %"), _("baseline")), rows, "hs-roles-shares"))
+    if role is None:
+        paragraph(_("No role of this head is clearly above its baseline."))
+        name = found.of(layer, head)[0].name
+    else:
+        name = role.name
+    strongest, weakest = found.evidence(name, layer, head, FEW)
+    shares = found.by_sentence[:, found.names.index(name), layer, head]
+    for title, chosen in (
+        (_("Strongest evidence: {meaning}"), strongest),
+        (_("Weakest evidence"), weakest),
+    ):
+        if chosen:
+            paragraph(title.format(meaning=meanings[name]))
+            for index in chosen:
+                _sentence(frame, kind, layer, head, index, float(shares[index]))
+
+
+def _sentence(frame: PageFrame, kind: str, layer: int, head: int, index: int, share: float) -> None:
+    """A link that opens a sentence of the probe set with this head."""
+    source, target = pairs_of(frame.model)[index]
+    page = next(page for page in frame.links if page.name == "heads")
+    params = {"source": source, "target": target, "kind": kind, "layer": str(layer + 1), "head": str(head + 1)}
+    st.page_link(frame.links[page], label=f"{_percent(share)} · {plain_markdown(source)}", query_params=params)
+
+
+def _plane(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:
+    layers, heads = found.confidence.shape
+    places = [(row, column) for row in range(layers) for column in range(heads)]
+    does = [found.role(*place) for place in places]
+    names = role_names(kind)
+    figure.draw(
+        figure.built(
+            figures.heads_in_the_plane,
+            [[round(value, 5) for value in row] for row in found.plane().tolist()],
+            [(row + 1, column + 1) for row, column in places],
+            [role.name if role else None for role in does],
+            [names[role.name] if role else _("no role") for role in does],
+            places.index((layer, head)),
+        ),
+        "roles_plane",
+        "headscope-head-map",
+        on_pick=lambda index: frame.options.report("head", f"{kind}.{index // heads + 1}.{index % heads + 1}"),
+        about=kind,
+    )

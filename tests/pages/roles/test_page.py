@@ -1,0 +1,83 @@
+"""The Head roles page as a script: every head with its role, its evidence, and what a model without probes says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.roles.overview import MEASURES, measured, role_meanings, role_names
+from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from tests.support.build import tiny_pretrained
+from transformer.analysis.roles import ROLES
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.figures.roles import ROLE
+from transformer.interventions.sets import layers_of
+from transformer.probing.probes import probe_pairs
+from transformer.tracing.trace import KINDS
+
+
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    return lambda **params: app_test("roles", **params).run()
+
+
+def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(checkpoint="en-de", head="encoder_self.2.1")
+    assert not app.exception and not messages(app)
+    model = transformer.load("en-de")
+    found = measured(model)
+    grid = json.loads(components(app, "headgrid")[0].json)
+    assert [panel["kind"] for panel in grid["panels"]] == list(KINDS)
+    without = 0
+    for panel in grid["panels"]:
+        for layer, row in enumerate(panel["cells"]):
+            for head, cell in enumerate(row):
+                role = found[panel["kind"]].role(layer, head)
+                without += role is None
+                assert cell.get("tone") == (role and role.name)
+                assert cell["text"] == (f"{100 * role.share:.0f}" if role else "–")
+    assert f"{without} have no clear role" in page_text(app)
+    assert grid["chosen"] == [0, 1, 0]
+    rows = grid["saved"]["rows"]
+    assert len(rows) == 1 + sum(layers_of(model.config, kind) * model.config.heads for kind in KINDS)
+    strongest, _ = found["encoder_self"].evidence(found["encoder_self"].of(1, 0)[0].name, 1, 0)
+    pairs = probe_pairs(model) or []
+    shown = [one for one in app.get("page_link") if "layer=2" in one.proto.query_string]
+    assert f"source={pairs[strongest[0]][0].split()[0]}" in shown[0].proto.query_string
+
+
+@pytest.mark.parametrize("colour", MEASURES[1:])
+def test_the_grid_can_show_a_measure(bundled: Callable[..., AppTest], colour: str) -> None:
+    app = bundled(checkpoint="reverse", colour=colour, head="cross.2.1")
+    assert not app.exception and not messages(app)
+    grid = json.loads(components(app, "headgrid")[0].json)
+    value = float(getattr(measured(transformer.load("reverse"))["cross"], colour)[1, 0])
+    cell = grid["panels"][2]["cells"][1][0]
+    assert abs(float(cell["text"]) - value) <= 0.051 and cell["tone"] == "cross" and 0 <= cell["level"] <= 1
+    assert address(app)["colour"] == colour and address(app)["head"] == "cross.2.1"
+
+
+def test_a_head_that_the_model_lacks_is_said(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(checkpoint="reverse", head="cross.9.9")
+    assert not app.exception and "asks for head &#x27;cross.9.9&#x27;" in messages(app)
+
+
+def test_a_model_of_other_languages_has_no_probe_set(folder: Path) -> None:
+    tiny = tiny_pretrained()
+    save_checkpoint(folder / "tiny", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
+    app = app_test("roles", checkpoint="tiny").run()
+    assert not app.exception and "There is no probe set from Latin to Greek" in page_text(app)
+
+
+def test_every_role_has_words_and_a_colour() -> None:
+    assert set(ROLES) == set(role_meanings()) == set(role_names("cross")) == set(ROLE)
+    css = (ROOT / "frontend" / "src" / "headgrid" / "headgrid.css").read_text(encoding="utf-8")
+    light, dark = css.split('[data-theme="dark"]')
+    for name, colours in ROLE.items():
+        assert f"--{name}: {colours['light']};" in light and f"--{name}: {colours['dark']};" in dark

@@ -1,0 +1,79 @@
+"""The heads of one kind of attention in the plane: near each other if their rows are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from transformer.figures.style import GREY, Labels, dressed, plain, titled
+from transformer.texts import N_
+
+# Colours of frontend/src/headgrid/headgrid.css.
+ROLE = {
+    "previous": {"light": "#0b63b0", "dark": "#6db7ff"},
+    "same": {"light": "#4a7a1e", "dark": "#a3d977"},
+    "next": {"light": "#008299", "dark": "#4fd3e6"},
+    "predicted": {"light": "#7a2f8f", "dark": "#d795ea"},
+    "fed": {"light": "#b5490a", "dark": "#ff9e5e"},
+    "resting": {"light": "#7d8490", "dark": "#aab2bf"},
+    "punctuation": {"light": "#a3780a", "dark": "#ecc94b"},
+    "rarest": {"light": "#b0306a", "dark": "#ff8fb8"},
+    "broad": {"light": "#a0764e", "dark": "#d9b48f"},
+}
+PLANE = {
+    "title": N_("Heads that attend alike stand together"),
+    "subtitle": N_(
+        "distance: square root of the mean Jensen-Shannon divergence between their rows (Clark et al. 2019)"
+    ),
+    "head": N_("layer {layer}, head {head}: {role}"),
+}
+
+
+def _apart(points: Sequence[Sequence[float]], first: int | None) -> list[bool]:
+    """Which points have room for a label: those that are not near one that has a label already."""
+    sizes = [max(values) - min(values) or 1.0 for values in zip(*points, strict=True)]
+    shown: list[int] = []
+    for index in sorted(range(len(points)), key=lambda index: index != first):
+        gaps = ([abs(a - b) / max(sizes) for a, b in zip(points[index], points[one], strict=True)] for one in shown)
+        if all(gap[0] > 0.06 or gap[1] > 0.07 for gap in gaps):
+            shown.append(index)
+    return [index in shown for index in range(len(points))]
+
+
+def heads_in_the_plane(
+    points: Sequence[Sequence[float]],
+    places: Sequence[tuple[int, int]],
+    roles: Sequence[str | None],
+    names: Sequence[str],
+    chosen: int | None,
+    *,
+    theme: str = "light",
+    texts: Labels = PLANE,
+) -> go.Figure:
+    """points: [head, 2]; places: layer and head of each, from 1; roles: of `ROLE`, None: no role; names: the roles in
+    words."""
+    figure = go.Figure()
+    apart = _apart(points, chosen)
+    figure.add_scatter(
+        x=[point[0] for point in points], y=[point[1] for point in points], mode="markers+text",
+        text=[f"{layer}.{head}" if shown else "" for (layer, head), shown in zip(places, apart, strict=True)], textposition="top center", cliponaxis=False,
+        hovertext=[
+            texts["head"].format(layer=layer, head=head, role=plain(name))
+            for (layer, head), name in zip(places, names, strict=True)
+        ],
+        hoverinfo="text",
+        marker={
+            "size": [18 if index == chosen else 12 for index in range(len(points))],
+            "color": [ROLE[role][theme] if role else GREY[theme] for role in roles],
+            "symbol": ["circle" if role else "circle-open" for role in roles],
+        },
+    )  # fmt: skip
+    figure.update_layout(
+        xaxis={"showticklabels": False}, yaxis={"showticklabels": False, "scaleanchor": "x"}, showlegend=False,
+        hovermode="closest",
+    )  # fmt: skip
+    figure = dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
+    palette = figure.layout.meta["palette"]
+    more = {name: [*colours, *(role[name] for role in ROLE.values())] for name, colours in palette.items()}
+    return figure.update_layout(meta={**figure.layout.meta, "palette": more})
