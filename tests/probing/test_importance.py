@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -11,14 +12,19 @@ from tests.support.build import tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.interventions.sets import Interventions
 from transformer.probing.importance import (
+    Curve,
     all_heads,
     effects,
+    from_json,
     gradient_importance,
     mean_outputs,
     pruning_curve,
     random_orders,
     rank_correlation,
-    without_heads,
+    sub_layers,
+    survey,
+    to_json,
+    without,
 )
 from transformer.training.evaluation import surprise
 
@@ -28,7 +34,7 @@ PAIRS = [("ka lo mi", "lo mi"), ("vu ti", "ti vu ka"), ("mi", "ka lo")]
 def test_a_model_without_heads_is_the_switch_zero() -> None:
     model = tiny_pretrained()
     heads = [("encoder_self", 0, 1), ("decoder_self", 1, 0), ("cross", 1, 1)]
-    changed = without_heads(model, heads)
+    changed = without(model, heads)
     switches = Interventions.parse("zero=encoder_self.1.2,decoder_self.2.1,cross.2.2")
     for source, target in PAIRS:
         expected = model.trace(source, target, interventions=switches)
@@ -36,10 +42,19 @@ def test_a_model_without_heads_is_the_switch_zero() -> None:
             changed.trace(source, target).logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4
         )
         assert changed.translate(source).text == model.translate(source, interventions=switches).text
-    whole = without_heads(model, [])
+    whole = without(model, [])
     torch.testing.assert_close(
         whole.trace(*PAIRS[0]).logits.clone(), model.trace(*PAIRS[0]).logits.clone(), atol=1e-5, rtol=1e-4
     )
+
+
+@pytest.mark.parametrize("skip", ["encoder.1.self", "encoder.2.ff", "decoder.1.cross", "decoder.2.self"])
+def test_a_model_without_a_sub_layer_is_the_switch_skip(skip: str) -> None:
+    model = tiny_pretrained()
+    changed = without(model, sub_layers(model.config)[skip])
+    expected = model.trace(*PAIRS[0], interventions=Interventions.parse(f"skip={skip}"))
+    torch.testing.assert_close(changed.trace(*PAIRS[0]).logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4)
+    assert len(sub_layers(model.config)["decoder.1"]) == 3
 
 
 def test_the_mean_takes_the_place_of_a_head() -> None:
@@ -55,7 +70,7 @@ def test_the_mean_takes_the_place_of_a_head() -> None:
         return changed
 
     expected = model.retrace(trace, edits={"decoder.0.cross.head_outputs": put})
-    found = without_heads(model, [("cross", 0, 1)], means).trace(*PAIRS[0])
+    found = without(model, [("cross", 0, 1)], means).trace(*PAIRS[0])
     torch.testing.assert_close(found.logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4)
 
 
@@ -68,7 +83,7 @@ def test_effects_are_differences_of_the_loss(way: str) -> None:
     found = effects(model, PAIRS, groups, way, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
     assert done == [(1, 2), (2, 2)] and found["none"].loss == pytest.approx(0, abs=1e-6)
     means = mean_outputs(model, PAIRS) if way == "mean" else None
-    before, after = (surprise(one, PAIRS) for one in (model, without_heads(model, heads[:1], means)))
+    before, after = (surprise(one, PAIRS) for one in (model, without(model, heads[:1], means)))
     assert found["one"].loss == pytest.approx(after[0] / after[1] - before[0] / before[1], abs=1e-6)
     assert found["none"].bleu == 0 and found["none"].low == found["none"].high == 0
     with pytest.raises(Stopped):
@@ -109,13 +124,13 @@ def test_the_gradients_estimate_by_finite_differences() -> None:
         assert found["cross", 0, head] == pytest.approx(one / size, abs=0.02)
 
 
-def test_pruning_ends_without_heads() -> None:
+def test_pruning_ends_without() -> None:
     model = tiny_pretrained()
     order = random_orders(model.config, 2)[1]
     assert sorted(order) == sorted(all_heads(model.config)) and order != random_orders(model.config, 2)[0]
     curve = pruning_curve(model, PAIRS, order, every=5)
     assert curve.left[0] == len(order) and curve.left[-1] == 0 and len(curve.bleu) == len(curve.left)
-    last = without_heads(model, order)
+    last = without(model, order)
     assert [last.translate(source).text for source, _ in PAIRS]
     with pytest.raises(Stopped):
         pruning_curve(model, PAIRS, order, progress=lambda done, total: False)
@@ -126,3 +141,28 @@ def test_rank_correlation_by_hand() -> None:
     first, second = dict(zip(heads, (1.0, 2.0, 3.0), strict=True)), dict(zip(heads, (5.0, 9.0, 7.0), strict=True))
     assert rank_correlation(first, first) == pytest.approx(1)
     assert rank_correlation(first, second) == pytest.approx(0.5)  # 1 - 6 * (0 + 1 + 1) / (3 * 8)
+
+
+def test_a_survey_is_written_and_read_again() -> None:
+    model = tiny_pretrained()
+    done: list[tuple[int, int]] = []
+    found = survey(model, PAIRS, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
+    total = done[-1][1]
+    assert [one for one, _ in done] == list(range(1, total + 1))
+    assert len(found.curves["random"]) == 10 and len(found.curves["least"]) == 1
+    assert found.order[0] == min(found.heads, key=lambda name: found.heads[name].loss)
+    nats, tokens, _ = surprise(model, PAIRS)
+    assert found.loss == pytest.approx(nats / tokens) and found.sentences == 3
+    assert found.means["cross.1.1"].bleu is None and found.parts["encoder.1"].bleu is not None
+    assert -1 <= found.agreement() <= 1
+    again = from_json(to_json(found), model.config)
+    assert again is not None and again.order == tuple(found.order)
+    assert again.heads["cross.2.1"].loss == pytest.approx(found.heads["cross.2.1"].loss, rel=1e-4, abs=1e-9)
+    assert again.curves["most"][0].left == found.curves["most"][0].left
+    other = dataclasses.replace(model.config, heads=1)
+    assert from_json(to_json(found), other) is None and from_json("{}", other) is None and from_json("[", other) is None
+
+
+def test_where_pruning_breaks() -> None:
+    assert Curve((16, 8, 4, 0), (40.0, 39.0, 36.0, 0.0)).breaks() == 4
+    assert Curve((16, 8, 4, 0), (40.0, 30.0, 36.0, 0.0)).breaks() == 16

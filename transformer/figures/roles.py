@@ -57,7 +57,8 @@ def heads_in_the_plane(
     apart = _apart(points, chosen)
     figure.add_scatter(
         x=[point[0] for point in points], y=[point[1] for point in points], mode="markers+text",
-        text=[f"{layer}.{head}" if shown else "" for (layer, head), shown in zip(places, apart, strict=True)], textposition="top center", cliponaxis=False,
+        text=[f"{layer}.{head}" if shown else "" for (layer, head), shown in zip(places, apart, strict=True)],
+        textposition="top center", cliponaxis=False,
         hovertext=[
             texts["head"].format(layer=layer, head=head, role=plain(name))
             for (layer, head), name in zip(places, names, strict=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,9 +16,9 @@ from transformer.attribution.gradients import differentiable
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.speed import prepare_for_decoding
-from transformer.interventions.sets import layers_of
+from transformer.interventions.sets import SUB_LAYERS, Skip, layers_of
 from transformer.model.config import ModelConfig
-from transformer.model.tap import KINDS, scope
+from transformer.model.tap import KINDS, STACKS, scope
 from transformer.model.transformer import Transformer
 from transformer.probing.probes import bleu_interval
 from transformer.training.data import Pair
@@ -37,10 +39,32 @@ def all_heads(config: ModelConfig) -> list[Head]:
     ]
 
 
+def name_of(head: Head) -> str:
+    """As in links and switches, counted from 1: "cross.2.6"."""
+    kind, layer, number = head
+    return f"{kind}.{layer + 1}.{number + 1}"
+
+
+def sub_layers(config: ModelConfig) -> dict[str, list[Skip]]:
+    """Every sub-layer, and every layer with all of its sub-layers, by name: "decoder.2.cross", "decoder.2"."""
+    found: dict[str, list[Skip]] = {}
+    for stack, layers in zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True):
+        for layer in range(layers):
+            parts = [Skip(stack, layer, part) for part in SUB_LAYERS[stack]]
+            found |= {part.value: [part] for part in parts} | {f"{stack}.{layer + 1}": parts}
+    return found
+
+
+def _last_matrix(stack: str, layer: int, part: str) -> str:
+    """The last matrix of a sub-layer in a state dict, without ".weight": what it adds to x is its output."""
+    return f"{stack}.{layer}." + ("feed_forward.outer" if part == "ff" else f"{part}_attention.output")
+
+
 def _name(kind: str, layer: int) -> str:
-    """The output projection of a sub-layer in a state dict, without ".weight"."""
-    stack = "encoder" if kind == "encoder_self" else "decoder"
-    return f"{stack}.{layer}.{'cross' if kind == 'cross' else 'self'}_attention.output"
+    stack, part = {"encoder_self": ("encoder", "self"), "decoder_self": ("decoder", "self")}.get(
+        kind, ("decoder", "cross")
+    )
+    return _last_matrix(stack, layer, part)
 
 
 def mean_outputs(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, Tensor]:
@@ -58,15 +82,22 @@ def mean_outputs(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, Tensor]
     return {key: (total / rows[key[0]]).float() for key, total in sums.items()}
 
 
-def without_heads(model: Pretrained, heads: Iterable[Head], means: Mapping[Head, Tensor] | None = None) -> Pretrained:
-    """The model with these heads' outputs at 0, or at their means (`mean_outputs`), whatever it reads.
+def without(model: Pretrained, parts: Iterable[Head | Skip], means: Mapping[Head, Tensor] | None = None) -> Pretrained:
+    """The model with these heads' outputs at 0, or at their means (`mean_outputs`), and without these sub-layers,
+    whatever it reads.
 
-    The same as the switch `zero`: a head's columns of W^O become 0, and a mean adds to the bias. So everything that
-    needs no names of tensors, such as fast decoding, works on it. The other weights are shared, not copied.
+    The same as the switches `zero` and `skip`: a head's columns of W^O become 0, and a mean adds to the bias; of a
+    sub-layer the last matrix and its bias become 0. So everything that needs no names of tensors, such as fast
+    decoding, works on it. The other weights are shared, not copied.
     """
     state = model.model.state_dict()
     width = model.config.d_model // model.config.heads
-    for kind, layer, head in heads:
+    for part in parts:
+        if isinstance(part, Skip):
+            name = _last_matrix(part.stack, part.layer, part.part)
+            state |= {key: torch.zeros_like(state[key]) for key in (f"{name}.weight", f"{name}.bias") if key in state}
+            continue
+        kind, layer, head = part
         name, columns = _name(kind, layer), slice(head * width, (head + 1) * width)
         matrix = state[f"{name}.weight"].clone()
         if means is not None:
@@ -102,12 +133,12 @@ def _loss(model: Pretrained, pairs: Sequence[Pair]) -> float:
 def effects(
     model: Pretrained,
     pairs: Sequence[Pair],
-    groups: Mapping[str, Sequence[Head]],
+    groups: Mapping[str, Sequence[Head | Skip]],
     way: str = "zero",
     bleu: bool = True,
     progress: Progress = lambda done, total: True,
 ) -> dict[str, Effect]:
-    """What the model loses without each group of heads. groups: name -> heads, often one; a whole layer is a group too.
+    """What the model loses without each group. groups: name -> heads or sub-layers, often one.
     way: of WAYS. progress: called with (groups done, all); False stops (Stopped). Raises ValueError for no pairs."""
     if not pairs:
         raise ValueError("there are no sentence pairs to measure with")
@@ -118,7 +149,7 @@ def effects(
     whole = corpus_bleu(texts, [[one] for one in references]) if bleu else 0.0
     found: dict[str, Effect] = {}
     for name, heads in groups.items():
-        changed = without_heads(model, heads, means)
+        changed = without(model, heads, means)
         effect = Effect(_loss(changed, pairs) - before)
         if bleu:
             after = tuple(changed.translate_all(sources))
@@ -158,6 +189,16 @@ class Curve:
     left: tuple[int, ...]
     bleu: tuple[float, ...]
 
+    def breaks(self, share: float = 0.9) -> int:
+        """The smallest number of heads with which BLEU is still at least this share of that of all heads, as long as it
+        is so for every larger number too."""
+        enough = self.left[0]
+        for left, bleu in zip(self.left, self.bleu, strict=True):
+            if bleu < share * self.bleu[0]:
+                break
+            enough = left
+        return enough
+
 
 @torch.inference_mode()
 def pruning_curve(
@@ -172,7 +213,7 @@ def pruning_curve(
     sources, references = [source for source, _ in pairs], [[target] for _, target in pairs]
     scores = []
     for count in counts:
-        changed = without_heads(model, order[:count]) if count else model
+        changed = without(model, order[:count]) if count else model
         scores.append(corpus_bleu(changed.translate_all(sources), references))
         if not progress(len(scores), len(counts)):
             raise Stopped
@@ -185,7 +226,7 @@ def random_orders(config: ModelConfig, count: int, seed: int = 1) -> list[list[H
     return [rng.sample(heads, len(heads)) for _ in range(count)]
 
 
-def rank_correlation(first: Mapping[Head, float], second: Mapping[Head, float]) -> float:
+def rank_correlation(first: Mapping[Any, float], second: Mapping[Any, float]) -> float:
     """Spearman's: how well one importance predicts the order of another; NaN if one of them is all equal."""
     heads = sorted(first)
     ranks = [
@@ -195,3 +236,102 @@ def rank_correlation(first: Mapping[Head, float], second: Mapping[Head, float]) 
     one, other = (rank - rank.mean() for rank in ranks)
     size = float(one.norm() * other.norm())
     return float(one @ other) / size if size else math.nan
+
+
+ORDERS = ("least", "most", "random")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What every head is worth on some sentence pairs. heads: `name_of` -> effect with the head at 0; means: the same
+    with the head at its mean, without BLEU; gradient: the estimate of Michel et al.; parts: of sub-layers and layers;
+    curves: of ORDERS -> pruning, "random" of several orders; order: names of heads, least important first. loss, bleu:
+    of the whole model, nats per target token, and greedy.
+    """
+
+    sentences: int
+    loss: float
+    bleu: float
+    heads: Mapping[str, Effect]
+    means: Mapping[str, Effect]
+    gradient: Mapping[str, float]
+    parts: Mapping[str, Effect]
+    curves: Mapping[str, Sequence[Curve]]
+    order: Sequence[str]
+
+    def agreement(self) -> float:
+        """How well the gradient predicts the order of the losses: Spearman's rank correlation."""
+        return rank_correlation(self.gradient, {name: effect.loss for name, effect in self.heads.items()})
+
+
+RANDOM, EVERY = 10, 8  # random orders of a pruning curve; heads that are removed between two of its points
+
+
+def survey(
+    model: Pretrained,
+    pairs: Sequence[Pair],
+    bleu: bool = True,
+    curves: bool = True,
+    progress: Progress = lambda done, total: True,
+) -> Survey:
+    """Measure everything. bleu: also of every head and part; curves: also prune. progress: called with (models
+    measured, all) after each; False stops (Stopped). Raises ValueError for no pairs."""
+    heads = {name_of(head): [head] for head in all_heads(model.config)}
+    parts = sub_layers(model.config)
+    steps = len([*range(0, len(heads), EVERY), len(heads)]) * (RANDOM + 2) if curves else 0
+    total = 2 * len(heads) + len(parts) + steps
+
+    def from_(start: int) -> Progress:
+        return lambda done, _: progress(start + done, total)
+
+    zero = effects(model, pairs, heads, "zero", bleu, from_(0))
+    mean = effects(model, pairs, heads, "mean", False, from_(len(heads)))
+    removed = effects(model, pairs, parts, "zero", bleu, from_(2 * len(heads)))
+    order = sorted(heads, key=lambda name: zero[name].loss)
+    found: dict[str, list[Curve]] = {name: [] for name in ORDERS}
+    if curves:
+        start = 2 * len(heads) + len(parts)
+        ranked = [heads[name][0] for name in order]
+        orders = [("least", ranked), ("most", ranked[::-1])]
+        orders += [("random", one) for one in random_orders(model.config, RANDOM)]
+        for number, (name, one) in enumerate(orders):
+            found[name].append(pruning_curve(model, pairs, one, EVERY, from_(start + number * steps // (RANDOM + 2))))
+    texts = model.translate_all([source for source, _ in pairs])
+    gradient = {name_of(head): value for head, value in gradient_importance(model, pairs).items()}
+    return Survey(
+        len(pairs), _loss(model, pairs), corpus_bleu(texts, [[target] for _, target in pairs]),
+        zero, mean, gradient, removed, found, order,
+    )  # fmt: skip
+
+
+def to_json(found: Survey) -> str:
+    """As text that `from_json` reads, numbers with five digits."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            return float(f"{value:.5g}")
+        if isinstance(value, Mapping):
+            return {name: plain(one) for name, one in value.items()}
+        return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+    return json.dumps(plain(asdict(found)))
+
+
+def from_json(text: str, config: ModelConfig) -> Survey | None:
+    """The survey of a model with these sizes; None if the text is not one."""
+    try:
+        data = json.loads(text)
+        of_parts = {
+            name: {part: Effect(**effect) for part, effect in data.pop(name).items()}
+            for name in ("heads", "means", "parts")
+        }
+        curves = {
+            name: tuple(Curve(tuple(one["left"]), tuple(one["bleu"])) for one in data["curves"][name])
+            for name in ORDERS
+        }
+        found = Survey(**{**data, **of_parts, "curves": curves, "order": tuple(data["order"])})
+        names = {name_of(head) for head in all_heads(config)}
+        same = names == set(found.heads) == set(found.means) == set(found.gradient) == set(found.order)
+        return found if same and set(found.parts) == set(sub_layers(config)) else None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
