@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from transformer import startup, texts
-from transformer.cli import align, describe, evaluate, heads, record, serve, train, translate
+from transformer.cli import align, describe, evaluate, heads, importance, record, serve, train, translate
 from transformer.cli.common import BROKEN_PIPE, CommandError, Parser, one_line
 from transformer.texts import UserError, _, use_language
 
@@ -20,6 +20,7 @@ COMMANDS = {
     "translate": translate,
     "evaluate": evaluate,
     "heads": heads,
+    "importance": importance,
     "align": align,
     "describe": describe,
     "record": record,

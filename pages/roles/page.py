@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pages.frame.frame import Content, PageFrame
-from pages.roles import overview
+from pages.roles import importance, overview
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 
 
 def parts() -> dict[str, str]:
-    return {"roles": _("Roles")}
+    return {"roles": _("Roles"), "importance": _("Importance")}
 
 
 def draw(frame: PageFrame) -> None:
     load_plotly()
-    {"roles": overview}[frame.part].draw(frame)
+    {"roles": overview, "importance": importance}[frame.part].draw(frame)
 
 
-CONTENT = Content(draw, parts, overview.OPTIONS, sentence=False)
+CONTENT = Content(draw, parts, tuple(dict.fromkeys((*overview.OPTIONS, *importance.OPTIONS))), sentence=False)

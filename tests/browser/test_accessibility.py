@@ -53,6 +53,7 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "feedforward-nonlinearity": ("feedforward", {"part": "nonlinearity"}),
     "feedforward-position": ("feedforward", {"part": "position"}),
     "feedforward-knock": ("feedforward", {"part": "knock", "skip": "encoder.2.ff", "neurons": "decoder.1.5"}),
+    "roles-importance": ("roles", {"part": "importance", "checkpoint": "reverse"}),
     "anatomy": ("anatomy", dict(SWITCHED)),
     "anatomy-sub": ("anatomy", {"zoom": "sub", **CROSS, "step": "softmax"}),
     "anatomy-number": ("anatomy", {"zoom": "number", **CROSS, "step": "dot", "row": "3", "col": "2"}),

@@ -21,7 +21,7 @@ FORMATS = ("png", "svg", "csv")
 PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "paper": ({},),
     "heads": ({"training": "0"}, {"view": "lines"}),
-    "roles": ({},),
+    "roles": ({}, {"part": "importance", "checkpoint": "reverse"}),
     "anatomy": ({}, {"part": "compare"}, {"part": "before"}),
     "decoding": ({}, {"part": "beam"}, {"part": "sampling"}, {"part": "given", "target": "Ja."}),
     "embeddings": tuple(

@@ -33,6 +33,7 @@ from transformer.inference.pretrained import InputError, load
 from transformer.inference.sampling import Sampling
 from transformer.live_training import workshop
 from transformer.operator_key import LEAST, VARIABLE, operator_key
+from transformer.probing.importance import from_json
 from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
 from transformer.training.settings import Settings
 
@@ -309,6 +310,17 @@ def test_the_built_in_sentences_are_for_english_to_german(tmp_path: Path, capsys
     save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
     assert main(["heads", "--checkpoint", str(tmp_path / "toy")]) == 2
     assert "toy translates from Latin to Greek, but the built-in sentences are English" in capsys.readouterr().err
+
+
+def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:
+    command = ["importance", "--checkpoint", "reverse", "--sentences", "5", "--json", str(tmp_path / "all.json")]
+    assert main([*command, "--no-pruning"]) == 0
+    printed = capsys.readouterr().out
+    model = load("reverse")
+    found = from_json((tmp_path / "all.json").read_text(), model.config)
+    assert found is not None and found.sentences == 5 and not found.curves["least"]
+    best = found.order[-1]
+    assert f"{best:20}{found.heads[best].loss:+9.4f}" in printed and "decoder.2.cross" in printed
 
 
 def test_the_probes_fit_the_bundled_model(capsys: pytest.CaptureFixture[str]) -> None:

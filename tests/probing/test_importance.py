@@ -8,6 +8,7 @@ import math
 import pytest
 import torch
 
+import transformer
 from tests.support.build import tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.interventions.sets import Interventions
@@ -18,6 +19,7 @@ from transformer.probing.importance import (
     from_json,
     gradient_importance,
     mean_outputs,
+    metric_of,
     pruning_curve,
     random_orders,
     rank_correlation,
@@ -26,6 +28,7 @@ from transformer.probing.importance import (
     to_json,
     without,
 )
+from transformer.probing.probes import probe_pairs
 from transformer.training.evaluation import surprise
 
 PAIRS = [("ka lo mi", "lo mi"), ("vu ti", "ti vu ka"), ("mi", "ka lo")]
@@ -85,7 +88,7 @@ def test_effects_are_differences_of_the_loss(way: str) -> None:
     means = mean_outputs(model, PAIRS) if way == "mean" else None
     before, after = (surprise(one, PAIRS) for one in (model, without(model, heads[:1], means)))
     assert found["one"].loss == pytest.approx(after[0] / after[1] - before[0] / before[1], abs=1e-6)
-    assert found["none"].bleu == 0 and found["none"].low == found["none"].high == 0
+    assert found["none"].score == 0 and found["none"].low == found["none"].high == 0
     with pytest.raises(Stopped):
         effects(model, PAIRS, groups, progress=lambda done, total: False)
     with pytest.raises(ValueError, match="no sentence pairs"):
@@ -129,7 +132,7 @@ def test_pruning_ends_without() -> None:
     order = random_orders(model.config, 2)[1]
     assert sorted(order) == sorted(all_heads(model.config)) and order != random_orders(model.config, 2)[0]
     curve = pruning_curve(model, PAIRS, order, every=5)
-    assert curve.left[0] == len(order) and curve.left[-1] == 0 and len(curve.bleu) == len(curve.left)
+    assert curve.left[0] == len(order) and curve.left[-1] == 0 and len(curve.score) == len(curve.left)
     last = without(model, order)
     assert [last.translate(source).text for source, _ in PAIRS]
     with pytest.raises(Stopped):
@@ -153,7 +156,7 @@ def test_a_survey_is_written_and_read_again() -> None:
     assert found.order[0] == min(found.heads, key=lambda name: found.heads[name].loss)
     nats, tokens, _ = surprise(model, PAIRS)
     assert found.loss == pytest.approx(nats / tokens) and found.sentences == 3
-    assert found.means["cross.1.1"].bleu is None and found.parts["encoder.1"].bleu is not None
+    assert found.means["cross.1.1"].score is None and found.parts["encoder.1"].score is not None
     assert -1 <= found.agreement() <= 1
     again = from_json(to_json(found), model.config)
     assert again is not None and again.order == tuple(found.order)
@@ -166,3 +169,14 @@ def test_a_survey_is_written_and_read_again() -> None:
 def test_where_pruning_breaks() -> None:
     assert Curve((16, 8, 4, 0), (40.0, 39.0, 36.0, 0.0)).breaks() == 4
     assert Curve((16, 8, 4, 0), (40.0, 30.0, 36.0, 0.0)).breaks() == 16
+
+
+def test_the_score_of_a_toy_is_exact_matches() -> None:
+    model = transformer.load("reverse")
+    pairs = (probe_pairs(model) or [])[:20]
+    found = effects(model, pairs, {"all": all_heads(model.config), "none": []})
+    whole = 100 * sum(model.translate(source).text == target for source, target in pairs) / 20
+    assert metric_of(model) == "exact" and found["all"].score == pytest.approx(-whole)
+    assert found["none"].score == found["none"].low == found["none"].high == 0
+    low, high = found["all"].low, found["all"].high
+    assert low is not None and high is not None and low <= -whole <= high

@@ -1,4 +1,4 @@
-"""Does a head matter? Loss and BLEU without it; the gradient's estimate of that; and pruning, head by head."""
+"""Does a head matter? Loss and score without it; the gradient's estimate of that; and pruning, head by head."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from transformer.interventions.sets import SUB_LAYERS, Skip, layers_of
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, scope
 from transformer.model.transformer import Transformer
-from transformer.probing.probes import bleu_interval
+from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
 from transformer.training.data import Pair
 from transformer.training.evaluation import corpus_bleu, surprise
 
 WAYS = ("zero", "mean")
+METRICS = ("bleu", "exact")
 Head = tuple[str, int, int]  # kind of attention, layer and head from 0
 Progress = Callable[[int, int], bool]
 
@@ -115,13 +116,38 @@ def without(model: Pretrained, parts: Iterable[Head | Skip], means: Mapping[Head
 
 @dataclass(frozen=True)
 class Effect:
-    """Of removing something. loss: change of the loss, nats per target token; bleu: change of BLEU on greedy
-    translations, with its 95 % interval, low and high (paired bootstrap); None if it was not asked for."""
+    """Of removing something. loss: change of the loss, nats per target token; score: change of the score of greedy
+    translations, of METRICS, with its 95 % interval, low and high (paired bootstrap); None if it was not asked for."""
 
     loss: float
-    bleu: float | None = None
+    score: float | None = None
     low: float | None = None
     high: float | None = None
+
+
+def metric_of(model: Pretrained) -> str:
+    """Of METRICS: exact matches for a toy task, whose words are letters."""
+    return "exact" if task_of(model) else "bleu"
+
+
+def _score(metric: str, texts: Sequence[str], references: Sequence[str]) -> float:
+    """0 to 100."""
+    if metric == "exact":
+        return 100 * sum(map(str.__eq__, texts, references)) / len(texts)
+    return corpus_bleu(list(texts), [[one] for one in references])
+
+
+def _interval(
+    metric: str, before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]
+) -> tuple[float, float]:
+    """95 % interval of the change of the score, by a paired bootstrap over sentences."""
+    if metric == "bleu":
+        return bleu_interval(before, after, references)
+    changes = [(new == one) - (old == one) for old, new, one in zip(before, after, references, strict=True)]
+    drawn = torch.randint(len(changes), (DRAWS, len(changes)), generator=torch.Generator().manual_seed(0))
+    means = 100 * torch.tensor(changes).double()[drawn].mean(1)
+    low, high = means.quantile(torch.tensor([(1 - LEVEL) / 2, (1 + LEVEL) / 2]).double()).tolist()
+    return low, high
 
 
 def _loss(model: Pretrained, pairs: Sequence[Pair]) -> float:
@@ -135,7 +161,7 @@ def effects(
     pairs: Sequence[Pair],
     groups: Mapping[str, Sequence[Head | Skip]],
     way: str = "zero",
-    bleu: bool = True,
+    score: bool = True,
     progress: Progress = lambda done, total: True,
 ) -> dict[str, Effect]:
     """What the model loses without each group. groups: name -> heads or sub-layers, often one.
@@ -145,16 +171,17 @@ def effects(
     means = mean_outputs(model, pairs) if way == "mean" else None
     sources, references = [source for source, _ in pairs], tuple(target for _, target in pairs)
     before = _loss(model, pairs)
-    texts = tuple(model.translate_all(sources)) if bleu else ()
-    whole = corpus_bleu(texts, [[one] for one in references]) if bleu else 0.0
+    metric = metric_of(model)
+    texts = tuple(model.translate_all(sources)) if score else ()
+    whole = _score(metric, texts, references) if score else 0.0
     found: dict[str, Effect] = {}
     for name, heads in groups.items():
         changed = without(model, heads, means)
         effect = Effect(_loss(changed, pairs) - before)
-        if bleu:
+        if score:
             after = tuple(changed.translate_all(sources))
-            low, high = bleu_interval(texts, after, references)
-            effect = replace(effect, bleu=corpus_bleu(after, [[one] for one in references]) - whole, low=low, high=high)
+            low, high = _interval(metric, texts, after, references)
+            effect = replace(effect, score=_score(metric, after, references) - whole, low=low, high=high)
         found[name] = effect
         if not progress(len(found), len(groups)):
             raise Stopped
@@ -184,17 +211,17 @@ def gradient_importance(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, 
 
 @dataclass(frozen=True)
 class Curve:
-    """left: numbers of heads left, from all to none; bleu: BLEU with so many."""
+    """left: numbers of heads left, from all to none; score: of METRICS, with so many."""
 
     left: tuple[int, ...]
-    bleu: tuple[float, ...]
+    score: tuple[float, ...]
 
     def breaks(self, share: float = 0.9) -> int:
-        """The smallest number of heads with which BLEU is still at least this share of that of all heads, as long as it
-        is so for every larger number too."""
+        """The smallest number of heads with which the score is still at least this share of that of all heads, as long
+        as it is so for every larger number too."""
         enough = self.left[0]
-        for left, bleu in zip(self.left, self.bleu, strict=True):
-            if bleu < share * self.bleu[0]:
+        for left, score in zip(self.left, self.score, strict=True):
+            if score < share * self.score[0]:
                 break
             enough = left
         return enough
@@ -208,13 +235,14 @@ def pruning_curve(
     every: int = 8,
     progress: Progress = lambda done, total: True,
 ) -> Curve:
-    """BLEU with the first heads of the order removed: none, `every`, two times as many, ..., all. Raises Stopped."""
+    """The score with the first heads of the order removed: none, `every`, two times as many, ..., all. Raises
+    Stopped."""
     counts = [*range(0, len(order), every), len(order)]
-    sources, references = [source for source, _ in pairs], [[target] for _, target in pairs]
-    scores = []
+    sources, references = [source for source, _ in pairs], [target for _, target in pairs]
+    metric, scores = metric_of(model), []
     for count in counts:
         changed = without(model, order[:count]) if count else model
-        scores.append(corpus_bleu(changed.translate_all(sources), references))
+        scores.append(_score(metric, changed.translate_all(sources), references))
         if not progress(len(scores), len(counts)):
             raise Stopped
     return Curve(tuple(len(order) - count for count in counts), tuple(scores))
@@ -244,14 +272,15 @@ ORDERS = ("least", "most", "random")
 @dataclass(frozen=True)
 class Survey:
     """What every head is worth on some sentence pairs. heads: `name_of` -> effect with the head at 0; means: the same
-    with the head at its mean, without BLEU; gradient: the estimate of Michel et al.; parts: of sub-layers and layers;
-    curves: of ORDERS -> pruning, "random" of several orders; order: names of heads, least important first. loss, bleu:
-    of the whole model, nats per target token, and greedy.
+    with the head at its mean, without score; gradient: the estimate of Michel et al.; parts: of sub-layers and layers;
+    curves: of ORDERS -> pruning, "random" of several orders; order: names of heads, least important first. metric:
+    of METRICS; loss, score: of the whole model, nats per target token, and of greedy translations.
     """
 
     sentences: int
+    metric: str
     loss: float
-    bleu: float
+    score: float
     heads: Mapping[str, Effect]
     means: Mapping[str, Effect]
     gradient: Mapping[str, float]
@@ -264,29 +293,30 @@ class Survey:
         return rank_correlation(self.gradient, {name: effect.loss for name, effect in self.heads.items()})
 
 
-RANDOM, EVERY = 10, 8  # random orders of a pruning curve; heads that are removed between two of its points
+RANDOM, POINTS = 10, 12  # random orders of a pruning curve; its points
 
 
 def survey(
     model: Pretrained,
     pairs: Sequence[Pair],
-    bleu: bool = True,
+    score: bool = True,
     curves: bool = True,
     progress: Progress = lambda done, total: True,
 ) -> Survey:
-    """Measure everything. bleu: also of every head and part; curves: also prune. progress: called with (models
+    """Measure everything. score: also of every head and part; curves: also prune. progress: called with (models
     measured, all) after each; False stops (Stopped). Raises ValueError for no pairs."""
     heads = {name_of(head): [head] for head in all_heads(model.config)}
     parts = sub_layers(model.config)
-    steps = len([*range(0, len(heads), EVERY), len(heads)]) * (RANDOM + 2) if curves else 0
+    every = -(-len(heads) // POINTS)
+    steps = len([*range(0, len(heads), every), len(heads)]) * (RANDOM + 2) if curves else 0
     total = 2 * len(heads) + len(parts) + steps
 
     def from_(start: int) -> Progress:
         return lambda done, _: progress(start + done, total)
 
-    zero = effects(model, pairs, heads, "zero", bleu, from_(0))
+    zero = effects(model, pairs, heads, "zero", score, from_(0))
     mean = effects(model, pairs, heads, "mean", False, from_(len(heads)))
-    removed = effects(model, pairs, parts, "zero", bleu, from_(2 * len(heads)))
+    removed = effects(model, pairs, parts, "zero", score, from_(2 * len(heads)))
     order = sorted(heads, key=lambda name: zero[name].loss)
     found: dict[str, list[Curve]] = {name: [] for name in ORDERS}
     if curves:
@@ -295,11 +325,11 @@ def survey(
         orders = [("least", ranked), ("most", ranked[::-1])]
         orders += [("random", one) for one in random_orders(model.config, RANDOM)]
         for number, (name, one) in enumerate(orders):
-            found[name].append(pruning_curve(model, pairs, one, EVERY, from_(start + number * steps // (RANDOM + 2))))
-    texts = model.translate_all([source for source, _ in pairs])
+            found[name].append(pruning_curve(model, pairs, one, every, from_(start + number * steps // (RANDOM + 2))))
+    metric, texts = metric_of(model), model.translate_all([source for source, _ in pairs])
     gradient = {name_of(head): value for head, value in gradient_importance(model, pairs).items()}
     return Survey(
-        len(pairs), _loss(model, pairs), corpus_bleu(texts, [[target] for _, target in pairs]),
+        len(pairs), metric, _loss(model, pairs), _score(metric, texts, [target for _, target in pairs]),
         zero, mean, gradient, removed, found, order,
     )  # fmt: skip
 
@@ -326,12 +356,13 @@ def from_json(text: str, config: ModelConfig) -> Survey | None:
             for name in ("heads", "means", "parts")
         }
         curves = {
-            name: tuple(Curve(tuple(one["left"]), tuple(one["bleu"])) for one in data["curves"][name])
+            name: tuple(Curve(tuple(one["left"]), tuple(one["score"])) for one in data["curves"][name])
             for name in ORDERS
         }
         found = Survey(**{**data, **of_parts, "curves": curves, "order": tuple(data["order"])})
         names = {name_of(head) for head in all_heads(config)}
         same = names == set(found.heads) == set(found.means) == set(found.gradient) == set(found.order)
+        same = same and found.metric in METRICS
         return found if same and set(found.parts) == set(sub_layers(config)) else None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

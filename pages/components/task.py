@@ -1,0 +1,108 @@
+"""Something long, on demand: a button, then progress with a stop button, then the result, for all viewers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+from pages.frame.messages import capital, message
+from pages.runtime.job import POLL, BackgroundJob, JobQueue
+from transformer.texts import UserError, _
+
+Value = TypeVar("Value")
+Progress = Callable[[int, int], bool]
+PATIENCE = 30.0  # seconds after the viewer left until the work ends
+SESSION = "headscope_task"
+
+
+class Task(BackgroundJob, Generic[Value]):
+    """One piece of work. key: of its result; done, total: parts of it."""
+
+    known = (UserError,)
+
+    def __init__(self, jobs: JobQueue[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
+        super().__init__(jobs, "headscope-task", PATIENCE)
+        self.key, self.done, self.total, self.began = key, 0, 0, 0.0
+        self._compute = work
+        self.start()
+
+    def _work(self) -> None:
+        if self._jobs.find(self.key) is None:  # another viewer's task may have made it
+            self.began = time.monotonic()
+            self._jobs.store(self.key, self._compute(self._progress))
+
+    def _progress(self, done: int, total: int) -> bool:
+        self.done, self.total = done, total
+        return self._wanted()
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the parts done so far; None as long as nothing is done."""
+        if not (self.done and self.began):
+            return None
+        return (time.monotonic() - self.began) / self.done * (self.total - self.done)
+
+
+def _current() -> Task[Any] | None:
+    task: Task[Any] | None = st.session_state.get(SESSION)
+    return task
+
+
+def start(jobs: JobQueue[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
+    """Begin, in place of what this viewer began before."""
+    old = _current()
+    if old is not None:
+        old.stop()
+    st.session_state[SESSION] = Task(jobs, key, work)
+
+
+def _shown_progress(task: Task[Any]) -> None:
+    left = task.seconds_left
+    if task.stopping:
+        text = _("Stopping …")
+    elif task.stage == "waiting":
+        text = _("Another computation is running. This one starts when it ends.")
+    elif left is None:
+        text = _("Computing …")
+    else:
+        text = _("{done} of {total}, about {seconds} s left").format(
+            done=task.done, total=task.total, seconds=f"{left:.0f}"
+        )
+    st.progress(task.done / task.total if task.total else 0.0, text=text)
+    st.button(_("Stop"), key="hs-task-stop", on_click=task.stop, disabled=task.stopping)
+
+
+def _body(jobs: JobQueue[Value], key: Hashable, label: str, work: Callable[[Progress], Value], polling: bool) -> None:
+    """polling: whether this fragment reruns by itself; it must do so while a task runs, and only then."""
+    task = _current()
+    running = task is not None and task.running
+    if task is not None and running:
+        task.look()
+    if running != polling or jobs.find(key) is not None:
+        st.rerun()
+    if task is not None and running:
+        _shown_progress(task)
+        return
+    st.button(label, key="hs-task-start", on_click=start, args=(jobs, key, work))
+    if task is not None and task.key == key:
+        if task.stage == "failed":
+            message(capital(task.error) + ".", "error")
+        elif task.stage == "stopped":
+            message(_("Stopped at {done} of {total}.").format(done=task.done, total=task.total), "note")
+
+
+def result(jobs: JobQueue[Value], key: Hashable, label: str, work: Callable[[Progress], Value]) -> Value | None:
+    """The result if it is there; else a button that starts the work, or its progress.
+
+    work: called in a thread with a function for (parts done, all); it raises Stopped when that returns False.
+    """
+    found = jobs.find(key)
+    if found is not None:
+        return found
+    task = _current()
+    polling = task is not None and task.running
+    st.fragment(_body, run_every=POLL if polling else None)(jobs, key, label, work, polling)
+    return None

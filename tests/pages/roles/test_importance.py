@@ -1,0 +1,90 @@
+"""The part Importance: shipped results, results on demand, and links to the model without heads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.roles import importance
+from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from tests.support.build import tiny_pretrained
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.probing.importance import all_heads, effects, name_of
+from transformer.probing.probes import probe_pairs
+
+BUNDLED = [path.parent.name for path in (ROOT / "checkpoints").glob("*/importance.json")]
+
+
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    return lambda **params: app_test("roles", part="importance", **params).run()
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_what_ships_is_what_is_measured(name: str) -> None:
+    """A part is measured again: every eleventh head, at 0 and at its mean."""
+    model = transformer.load(name)
+    found = importance.shipped(model)
+    assert found is not None
+    pairs = (probe_pairs(model) or [])[: found.sentences]
+    heads = {name_of(head): [head] for head in all_heads(model.config)[::11]}
+    for stored, way, score in ((found.heads, "zero", True), (found.means, "mean", False)):
+        for head, effect in effects(model, pairs, heads, way, score).items():
+            assert stored[head].loss == pytest.approx(effect.loss, abs=2e-3)
+            if score:
+                assert stored[head].score == pytest.approx(effect.score, abs=1.5)
+
+
+@pytest.mark.parametrize("worth", importance.WORTH)
+def test_the_grid_shows_the_shipped_numbers(bundled: Callable[..., AppTest], worth: str) -> None:
+    app = bundled(checkpoint="reverse", worth=worth, head="cross.1.2")
+    assert not app.exception and not messages(app)
+    grid = json.loads(components(app, "headgrid")[0].json)
+    found = importance.shipped(transformer.load("reverse"))
+    assert found is not None
+    values = {
+        "loss": found.heads["cross.1.2"].loss, "mean": found.means["cross.1.2"].loss,
+        "score": found.heads["cross.1.2"].score, "gradient": found.gradient["cross.1.2"],
+    }  # fmt: skip
+    cell = grid["panels"][2]["cells"][0][1]
+    assert abs(float(cell["text"].replace("−", "-")) - values[worth]) < 0.06  # type: ignore[operator]
+    assert grid["chosen"] == [2, 0, 1] and len(components(app, "figure")) == 2
+    assert f"{found.agreement():.2f}" in page_text(app)
+
+
+def test_links_open_the_model_without_heads(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(checkpoint="reverse", head="cross.1.2", left="3")
+    found = importance.shipped(transformer.load("reverse"))
+    assert found is not None and address(app)["left"] == "3"
+    queries = [one.proto.query_string for one in app.get("page_link")]
+    assert sum("zero=cross.1.2" in query for query in queries) == 3
+    assert sum("%2C".join(found.order[:3]) in query for query in queries) == 3
+    opened = app_test("heads", checkpoint="reverse", source="abc", zero=",".join(found.order[:3])).run()
+    assert not opened.exception and not messages(opened)
+
+
+def test_another_model_is_measured_on_demand(folder: Path) -> None:
+    shutil.copytree(ROOT / "checkpoints" / "reverse", folder / "mine", ignore=lambda *_: [importance.FILE])
+    app = app_test("roles", part="importance", checkpoint="mine").run()
+    assert not app.exception and not components(app, "headgrid")
+    app.button(key="hs-task-start").click().run()
+    for _ in range(100):
+        if components(app, "headgrid"):
+            break
+        app.session_state["headscope_task"].thread.join(0.5)
+        app.run()
+    assert not app.exception and len(components(app, "headgrid")) == 1
+
+
+def test_languages_without_a_probe_set_are_named(folder: Path) -> None:
+    tiny = tiny_pretrained()
+    save_checkpoint(folder / "tiny", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
+    app = app_test("roles", part="importance", checkpoint="tiny").run()
+    assert not app.exception and "There is no probe set from Latin to Greek" in page_text(app)

@@ -1,0 +1,110 @@
+"""Measure what each head is worth: loss and score without it, the gradient's estimate, and pruning."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, read, whole
+from transformer.files import write_whole
+from transformer.inference.pretrained import load
+from transformer.interventions.sets import layers_of
+from transformer.probing.importance import ORDERS, Survey, survey, to_json
+from transformer.probing.probes import probe_pairs
+from transformer.texts import N_, _, translate
+from transformer.tracing.trace import KINDS
+
+SUMMARY = N_("Measure what each head is worth: loss and score without it, the gradient's estimate, and pruning.")
+SENTENCES = 100
+NAMES = {
+    "least": N_("least important first"),
+    "most": N_("most important first"),
+    "random": N_("random order, mean of {count}"),
+}
+LEGEND = N_(
+    """\
+Without each head, its output at 0: change of the loss in nats per target token, change of the score of greedy
+translations (BLEU; for a toy task exact matches in percent) with its 95% interval (paired bootstrap), change of the
+loss with the head at its mean output, and the gradient's estimate (Michel et al. 2019)."""
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_checkpoint(parser)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help=_("sentence pairs with their targets (default for English to German and toy tasks: built-in pairs)"),
+    )
+    parser.add_argument(
+        "--sentences", type=whole(1, 5_000), default=SENTENCES, metavar="N",
+        help=_("how many of the pairs (default {count})", count=SENTENCES),
+    )  # fmt: skip
+    parser.add_argument("--no-pruning", action="store_true", help=_("leave the pruning curves out"))
+    add_device(parser)
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help=_(
+            "also write the numbers to this file; the page Head roles shows importance.json in a checkpoint's folder"
+        ),
+    )
+
+
+def table(found: Survey) -> str:
+    """A line for each head, the one that matters most first; then sub-layers and layers; then pruning."""
+    lines = [
+        _(
+            "{count} sentence pairs, loss {loss:.3f}, {metric} {score:.1f}",
+            count=found.sentences,
+            loss=found.loss,
+            metric=found.metric,
+            score=found.score,
+        )
+    ]
+    lines.append(f"  {'':20}{'loss':>9}{found.metric:>8}{'95%':>16}{'mean':>9}{'gradient':>10}")
+    names = [*reversed(found.order), *sorted(found.parts, key=lambda name: -found.parts[name].loss)]
+    for name in names:
+        effect = found.heads.get(name) or found.parts[name]
+        score = "" if effect.score is None else f"{effect.score:+.1f}"
+        interval = "" if effect.low is None else f"{effect.low:+.1f} .. {effect.high:+.1f}"
+        rest = f"{found.means[name].loss:+9.4f}{found.gradient[name]:10.3f}" if name in found.means else ""
+        lines.append(f"  {name:20}{effect.loss:+9.4f}{score:>8}{interval:>16}{rest}".rstrip())
+    lines.append("  " + _("rank correlation of gradient and loss: {rho:.2f}", rho=found.agreement()))
+    for order in ORDERS:
+        curves = found.curves[order]
+        if curves:
+            scores = [sum(values) / len(curves) for values in zip(*(curve.score for curve in curves), strict=True)]
+            shown = " ".join(f"{left}:{score:.1f}" for left, score in zip(curves[0].left, scores, strict=True))
+            lines.append(f"  {translate(NAMES[order], count=len(curves))}: {shown}")
+    return "\n".join(lines)
+
+
+def run(options: argparse.Namespace) -> int:
+    model = load(options.checkpoint, find_device(options.device))
+    pairs = read(options.data) if options.data else probe_pairs(model)
+    if pairs is None:
+        raise CommandError(
+            "{name} translates from {source} to {target}, but the built-in sentences are English and "
+            "German; give a file of sentence pairs with --data",
+            name=model.name,
+            source=model.languages[0],
+            target=model.languages[1],
+        )
+    if not any(layers_of(model.config, kind) for kind in KINDS):
+        raise CommandError("{name} has no layer, so there is no head to measure", name=model.name)
+
+    def progress(done: int, total: int) -> bool:
+        if sys.stderr.isatty():
+            print(f"\r{done} / {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
+        return True
+
+    found = survey(model, pairs[: options.sentences], curves=not options.no_pruning, progress=progress)
+    print(f"{translate(LEGEND)}\n\n{table(found)}")
+    if options.json:
+        write_whole(options.json, (to_json(found) + "\n").encode())
+    return 0

@@ -1,0 +1,81 @@
+"""Pruning curves, and how well the gradient predicts what a head is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, titled
+from transformer.texts import N_
+
+PRUNING = {
+    "title": N_("Translation with fewer and fewer heads"),
+    "subtitle": N_("heads at 0, one after the other; thin: ten random orders"),
+    "left": N_("heads left"),
+    "bleu": N_("BLEU"),
+    "exact": N_("exact matches, %"),
+    "least": N_("least important first"),
+    "most": N_("most important first"),
+    "random": N_("random order"),
+}
+PREDICTED = {
+    "title": N_("The gradient's estimate, head by head"),
+    "subtitle": N_("across: Michel et al. (2019), in a layer's own measure; up: measured, the head at 0"),
+    "estimate": N_("estimate"),
+    "loss": N_("change of the loss"),
+    "encoder_self": N_("encoder self-attention"),
+    "decoder_self": N_("decoder self-attention"),
+    "cross": N_("cross-attention"),
+    "head": N_("layer {layer}, head {head}"),
+}
+
+
+def pruning_curves(
+    metric: str,
+    left: Sequence[int],
+    least: Sequence[float],
+    most: Sequence[float],
+    random: Sequence[Sequence[float]],
+    *,
+    theme: str = "light",
+    texts: Labels = PRUNING,
+) -> go.Figure:
+    """The score over the number of heads left, for three orders. metric: of the score; random: of several draws."""
+    figure = go.Figure()
+    for index, draw in enumerate(random):
+        figure.add_scatter(
+            x=left, y=draw, mode="lines", line={"color": GREY[theme], "width": 1}, opacity=0.55, name=texts["random"],
+            legendgroup="random", showlegend=index == 0,
+        )  # fmt: skip
+    for name, values, colour in (("least", least, PURPLE), ("most", most, ORANGE)):
+        figure.add_scatter(
+            x=left, y=values, mode="lines+markers", line={"color": colour[theme], "width": 3}, name=texts[name]
+        )
+    figure.update_layout(
+        xaxis={"title": texts["left"], "autorange": "reversed"}, yaxis={"title": texts[metric], "rangemode": "tozero"},
+        hovermode="closest",
+    )  # fmt: skip
+    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
+
+
+def predicted(
+    places: Sequence[tuple[str, int, int]],
+    estimates: Sequence[float],
+    losses: Sequence[float],
+    *,
+    theme: str = "light",
+    texts: Labels = PREDICTED,
+) -> go.Figure:
+    """A point for every head. places: kind of attention, layer and head from 1."""
+    figure = go.Figure()
+    for kind, colour in (("encoder_self", BLUE), ("decoder_self", ORANGE), ("cross", PURPLE)):
+        rows = [index for index, place in enumerate(places) if place[0] == kind]
+        figure.add_scatter(
+            x=[estimates[row] for row in rows], y=[losses[row] for row in rows], mode="markers", name=texts[kind],
+            marker={"color": colour[theme], "size": 9},
+            text=[texts["head"].format(layer=places[row][1], head=places[row][2]) for row in rows],
+            hovertemplate="%{text}<br>%{x:.3f} → %{y:.4f}<extra></extra>",
+        )  # fmt: skip
+    figure.update_layout(xaxis={"title": texts["estimate"]}, yaxis={"title": texts["loss"]}, hovermode="closest")
+    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
