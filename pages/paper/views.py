@@ -195,6 +195,7 @@ def items() -> tuple[Item, ...]:
             (
                 View("anatomy", _("Table 1, computed for your sentence"), {"part": "compare"}),
                 View("roles", _("What each head does")),
+                View("roles", _("How well each head aligns words"), {"part": "alignment"}),
                 View("roles", _("What each head is worth"), {"part": "importance"}),
             ),
             r"O(n^2 \cdot d) \quad\text{against}\quad O(n \cdot d^2)",

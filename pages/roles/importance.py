@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -10,23 +12,27 @@ import streamlit as st
 from pages.components import figure, headgrid, task
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
+from pages.components.stored import stored
 from pages.components.translation import table
-from pages.frame.frame import PageFrame
+from pages.frame.frame import PageFrame, switch_checkpoint
 from pages.frame.messages import capital, message
+from pages.frame.state import current_state, store_state
 from pages.roles.overview import kind_names
+from pages.runtime import session_models
 from pages.runtime.job import JobQueue
 from pages.runtime.shared import identity, shared
+from transformer.checkpoints.archive import zipped
+from transformer.checkpoints.folder import IMPORTANCE, CheckpointError, checkpoint_files
 from transformer.figures import importance as figures
-from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
-from transformer.probing.importance import Effect, Survey, from_json, survey
+from transformer.probing.importance import Effect, Survey, all_heads, from_json, name_of, survey, without
+from transformer.text.tokenizer import Tokenizer
 from transformer.texts import _
 from transformer.tracing.trace import KINDS
 
 OPTIONS = ("worth", "head", "left")
 WORTH = ("loss", "mean", "score", "gradient")
-FILE, LARGEST = "importance.json", 10_000_000
 LITTLE = 0.01  # nats per token: a head that changes the loss less is worth little
 SENTENCES = 100
 JOBS: JobQueue[Survey] = JobQueue("importance of heads")
@@ -35,8 +41,7 @@ JOBS: JobQueue[Survey] = JobQueue("importance of heads")
 @shared()
 def shipped(model: Pretrained) -> Survey | None:
     """What was measured before the model was published; None if there is nothing for this model."""
-    path = model.path / FILE if model.path is not None and model.path.is_dir() else None
-    return from_json(read_text(path, LARGEST), model.config) if path is not None and path.is_file() else None
+    return from_json(stored(model, IMPORTANCE), model.config)
 
 
 def worth_names(score: str) -> dict[str, str]:
@@ -219,7 +224,7 @@ def _open_with(frame: PageFrame, switches: str, key: str) -> None:
     """Links to the other pages with these heads switched off."""
     with st.container(horizontal=True, gap="small", key=key):
         for page in frame.links:
-            if page.name in ("heads", "anatomy", "lab"):
+            if page.name in ("anatomy", "lab"):  # the pages that show switches
                 st.page_link(frame.links[page], label=page.title, query_params={"zero": switches})
 
 
@@ -257,6 +262,34 @@ def _prune(frame: PageFrame, found: Survey) -> None:
     count = frame.options.number("left", label, 1, len(found.heads), max(1, default))
     paragraph(_("Open the model without these {count} heads:").format(count=count), quiet=True)
     _open_with(frame, ",".join(found.order[:count]), "hs-without-heads")
+    if isinstance(frame.model.tokenizer, Tokenizer):
+        st.button(
+            _("Make it a model of your own, for every page"),
+            key="hs-prune",
+            on_click=_own,
+            args=(frame.model, tuple(found.order[:count])),
+        )
+
+
+def _own(model: Pretrained, names: Sequence[str]) -> None:
+    """Callback: open the model without these heads, in this session only."""
+    state = current_state()
+    if state is None:
+        return
+    heads = [head for head in all_heads(model.config) if name_of(head) in names]
+    pruned = without(model, heads)
+    title = _("{model} without {count} heads").format(model=model.name, count=len(names))
+    assert isinstance(model.tokenizer, Tokenizer)
+    files = checkpoint_files(pruned.model, model.tokenizer, model.languages)
+    try:
+        name, notices = session_models.add(title, zipped(files, title), state.checkpoint)
+    except CheckpointError as error:
+        notices = [_("The model cannot be opened: {error}.").format(error=error)]
+    else:
+        switch_checkpoint(name)
+        notices.insert(0, _("{name} is open now on every page, for this session only.").format(name=name))
+    state = current_state() or state
+    store_state(replace(state, notices=(*state.notices, *notices)))
 
 
 def _estimate(found: Survey) -> None:

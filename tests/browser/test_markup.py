@@ -41,6 +41,7 @@ SILENT = {
     ("results", "subsets"),
     ("results", "tables"),
     ("roles", "roles"),
+    ("roles", "alignment"),
     ("roles", "importance"),
 }  # no word of the sentence in them
 SWITCHED = {"scaling": "off", "zero": "cross.1.2", "positions": "reverse@source"}

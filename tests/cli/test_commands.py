@@ -25,6 +25,7 @@ from safetensors.torch import load_file
 from pages.runtime import memory
 from tests.support.build import tiny_pretrained
 from transformer.__main__ import main
+from transformer.analysis.alignment import pharaoh
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.cli import serve, train, translate
 from transformer.cli.common import CommandError
@@ -33,6 +34,7 @@ from transformer.inference.pretrained import InputError, load
 from transformer.inference.sampling import Sampling
 from transformer.live_training import workshop
 from transformer.operator_key import LEAST, VARIABLE, operator_key
+from transformer.probing.alignment import Source, align
 from transformer.probing.importance import from_json
 from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
 from transformer.training.settings import Settings
@@ -310,6 +312,31 @@ def test_the_built_in_sentences_are_for_english_to_german(tmp_path: Path, capsys
     save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
     assert main(["heads", "--checkpoint", str(tmp_path / "toy")]) == 2
     assert "toy translates from Latin to Greek, but the built-in sentences are English" in capsys.readouterr().err
+
+
+def test_pairs_are_aligned(capsysbinary: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "The cat sleeps.\tDie Katze schläft.\nno tab\n \tx\n"
+    monkeypatch.setattr("sys.stdin", Terminal(lines.encode()))
+    assert main(["align", "--checkpoint", "en-de", "--layer", "1", "--head", "2", "--reading", "fed"]) == 1
+    out, err = capsysbinary.readouterr()
+    model = load("en-de")
+    (links,) = align(model, [("The cat sleeps.", "Die Katze schläft.")], Source("weights", "fed", 0, 1))
+    assert out.decode().splitlines() == [pharaoh(links), "", ""]
+    assert b"layer 1, head 2, weights, reading fed" in err and b"line 2: not aligned, there is no tab" in err
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--layer", "9"], "--layer is 9; this model has 2"),
+        (["--layer", "1", "--head", "5"], "--head is 5; this model has 4"),
+        (["--head", "1"], "--head needs --layer"),
+        (["--score"], "the built-in pairs are English and German"),
+    ],
+)
+def test_a_wrong_place_to_align_by_is_said(options: list[str], message: str, capsys: Any) -> None:
+    assert main(["align", "--checkpoint", "reverse", *options]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:

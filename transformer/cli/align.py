@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
-from transformer.analysis.alignment import READINGS, AlignmentError, pharaoh
+from transformer.analysis.alignment import READINGS, AlignmentError, Score, pharaoh
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device
 from transformer.cli.translate import complain, decoded
+from transformer.files import write_whole
 from transformer.inference.pretrained import InputError, Pretrained, load
-from transformer.probing.alignment import MEASURES, Source, align, gold_pairs, measure_alignment
+from transformer.interventions.sets import layers_of
+from transformer.probing.alignment import (
+    MEASURES,
+    AlignmentScores,
+    Source,
+    align,
+    gold_pairs,
+    measure_alignment,
+    to_json,
+)
 from transformer.probing.probes import english_to_german
 from transformer.texts import N_, _
 
@@ -36,6 +47,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measure", choices=MEASURES, help=_("the weights (default), or the norm of the weighted vectors")
     )
+    parser.add_argument(
+        "--score",
+        action="store_true",
+        help=_("read nothing: print the alignment error rate of every head on the built-in pairs (English to German)"),
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help=_("with --score: also write the numbers to this file; the page Head roles shows alignment.json"),
+    )
     add_device(parser)
 
 
@@ -59,8 +81,49 @@ def chosen(model: Pretrained, options: argparse.Namespace) -> Source:
     return Source(measure, options.reading or READINGS[0], layer, None if options.head is None else options.head - 1)
 
 
+def table(found: AlignmentScores, layers: int, heads: int) -> str:
+    """Error rates in percent: for each measure and reading a line for each layer, its heads and their mean."""
+
+    def percent(one: Score) -> str:
+        return f"{100 * one.aer:6.1f}"
+
+    lines = [
+        _("{pairs} pairs, alignment error rate in percent (Och and Ney 2003); 0 is perfect", pairs=found.pairs),
+        _("diagonal {diagonal}, best with one link per word {best}", diagonal=percent(found.diagonal).strip(),
+          best=percent(found.best).strip()),
+    ]  # fmt: skip
+    for measure in MEASURES:
+        for reading in READINGS:
+            mean = percent(found.scores[Source(measure, reading)]).strip()
+            lines += [
+                "",
+                _("{measure}, {reading}: mean of all heads {mean}", measure=measure, reading=reading, mean=mean),
+            ]
+            for layer in range(layers):
+                cells = [percent(found.scores[Source(measure, reading, layer, head)]) for head in (*range(heads), None)]
+                lines.append(f"  {_('layer {layer}', layer=layer + 1)} {''.join(cells[:-1])}  | {cells[-1]}")
+    return "\n".join(lines)
+
+
+def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
+    if not english_to_german(model):
+        raise CommandError(
+            "{name} translates from {source} to {target}, but the built-in pairs are English and German",
+            name=model.name,
+            source=model.languages[0],
+            target=model.languages[1],
+        )
+    found = measure_alignment(model, gold_pairs())
+    print(table(found, layers_of(model.config, "cross"), model.config.heads))
+    if options.json:
+        write_whole(options.json, (to_json(found) + "\n").encode())
+    return 0
+
+
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
+    if options.score:
+        return show_scores(model, options)
     source = chosen(model, options)
     place = _("mean of all heads") if source.layer is None else _("layer {layer}", layer=source.layer + 1)
     if source.head is not None:

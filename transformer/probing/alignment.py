@@ -3,6 +3,7 @@ readings of a row."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,7 @@ from transformer.analysis.alignment import (
     diagonal_links,
     read_gold,
     score,
+    symmetrised,
     word_matrix,
     words_of,
 )
@@ -133,6 +135,54 @@ def measure_alignment(
     diagonal = [(diagonal_links(len(gold.source_words), len(gold.target_words)), gold) for gold in fitting]
     scores = {source: score(found) for source, found in links.items()}
     return AlignmentScores(scores, score(diagonal), best_possible(fitting), len(fitting))
+
+
+def symmetric(model: Pretrained, source: Source, reverse: Pretrained, back: Source, golds: Sequence[Gold]) -> Score:
+    """The score of links that two models of opposite directions agree on, grown by `analysis.alignment.symmetrised`.
+
+    Pairs that are too long for one of them are left out. Raises ValueError if none is left, InputError, AlignmentError.
+    """
+    fitting = [
+        gold
+        for gold in golds
+        if all(fits(one, text, side) for one, first in ((model, gold.source), (reverse, gold.target))
+               for text, side in ((first, "source"), (gold.target if first == gold.source else gold.source, "target")))
+    ]  # fmt: skip
+    forward = align(model, [(gold.source, gold.target) for gold in fitting], source)
+    backward = align(reverse, [(gold.target, gold.source) for gold in fitting], back)
+    return score(
+        (symmetrised(one, frozenset((i, j) for j, i in other)), gold)
+        for one, other, gold in zip(forward, backward, fitting, strict=True)
+    )
+
+
+def to_json(found: AlignmentScores) -> str:
+    """As text that `from_json` reads, numbers with five digits."""
+
+    def row(one: Score) -> list[float]:
+        return [*(float(f"{value:.5g}") for value in (one.aer, one.precision, one.recall)), one.links]
+
+    rows = [[of.measure, of.reading, of.layer, of.head, *row(one)] for of, one in found.scores.items()]
+    bounds = {"diagonal": row(found.diagonal), "best": row(found.best), "pairs": found.pairs}
+    return json.dumps({"scores": rows, **bounds})
+
+
+def from_json(text: str, layers: int, heads: int) -> AlignmentScores | None:
+    """Scores of a model with so many layers of cross-attention and heads; None if the text holds none."""
+    try:
+        data = json.loads(text)
+        scores = {Source(*row[:4]): Score(*row[4:]) for row in data["scores"]}
+        found = AlignmentScores(scores, Score(*data["diagonal"]), Score(*data["best"]), int(data["pairs"]))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    wanted = {
+        Source(measure, reading, layer, head)
+        for measure in MEASURES
+        for reading in READINGS
+        for layer in range(layers)
+        for head in (*range(heads), None)
+    } | {Source(measure, reading) for measure in MEASURES for reading in READINGS}
+    return found if set(scores) == wanted else None
 
 
 def align(model: Pretrained, pairs: Iterable[tuple[str, str]], source: Source) -> Iterator[frozenset[Link]]:

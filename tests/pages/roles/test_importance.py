@@ -64,14 +64,14 @@ def test_links_open_the_model_without_heads(bundled: Callable[..., AppTest]) -> 
     found = importance.shipped(transformer.load("reverse"))
     assert found is not None and address(app)["left"] == "3"
     queries = [one.proto.query_string for one in app.get("page_link")]
-    assert sum("zero=cross.1.2" in query for query in queries) == 3
-    assert sum("%2C".join(found.order[:3]) in query for query in queries) == 3
-    opened = app_test("heads", checkpoint="reverse", source="abc", zero=",".join(found.order[:3])).run()
+    assert sum("zero=cross.1.2" in query for query in queries) == 2
+    assert sum("%2C".join(found.order[:3]) in query for query in queries) == 2
+    opened = app_test("lab", checkpoint="reverse", source="abc", zero=",".join(found.order[:3])).run()
     assert not opened.exception and not messages(opened)
 
 
 def test_another_model_is_measured_on_demand(folder: Path) -> None:
-    shutil.copytree(ROOT / "checkpoints" / "reverse", folder / "mine", ignore=lambda *_: [importance.FILE])
+    shutil.copytree(ROOT / "checkpoints" / "reverse", folder / "mine", ignore=lambda *_: ["importance.json"])
     app = app_test("roles", part="importance", checkpoint="mine").run()
     assert not app.exception and not components(app, "headgrid")
     app.button(key="hs-task-start").click().run()

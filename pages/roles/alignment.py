@@ -1,0 +1,230 @@
+"""How well each head aligns words: its error rate on pairs that were aligned by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.components import headgrid, task
+from pages.components.sentences import paragraph, point
+from pages.components.stored import stored
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
+from pages.runtime import session_models
+from pages.runtime.job import JobQueue
+from pages.runtime.shared import identity, shared
+from transformer.analysis.alignment import READINGS, Score
+from transformer.checkpoints.folder import ALIGNMENT
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import layers_of
+from transformer.probing.alignment import (
+    MEASURES,
+    AlignmentScores,
+    Source,
+    from_json,
+    gold_pairs,
+    measure_alignment,
+    symmetric,
+)
+from transformer.probing.probes import ENGLISH, GERMAN, english_to_german
+from transformer.texts import _
+
+OPTIONS = ("measure", "reading", "link_head", "with")
+JOBS: JobQueue[AlignmentScores] = JobQueue("alignment error rates")
+SYMMETRIC: JobQueue[Score] = JobQueue("symmetric alignments")
+# Plain Transformers on the German-English gold links of Vilar et al. (2006), in percent: Kobayashi et al. (2020).
+PUBLISHED = (("weights", "predicted", 47.7), ("weights", "fed", 29.8), ("norm", "fed", 25.0))  # best layers
+
+
+@shared()
+def shipped(model: Pretrained) -> AlignmentScores | None:
+    """What was measured before the model was published; None if there is nothing for this model."""
+    return from_json(stored(model, ALIGNMENT), layers_of(model.config, "cross"), model.config.heads)
+
+
+def reading_names() -> dict[str, str]:
+    return {"predicted": _("the token predicted"), "fed": _("the token fed in")}
+
+
+def measure_names() -> dict[str, str]:
+    return {"weights": _("Weights"), "norm": _("Norm of the weighted vectors")}
+
+
+def draw(frame: PageFrame) -> None:
+    model, options = frame.model, frame.options
+    head = st.container()
+    if not english_to_german(model):
+        sentence = _(
+            "The pairs aligned by hand are English and German; this model translates from {source} to {target}."
+        )
+        message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
+        return
+    golds = gold_pairs()
+    found = shipped(model) or task.result(
+        JOBS,
+        (model.name, identity(model)),
+        _("Measure on {count} pairs aligned by hand").format(count=len(golds)),
+        lambda progress: measure_alignment(model, golds, progress=progress),
+    )
+    if found is None:
+        with head:
+            point(_("Does cross-attention say which word translates which? Compare it with links made by hand."))
+        return
+    with head:
+        point(_says(found))
+    first, second = st.columns(2)
+    with first:
+        names = measure_names()
+        measure = str(options.segment("measure", _("Measured by"), MEASURES, MEASURES[0], names.__getitem__))
+    with second:
+        readings = reading_names()
+        label = _("A decoder row belongs to")
+        best = found.winner().reading
+        reading = str(options.segment("reading", label, READINGS, best, readings.__getitem__))
+    _grid(frame, found, measure, reading)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _bounds(frame, found)
+    with right:
+        _published(found)
+
+
+def _percent(one: Score) -> str:
+    return f"{100 * one.aer:.1f} %"
+
+
+def _place(source: Source) -> str:
+    if source.layer is None:
+        return _("mean of all heads")
+    if source.head is None:
+        return _("mean of layer {layer}").format(layer=source.layer + 1)
+    return _("layer {layer}, head {head}").format(layer=source.layer + 1, head=source.head + 1)
+
+
+def _says(found: AlignmentScores) -> str:
+    best = found.winner()
+    sentence = _(
+        "Read by {reading}, {place} of cross-attention links the words of {pairs} sentence pairs with an error rate of "
+        "{error}. The order of the words alone reaches {diagonal}, one perfect link for each word {bound}."
+    )
+    return sentence.format(
+        reading=reading_names()[best.reading], place=_place(best), pairs=found.pairs,
+        error=_percent(found.scores[best]), diagonal=_percent(found.diagonal), bound=_percent(found.best),
+    )  # fmt: skip
+
+
+def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) -> None:
+    config = frame.model.config
+    layers = layers_of(config, "cross")
+    names = [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(config.heads)]
+    best = min(
+        (one for one in found.scores if (one.measure, one.reading) == (measure, reading) and one.head is not None),
+        key=lambda one: found.scores[one].aer,
+    )
+    default = f"{(best.layer or 0) + 1}.{(best.head or 0) + 1}"
+    chosen = [int(part) - 1 for part in str(frame.options.choice("link_head", names, default)).split(".")]
+    cells: list[list[dict[str, Any]]] = []
+    for layer in range(layers):
+        row = []
+        for head in (*range(config.heads), None):
+            source = Source(measure, reading, layer, head)
+            one = found.scores[source]
+            numbers = _("error rate {error}, precision {precision}, recall {recall}")
+            text = numbers.format(
+                error=_percent(one), precision=f"{100 * one.precision:.1f} %", recall=f"{100 * one.recall:.1f} %"
+            )
+            row.append(
+                {"text": f"{100 * one.aer:.0f}", "tone": "cross", "level": 1 - one.aer, "says": [_place(source), text]}
+            )
+        cells.append(row)
+    panel = {
+        "kind": "cross",
+        "title": _("Cross-attention: alignment error rate in percent"),
+        "rows": [str(layer + 1) for layer in range(layers)],
+        "columns": [*(str(head + 1) for head in range(config.heads)), _("mean")],
+        "cells": cells,
+    }
+    rows: list[list[Any]] = [["measure", "reading", "layer", "head", "error", "precision", "recall", "links"]]
+    for of, one in found.scores.items():
+        place = [None if of.layer is None else of.layer + 1, None if of.head is None else of.head + 1]
+        rows.append([of.measure, of.reading, *place, one.aer, one.precision, one.recall, one.links])
+
+    def picked(place: headgrid.Place) -> None:
+        if place[2] < config.heads:
+            frame.options.report("link_head", f"{place[1] + 1}.{place[2] + 1}")
+
+    headgrid.draw(
+        "alignment_grid",
+        _("Alignment error rate of every head: layers down, heads across"),
+        [panel],
+        [],
+        (0, chosen[0], chosen[1]),
+        picked,
+        ["headscope-alignment", frame.model.name, measure, reading],
+        [_("How well the heads of {model} align words").format(model=frame.model.name), measure_names()[measure]],
+        rows,
+    )
+    one = found.scores[Source(measure, reading, chosen[0], chosen[1])]
+    text = _(
+        "Layer {layer}, head {head}: error rate {error}; {precision} of its links are right (precision), and it finds "
+        "{recall} of the sure ones (recall)."
+    )
+    paragraph(
+        text.format(
+            layer=chosen[0] + 1, head=chosen[1] + 1, error=_percent(one), precision=f"{100 * one.precision:.1f} %",
+            recall=f"{100 * one.recall:.1f} %",
+        ),
+        _("Each German word is linked to the English word with the largest value (Och and Ney 2003; 0 % is perfect)."),
+    )  # fmt: skip
+
+
+def _bounds(frame: PageFrame, found: AlignmentScores) -> None:
+    rows = [
+        (_("the diagonal: order alone"), _percent(found.diagonal)),
+        (_("one link a word, the best possible"), _percent(found.best)),
+    ]
+    for measure in MEASURES:
+        for single in (True, False):
+            best = found.winner(measure, single)
+            name = f"{measure_names()[measure]}: {_place(best)}, {reading_names()[best.reading]}"
+            rows.append((name, _percent(found.scores[best])))
+    reverse = _reverse(frame, found)
+    if reverse is not None:
+        rows.append((_("symmetrised with {model}").format(model=reverse[0]), _percent(reverse[1])))
+    st.html(table((_("this model"), _("error rate")), list(dict.fromkeys(rows)), "hs-roles-shares"))
+
+
+def _reverse(frame: PageFrame, found: AlignmentScores) -> tuple[str, Score] | None:
+    """A model of the opposite direction, if a person chooses one, and the error of the links that both agree on."""
+    none = _("no other model")
+    others = [name for name in session_models.names() if name != frame.model.name]
+    label = _("Symmetrise with a model from German to English")
+    name = str(frame.options.choose("with", label, ["", *others], "", lambda value: value or none))
+    if not name:
+        return None
+    other = session_models.load(name)
+    if not (other.languages[0] in GERMAN and other.languages[1] in ENGLISH):
+        text = _("{name} translates from {source} to {target}. Choose a model from German to English.")
+        message(text.format(name=name, source=other.languages[0], target=other.languages[1]))
+        return None
+    key = (identity(frame.model), identity(other))
+    best, back = found.winner(single=False), Source("weights", "predicted")
+    score = task.result(
+        SYMMETRIC, key, _("Symmetrise"), lambda progress: symmetric(frame.model, best, other, back, gold_pairs())
+    )
+    return (name, score) if score is not None else None
+
+
+def _published(found: AlignmentScores) -> None:
+    names, readings = measure_names(), reading_names()
+    rows = [(f"{names[measure]}: {readings[reading]}", f"{value:.1f} %") for measure, reading, value in PUBLISHED]
+    st.html(table((_("published (other data)"), _("error rate")), rows, "hs-roles-shares"))
+    paragraph(
+        _(
+            "The best layer of a plain Transformer on German-English text of parliament, as Kobayashi et al. (2020) "
+            "report it. Those sentences are longer than these, so the numbers cannot be compared directly."
+        ),
+        quiet=True,
+    )

@@ -1,0 +1,82 @@
+"""Alignment error rates of a model's heads: from matrices that are made up, stored, and of two models together."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+import transformer
+from transformer.analysis.alignment import Gold, Score, words_of
+from transformer.cancellation import Stopped
+from transformer.probing import alignment
+from transformer.probing.alignment import (
+    AlignmentScores,
+    Source,
+    align,
+    from_json,
+    gold_pairs,
+    measure_alignment,
+    symmetric,
+    to_json,
+)
+
+
+@pytest.fixture(scope="module")
+def few() -> AlignmentScores:
+    return measure_alignment(transformer.load("en-de"), gold_pairs()[:12])
+
+
+def test_the_gold_pairs() -> None:
+    golds = gold_pairs()
+    assert len(golds) >= 150 and len({gold.source for gold in golds}) == len(golds)
+    for gold in golds:
+        assert gold.sure and gold.sure <= gold.possible
+        assert max(i for i, _ in gold.possible) < len(words_of(gold.source))
+        assert max(j for _, j in gold.possible) < len(words_of(gold.target))
+
+
+def test_every_map_is_scored_and_the_bounds_hold(few: AlignmentScores) -> None:
+    config = transformer.load("en-de").config
+    maps = config.decoder_layers * (config.heads + 1) + 1
+    assert len(few.scores) == 2 * 2 * maps and few.pairs == 12
+    best = few.winner()
+    assert best.head is not None and few.scores[best].aer == min(
+        score.aer for source, score in few.scores.items() if source.measure == "weights" and source.head is not None
+    )
+    assert few.best.aer <= few.scores[best].aer < few.diagonal.aer
+
+
+def test_links_of_one_map_have_its_score(few: AlignmentScores) -> None:
+    model, best, golds = transformer.load("en-de"), few.winner(), gold_pairs()[:12]
+    links = list(align(model, [(gold.source, gold.target) for gold in golds], best))
+    hits = sum(len(found & gold.sure) + len(found & gold.possible) for found, gold in zip(links, golds, strict=True))
+    made = sum(map(len, links))
+    assert few.scores[best].aer == pytest.approx(1 - hits / (made + sum(len(gold.sure) for gold in golds)))
+    assert few.scores[best].links == made
+    assert list(align(model, [("Hi", " ")], best)) == [frozenset()]
+
+
+def test_stored_scores_are_those_of_a_model_of_this_size(few: AlignmentScores) -> None:
+    again = from_json(to_json(few), 4, 8)
+    assert again is not None and again.pairs == 12
+    for source, score in few.scores.items():
+        assert dataclasses.astuple(again.scores[source]) == pytest.approx(dataclasses.astuple(score), abs=1e-4)
+    assert from_json(to_json(few), 4, 4) is None and from_json("{}", 4, 8) is None and from_json("", 4, 8) is None
+
+
+def test_symmetric_links_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both say a-x; only one says b-y, next to it: the union grows by it."""
+    gold = Gold("a b", "x y", frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1)}))
+    links = {("a b", "x y"): frozenset({(0, 0), (1, 1)}), ("x y", "a b"): frozenset({(0, 0)})}
+    monkeypatch.setattr(alignment, "fits", lambda model, text, side: True)
+    monkeypatch.setattr(alignment, "align", lambda model, pairs, source: [links[pair] for pair in pairs])
+    model, source = transformer.load("reverse"), Source("weights", "fed", 0, 0)
+    assert symmetric(model, source, model, source, [gold]) == Score(0.0, 1.0, 1.0, 2)
+
+
+def test_a_measurement_stops() -> None:
+    with pytest.raises(Stopped):
+        measure_alignment(transformer.load("en-de"), gold_pairs()[:3], progress=lambda done, total: False)
+    with pytest.raises(ValueError, match="no pair fits"):
+        measure_alignment(transformer.load("en-de"), [])
