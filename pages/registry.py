@@ -13,6 +13,7 @@ def pages() -> tuple[Page, ...]:
         Page("paper", _("Paper")),
         Page("heads", _("Heads"), explore, first=True, opens_models=True),
         Page("roles", _("Head roles"), explore),
+        Page("attribution", _("Attribution"), explore),
         Page("anatomy", _("Anatomy"), explore, opens_models=True),
         Page("decoding", _("Decoding"), explore),
         Page("embeddings", _("Embeddings"), explore),

@@ -26,10 +26,12 @@ def draw(
     stem: Sequence[str],
     caption: Sequence[str],
     rows: Sequence[Sequence[Any]],
+    saves: bool = True,
 ) -> None:
     """key: unique in the app. region: what the grids show, for screen readers. panels, keys: see
     frontend/src/headgrid/component.js. on_pick: called with the pressed cell before the page runs again. stem: parts of
-    a saved file's name; caption: its lines; rows: of the saved table, the headings first."""
+    a saved file's name; caption: its lines; rows: of the saved table, the headings first. saves: it is a picture that
+    can be saved, not only a choice."""
 
     def picked() -> None:
         place = getattr(st.session_state.get(key), "pick", None)
@@ -48,6 +50,7 @@ def draw(
             "panels": list(panels),
             "keys": list(keys),
             "chosen": None if chosen is None else list(chosen),
+            "saves": saves,
             "saved": {"stem": list(stem), "caption": [line for line in caption if line], "rows": [*map(list, rows)]},
             "big": bool(state and state.view.big),
             "texts": browser_texts("headgrid"),

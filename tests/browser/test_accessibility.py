@@ -54,6 +54,8 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "feedforward-position": ("feedforward", {"part": "position"}),
     "feedforward-knock": ("feedforward", {"part": "knock", "skip": "encoder.2.ff", "neurons": "decoder.1.5"}),
     "roles-importance": ("roles", {"part": "importance", "checkpoint": "reverse"}),
+    "attribution": ("attribution", {"output": "3"}),
+    "attribution-patching": ("attribution", {"part": "patching"}),
     "anatomy": ("anatomy", dict(SWITCHED)),
     "anatomy-sub": ("anatomy", {"zoom": "sub", **CROSS, "step": "softmax"}),
     "anatomy-number": ("anatomy", {"zoom": "number", **CROSS, "step": "dot", "row": "3", "col": "2"}),

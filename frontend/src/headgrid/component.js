@@ -6,7 +6,7 @@ import { HEADGRID_TEXTS } from "./texts.js";
 
 // Grids of buttons: every head of every kind of attention, or every token of every layer. data = {name, region, panels:
 // [{kind, title, rows: [label], columns: [label], cells: [row][column] of {text, note, tone, level, says: [line]} or null}],
-// keys: [{tone, text}], chosen: [panel, row, column] or null, saved: {stem, caption, rows}}. tone: a colour of
+// keys: [{tone, text}], chosen: [panel, row, column] or null, saves: whether it can be saved, as saved: {stem, caption, rows}}. tone: a colour of
 // headgrid.css; level: how much of it, 0 to 1. `pick`, the pressed cell, goes to Python.
 
 class View extends PlainView {
@@ -18,6 +18,7 @@ class View extends PlainView {
     this.panels = el("div", { class: "headgrid-panels" });
     this.keys = el("p", { class: "headgrid-keys" });
     this.picture = el("div", { "data-saved-by": "headgrid-save" }, this.panels, this.keys);
+    if (!this.data.saves) return [this.picture];
     return [this.picture, savingMenu(this, "headgrid-save", () => ({ element: this.picture, ...this.data.saved }))];
   }
 
@@ -39,12 +40,16 @@ class View extends PlainView {
   panel({ kind, title, rows, columns, cells }, index) {
     const grid = el("div", { class: "headgrid-table", role: "group", "aria-label": title });
     grid.style.setProperty("--columns", columns.length);
-    const label = (text) =>
-      el("span", { class: "headgrid-label", "aria-hidden": "true", title: text }, printable(text));
-    grid.append(el("span"), ...columns.map(label));
+    const label = (text, side) =>
+      el(
+        "span",
+        { class: "headgrid-label", "data-side": side, "aria-hidden": "true", title: text },
+        text && printable(text),
+      );
+    grid.append(el("span"), ...columns.map((text) => label(text, "top")));
     const buttons = [];
     cells.forEach((row, y) => {
-      grid.append(label(rows[y]));
+      grid.append(label(rows[y], "left"));
       row.forEach((cell, x) => {
         const made = cell ? this.cell(cell, [index, y, x]) : el("span");
         if (cell) buttons.push(made);

@@ -1,0 +1,57 @@
+"""What the parts of the page share: the choice of an output token, and the names of the methods."""
+
+from __future__ import annotations
+
+from pages.components import headgrid
+from pages.frame.frame import PageFrame
+from transformer.attribution import METHODS
+from transformer.texts import _, translate
+from transformer.tracing.trace import Trace
+
+
+def method_names() -> dict[str, str]:
+    return {name: translate(method.name) for name, method in METHODS.items()}
+
+
+def choose_step(frame: PageFrame, trace: Trace) -> int:
+    """The output token, from 0, chosen by pressing it; at first the one that the model was least sure of among those
+    it writes."""
+    steps = len(trace.target_out_ids)
+    last = steps - 1 if trace.complete and steps > 1 else steps
+    default = min(range(last), key=lambda step: float(trace.probabilities[step])) + 1
+    step = frame.options.value("output", 1, steps, default) - 1
+    cells = [
+        {
+            "text": label,
+            "note": f"{float(trace.probabilities[index]):.2f}",
+            "tone": "decoder_self",
+            "level": float(trace.probabilities[index]),
+            "says": [
+                _("Output token {step}: {token}, probability {p}").format(
+                    step=index + 1, token=label, p=f"{float(trace.probabilities[index]):.3f}"
+                )
+            ],
+        }
+        for index, label in enumerate(trace.target_out_labels)
+    ]
+    headgrid.draw(
+        "attribution_step",
+        _("Which output token?"),
+        [
+            {
+                "kind": "decoder_self",
+                "title": _("Which output token?"),
+                "rows": [""],
+                "columns": [str(index + 1) for index in range(steps)],
+                "cells": [cells],
+            }
+        ],
+        [],
+        (0, 0, step),
+        lambda place: frame.options.report("output", place[2] + 1),
+        ["headscope-output", trace.checkpoint],
+        [_("{source} → {target}").format(source=trace.source_text, target=trace.target_text)],
+        [["token", "probability"], *zip(trace.target_out_labels, map(float, trace.probabilities), strict=True)],
+        saves=False,
+    )
+    return step

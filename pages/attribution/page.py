@@ -1,0 +1,24 @@
+"""Attribution: what an output token rests on, source against prefix, and patching."""
+
+from __future__ import annotations
+
+from pages.attribution import patching, prefix, token
+from pages.components.comparison import note_waiting_switches
+from pages.frame.frame import Content, PageFrame
+from pages.runtime.streamlit import load_plotly
+from transformer.texts import _
+
+
+def parts() -> dict[str, str]:
+    return {"token": _("One output token"), "source": _("Source or prefix"), "patching": _("Patching")}
+
+
+def draw(frame: PageFrame) -> None:
+    if frame.trace is None:
+        return
+    note_waiting_switches(frame.state.switches)
+    load_plotly()
+    {"token": token, "source": prefix, "patching": patching}[frame.part].draw(frame, frame.trace)
+
+
+CONTENT = Content(draw, parts, tuple(dict.fromkeys((*token.OPTIONS, *prefix.OPTIONS, *patching.OPTIONS))))

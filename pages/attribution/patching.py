@@ -1,0 +1,274 @@
+"""Patching: run one sentence with parts of another, and see how far the output moves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.components import headgrid
+from pages.components.sentences import paragraph, point
+from pages.frame.frame import PageFrame
+from pages.frame.messages import capital, message
+from pages.frame.state import max_tokens
+from pages.runtime import cache
+from pages.runtime.shared import shared
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.interventions.sets import layers_of
+from transformer.model.tap import KINDS, STACKS
+from transformer.probing.patching import PatchError, Recovery, check_pair, head_places, recovery, stream_places
+from transformer.texts import UserError, _
+from transformer.tracing.trace import Trace
+
+OPTIONS = ("other", "watch", "way")
+WAYS = ("denoise", "noise")
+# Words that may take each other's place in an English sentence, for a second sentence to begin with.
+EXCHANGED = {
+    "brother": "sister", "sister": "brother", "man": "woman", "woman": "man", "car": "house", "house": "car",
+    "dog": "cat", "cat": "dog", "yesterday": "today", "today": "yesterday", "he": "she", "she": "he", "him": "her",
+    "father": "mother", "mother": "father", "boy": "girl", "girl": "boy", "big": "small", "old": "new", "new": "old",
+    "coffee": "tea", "tea": "coffee", "book": "letter", "summer": "winter", "two": "three", "money": "time",
+    "here": "there", "river": "city", "street": "garden", "i": "we", "my": "your",
+    "your": "my", "the": "a", "is": "was",
+}  # fmt: skip
+_ORDER = {word: index for index, word in enumerate(EXCHANGED)}
+
+
+def exchanged(source: str) -> list[str]:
+    """The sentence with one word exchanged, for every word of `EXCHANGED` in it, in the order of that table."""
+    found = []
+    for match in sorted(re.finditer(r"[A-Za-z]+", source), key=lambda one: _ORDER.get(one[0].lower(), 0)):
+        other = EXCHANGED.get(match[0].lower())
+        if other:
+            word = other.capitalize() if match.start() == 0 else other
+            found.append(source[: match.start()] + word + source[match.end() :])
+    return found
+
+
+@shared(queued=True)
+def fitting(model: Pretrained, trace: Trace) -> str:
+    """A second sentence that can be patched into a trace: one word exchanged, another translation of equal length; ""
+    if none is found."""
+    for text in exchanged(trace.source_text):
+        try:
+            other = model.trace(text)
+            check_pair(trace, other)
+        except (InputError, PatchError):
+            continue
+        if other.target_out_ids != trace.target_out_ids:
+            return text
+    return ""
+
+
+@shared(queued=True)
+def recovered(
+    model: Pretrained, trace: Trace, other: Trace, step: int, token: int
+) -> tuple[dict[str, Recovery], dict[str, Recovery]]:
+    """Kind -> of every head; stack -> of the residual stream after every layer at every token."""
+    heads = {
+        kind: recovery(model, trace, other, places, step, token)
+        for kind, places in head_places(model).items()
+        if places
+    }
+    streams = {
+        stack: recovery(model, trace, other, places, step, token)
+        for stack, places in stream_places(model, trace).items()
+        if places
+    }
+    return heads, streams
+
+
+def _differing(first: Trace, second: Trace) -> list[int]:
+    return [
+        step
+        for step, (one, other) in enumerate(zip(first.target_out_ids, second.target_out_ids, strict=True))
+        if one != other
+    ]
+
+
+def draw(frame: PageFrame, trace: Trace) -> None:
+    model, options = frame.model, frame.options
+    head = st.container()
+    first, second = st.columns([3, 2], vertical_alignment="bottom")
+    with first:
+        text = _second_sentence(frame, trace)
+    question = _("Where is the difference between two sentences kept? Patch parts of one into the other.")
+    if not text.strip():
+        with head:
+            point(question)
+            needed = _("Type a second sentence with as many tokens as the first: {count}.")
+            message(needed.format(count=len(trace.source_ids)), "note")
+        return
+    try:
+        other = cache.trace(model, model.name, text, "", max_tokens())
+        check_pair(trace, other)
+        steps = _differing(trace, other)
+        if not steps:
+            raise PatchError("both sentences have the same output; choose two that differ in one word")
+    except UserError as error:
+        with head:
+            point(question)
+            message(capital(error) + ".", "error")
+        return
+    ways = {"denoise": _("put B's parts into A"), "noise": _("put A's parts into B")}
+    with second:
+        way = str(options.segment("way", _("Direction"), WAYS, WAYS[0], ways.__getitem__))
+    labels = {step: f"{step + 1}: {trace.target_out_labels[step]} → {other.target_out_labels[step]}" for step in steps}
+    with first:
+        step = int(options.choose("watch", _("Watch the step"), [one + 1 for one in steps], steps[0] + 1,
+                                  lambda value: labels[value - 1])) - 1  # fmt: skip
+    base, donor = (trace, other) if way == "denoise" else (other, trace)
+    try:
+        heads, streams = recovered(model, base, donor, step, donor.target_out_ids[step])
+    except PatchError as error:
+        with head:
+            message(capital(error) + ".", "error")
+        return
+    with head:
+        point(_says(base, donor, step, heads, streams))
+    _heads(frame, donor, step, heads)
+    _streams(frame, base, donor, step, streams)
+    paragraph(
+        _("A: “{a}” → “{a_target}”. B: “{b}” → “{b_target}”.").format(
+            a=trace.source_text, a_target=trace.target_text, b=other.source_text, b_target=other.target_text
+        ),
+        _("100: the log-probability moves the whole way to the other sentence's; 0: it does not move."),
+        _("Below 0 it moves away. Every cell is a pass of its own, with this part alone."),
+        quiet=True,
+    )
+
+
+def _second_sentence(frame: PageFrame, trace: Trace) -> str:
+    """The text field of B, which begins with one word of A exchanged."""
+    options, key = frame.options, "attribution_other"
+    start = fitting(frame.model, trace)
+    text = options.typed("other", start, 400)
+    if frame.arrived or st.session_state.get(key) != text:
+        st.session_state[key] = text
+    st.text_input(
+        _("Second sentence, B"),
+        key=key,
+        max_chars=400,
+        on_change=lambda: options.report("other", st.session_state[key] or " ", start),
+    )
+    return text
+
+
+def _says(base: Trace, donor: Trace, step: int, heads: dict[str, Recovery], streams: dict[str, Recovery]) -> str:
+    best = max(((value, kind, index) for kind, one in heads.items() for index, value in enumerate(one.values)))
+    value, kind, index = best
+    count = base.cross.heads
+    names = {
+        "encoder_self": _("encoder self-attention"),
+        "decoder_self": _("decoder self-attention"),
+        "cross": _("cross-attention"),
+    }
+    any_one = next(iter(streams.values()))
+    sentence = _(
+        "Which part carries “{token}”? Its log-probability is {first} here and {other} in the other sentence. The "
+        "strongest single head, {kind}, layer {layer}, head {head}, moves it {share} % of the way."
+    )
+    return sentence.format(
+        token=donor.target_out_labels[step], first=f"{any_one.first:.2f}".replace("-", "−"),
+        other=f"{any_one.other:.2f}".replace("-", "−"), kind=names[kind], layer=index // count + 1,
+        head=index % count + 1, share=f"{100 * value:.0f}",
+    )  # fmt: skip
+
+
+def _cell(value: float, tone: str, says: str) -> dict[str, Any]:
+    percent = round(100 * value)
+    text = str(percent).replace("-", "−")
+    level = min(1.0, abs(value))
+    return {"text": text, "tone": tone if percent >= 0 else "below", "level": level, "says": [f"{says}: {text}"]}
+
+
+def _heads(frame: PageFrame, donor: Trace, step: int, found: dict[str, Recovery]) -> None:
+    config = frame.model.config
+    titles = {
+        "encoder_self": _("Encoder self-attention"),
+        "decoder_self": _("Decoder self-attention"),
+        "cross": _("Cross-attention"),
+    }
+    panels, rows = [], [["kind", "layer", "head", "recovery"]]
+    for kind in KINDS:
+        if kind not in found:
+            continue
+        values, layers = found[kind].values, layers_of(config, kind)
+        cells = []
+        for layer in range(layers):
+            row = []
+            for head in range(config.heads):
+                value = values[layer * config.heads + head]
+                place = _("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+                row.append(_cell(value, kind, place))
+                rows.append([kind, layer + 1, head + 1, value])  # type: ignore[list-item]
+            cells.append(row)
+        panels.append(
+            {
+                "kind": kind,
+                "title": titles[kind],
+                "rows": [str(layer + 1) for layer in range(layers)],
+                "columns": [str(head + 1) for head in range(config.heads)],
+                "cells": cells,
+            }
+        )
+    _draw(frame, "patching_heads", _("Recovery by every head, percent"), panels, donor, step, rows)
+
+
+def _streams(frame: PageFrame, base: Trace, donor: Trace, step: int, found: dict[str, Recovery]) -> None:
+    config = frame.model.config
+    layers = dict(zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True))
+    sides = {
+        "encoder": ("encoder_self", _("Residual stream of the encoder, after each layer"), donor.source_labels),
+        "decoder": ("decoder_self", _("Residual stream of the decoder, at the token fed in"), donor.target_in_labels),
+    }
+    panels, rows = [], [["stack", "layer", "token", "recovery"]]
+    for stack in STACKS:
+        if stack not in found:
+            continue
+        kind, title, labels = sides[stack]
+        values, tokens = found[stack].values, len(labels)
+        cells = []
+        for layer in range(layers[stack]):
+            row = []
+            for index, label in enumerate(labels):
+                value = values[layer * tokens + index]
+                row.append(_cell(value, kind, _("Layer {layer}, {token}").format(layer=layer + 1, token=label)))
+                rows.append([stack, layer + 1, label, value])  # type: ignore[list-item]
+            cells.append(row)
+        panels.append(
+            {
+                "kind": kind,
+                "title": title,
+                "rows": [str(layer + 1) for layer in range(layers[stack])],
+                "columns": list(labels),
+                "cells": cells,
+            }
+        )
+    _draw(
+        frame,
+        "patching_streams",
+        _("Recovery by every place of the residual stream, percent"),
+        panels,
+        donor,
+        step,
+        rows,
+    )
+
+
+def _draw(
+    frame: PageFrame, key: str, region: str, panels: Sequence[Any], donor: Trace, step: int, rows: Sequence[Any]
+) -> None:
+    headgrid.draw(
+        key,
+        region,
+        panels,
+        [],
+        None,
+        lambda place: None,
+        ["headscope", key.replace("_", "-"), frame.model.name, donor.target_out_labels[step]],
+        [region, donor.source_text],
+        rows,
+    )

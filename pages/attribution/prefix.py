@@ -1,0 +1,52 @@
+"""Source against prefix: at every step, how much of the output comes from the source sentence."""
+
+from __future__ import annotations
+
+from pages.attribution.heading import method_names
+from pages.components import figure
+from pages.components.sentences import paragraph, point
+from pages.frame.frame import PageFrame
+from pages.runtime.shared import shared
+from transformer.attribution import attribute
+from transformer.figures import attribution as figures
+from transformer.inference.pretrained import Pretrained
+from transformer.texts import _
+from transformer.tracing.trace import Trace
+
+OPTIONS = ("by",)
+WITH_SHARES = ("alti", "attention", "rollout", "norm", "zeroing")
+
+
+@shared(queued=True)
+def shares(model: Pretrained, trace: Trace, method: str) -> tuple[float, ...]:
+    return tuple(attribute(model, trace, method).source_share().tolist())
+
+
+def draw(frame: PageFrame, trace: Trace) -> None:
+    names = method_names()
+    by = str(frame.options.choice("by", WITH_SHARES, WITH_SHARES[0]))
+    found = shares(frame.model, trace, by)
+    labels = trace.target_out_labels
+    low, high = min(range(len(found)), key=found.__getitem__), max(range(len(found)), key=found.__getitem__)
+    sentence = _(
+        "Does the decoder translate, or only continue its own text? “{high}” takes {most} % of what it is made of "
+        "from the source, “{low}” only {least} %."
+    )
+    point(
+        sentence.format(
+            high=labels[high], most=f"{100 * found[high]:.0f}", low=labels[low], least=f"{100 * found[low]:.0f}"
+        )
+    )
+    figure.draw(
+        figure.built(figures.source_share, [round(one, 5) for one in found], list(labels), names[by]),
+        "source_share",
+        "headscope-source-share",
+        trace=trace,
+        about=by,
+        first=True,
+    )
+    frame.options.segment("by", _("Measured by"), WITH_SHARES, WITH_SHARES[0], names.__getitem__)
+    paragraph(
+        _("Source and prefix together are 100 % at every step (Voita et al. 2021; with ALTI+, Ferrando et al. 2022)."),
+        quiet=True,
+    )

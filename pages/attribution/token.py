@@ -1,0 +1,176 @@
+"""One output token: what every method says it rests on, how far they agree, and which of them is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.attribution.heading import choose_step, method_names
+from pages.components import figure, headgrid
+from pages.components.sentences import paragraph, point
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from pages.runtime.shared import shared
+from transformer.attribution import METHODS, Contributions, Removal, attribute, kendall_tau, removal_curve
+from transformer.attribution.faithfulness import removable
+from transformer.attribution.gradients import completeness_gap
+from transformer.figures import attribution as figures
+from transformer.inference.pretrained import Pretrained
+from transformer.texts import _
+from transformer.tracing.trace import Trace
+
+OPTIONS = ("output", "heads_of")
+ATTENTION = "attention"
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """What all methods say about one step. rows: method -> share of every source token and token fed in, [source +
+    target]; signed: the methods whose numbers may be negative; removed: with the random order; gap: what integrated
+    gradients miss of the difference they have to add up to."""
+
+    rows: Mapping[str, tuple[float, ...]]
+    signed: frozenset[str]
+    removed: Mapping[str, Removal]
+    taus: Mapping[str, float]
+    gap: float
+
+
+@shared(queued=True)
+def attributed(model: Pretrained, trace: Trace, step: int) -> Attributed:
+    """Every method on one output token of a trace."""
+    found: dict[str, Contributions] = {name: attribute(model, trace, name, [step]) for name in METHODS}
+    columns = removable(trace, step)
+    rows = {name: one.joined()[step].double() for name, one in found.items()}
+    seen = [*range(len(trace.source_ids)), *range(len(trace.source_ids), len(trace.source_ids) + step + 1)]
+    attention = rows[ATTENTION][columns]
+    shares = {name: row / float(row[seen].abs().sum() or 1.0) for name, row in rows.items()}
+    return Attributed(
+        {name: tuple(row.tolist()) for name, row in shares.items()},
+        frozenset(name for name, one in found.items() if not one.shares),
+        removal_curve(model, trace, step, found),
+        {name: kendall_tau(row[columns], attention) for name, row in rows.items()},
+        float(completeness_gap(model, trace, found["integrated"])[step]),
+    )
+
+
+def draw(frame: PageFrame, trace: Trace) -> None:
+    head = st.container()
+    step = choose_step(frame, trace)
+    found = attributed(frame.model, trace, step)
+    with head:
+        point(_says(trace, step, found))
+    _grid(frame, trace, step, found)
+    names = method_names()
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        figure.draw(
+            figure.built(
+                figures.removal_curves,
+                {name: [round(value, 6) for value in one.probabilities] for name, one in found.removed.items()},
+                names,
+            ),
+            "removal",
+            "headscope-faithfulness",
+            trace=trace,
+            about=trace.target_out_labels[step],
+        )
+    with right:
+        rows = [
+            (names.get(name, _("random order")), _number(found.taus.get(name, math.nan)), f"{one.area:.3f}")
+            for name, one in sorted(found.removed.items(), key=lambda item: item[1].area)
+        ]
+        st.html(table((_("method"), _("agrees with attention, τ"), _("area")), rows, "hs-attribution-areas"))
+        paragraph(
+            _("τ: Kendall's rank correlation over the tokens; 1 is the same order, 0 is no relation."),
+            _("Area: the mean height of the curve; the smaller, the better the method knows what the model needs."),
+            _("Integrated gradients add up to the difference they explain, but for {gap} nats.").format(
+                gap=f"{abs(found.gap):.1e}"
+            ),
+            quiet=True,
+        )
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}".replace("-", "−")
+
+
+def _says(trace: Trace, step: int, found: Attributed) -> str:
+    names = method_names()
+    best = min((name for name in METHODS), key=lambda name: found.removed[name].area)
+    others = {name: tau for name, tau in found.taus.items() if name != ATTENTION and not math.isnan(tau)}
+    label = trace.target_out_labels[step]
+    labels = (*trace.source_labels, *trace.target_in_labels)
+    strongest = max(range(len(labels)), key=lambda index: found.rows[best][index])
+    first = _("“{token}” rests most on “{word}”, says {method}, the method whose order the probability follows best.")
+    text = first.format(token=label, word=labels[strongest], method=names[best])
+    if others:
+        near, far = max(others, key=lambda name: others[name]), min(others, key=lambda name: others[name])
+        second = _("Attention agrees most with {near} (τ {high}) and least with {far} (τ {low}).")
+        text += " " + second.format(
+            near=names[near], high=_number(others[near]), far=names[far], low=_number(others[far])
+        )
+    return text
+
+
+def _grid(frame: PageFrame, trace: Trace, step: int, found: Attributed) -> None:
+    names = method_names()
+    sources = len(trace.source_ids)
+    order = list(METHODS)
+    sides = (
+        ("encoder_self", _("From source tokens"), trace.source_labels, 0),
+        ("decoder_self", _("From tokens fed in so far"), trace.target_in_labels[: step + 1], sources),
+    )
+    panels = []
+    for kind, title, labels, start in sides:
+        cells: list[list[dict[str, Any]]] = []
+        for name in order:
+            largest = max(map(abs, found.rows[name])) or 1.0
+            row = []
+            for index, label in enumerate(labels):
+                share = found.rows[name][start + index]
+                percent = str(round(100 * share)).replace("-", "−")
+                says = _("{method}: {share} % from {token}").format(method=names[name], share=percent, token=label)
+                row.append(
+                    {
+                        "text": percent,
+                        "tone": kind if round(100 * share) >= 0 else "below",
+                        "level": abs(share) / largest,
+                        "says": [says],
+                    }
+                )
+            cells.append(row)
+        panels.append(
+            {
+                "kind": kind,
+                "title": title,
+                "rows": [names[name] for name in order],
+                "columns": list(labels),
+                "cells": cells,
+            }
+        )
+    labels = (*trace.source_labels, *trace.target_in_labels[: step + 1])
+    rows: list[list[Any]] = [["method", *labels]]
+    rows += [[name, *found.rows[name][: len(labels)]] for name in order]
+    headgrid.draw(
+        "attribution_grid",
+        _("What every method says the token rests on: methods down, tokens across"),
+        panels,
+        [],
+        None,
+        lambda place: None,
+        ["headscope-attribution", trace.checkpoint, trace.target_out_labels[step]],
+        [
+            _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
+            _("What “{token}” rests on").format(token=trace.target_out_labels[step]),
+        ],
+        rows,
+    )
+    paragraph(
+        _("Percent of the sum of a row's absolute values. Grey: the token speaks against this output."),
+        quiet=True,
+    )

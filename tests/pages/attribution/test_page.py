@@ -1,0 +1,97 @@
+"""The Attribution page as a script: every method for one token, source against prefix, and patching."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.attribution.patching import EXCHANGED, exchanged
+from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from transformer.attribution import METHODS, attribute
+from transformer.probing.patching import head_places, recovery
+
+
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    return lambda **params: app_test("attribution", checkpoint="en-de", **params).run()
+
+
+def grids(app: AppTest) -> list[Any]:
+    return [json.loads(one.json) for one in components(app, "headgrid")]
+
+
+def test_every_method_is_shown_for_the_chosen_token(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(source="I see a dog.", output="4")
+    assert not app.exception and not messages(app)
+    chooser, grid = grids(app)
+    assert chooser["chosen"] == [0, 0, 3] and address(app)["output"] == "4"
+    model = transformer.load("en-de")
+    trace = model.trace("I see a dog.")
+    assert [cell["text"] for cell in chooser["panels"][0]["cells"][0]] == list(trace.target_out_labels)
+    source, prefix = grid["panels"]
+    assert source["columns"] == list(trace.source_labels) and prefix["columns"] == list(trace.target_in_labels[:4])
+    for row, name in enumerate(METHODS):
+        found = attribute(model, trace, name, [3]).joined()[3].double()
+        shares = found / found.abs().sum()
+        texts = [cell["text"].replace("−", "-") for cell in (*source["cells"][row], *prefix["cells"][row])]
+        assert texts == [str(round(100 * share)) for share in shares[: len(texts)].tolist()]
+    assert len(grid["saved"]["rows"]) == 1 + len(METHODS)
+    text = page_text(app)
+    assert "Attention agrees most with" in text and "random order" in text
+
+
+def test_the_share_of_the_source_is_a_curve_over_the_steps(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(source="I see a dog.", part="source", by="attention")
+    assert not app.exception and not messages(app)
+    (drawn,) = components(app, "figure")
+    (line,) = json.loads(json.loads(drawn.json)["figure"])["data"]
+    model = transformer.load("en-de")
+    wanted = attribute(model, model.trace("I see a dog."), "attention").source_share()
+    assert line["y"] == pytest.approx(wanted.tolist(), abs=1e-4)
+
+
+@pytest.mark.parametrize("way", ["denoise", "noise"])
+def test_patching_shows_the_recovery_of_every_head_and_place(bundled: Callable[..., AppTest], way: str) -> None:
+    sentences = {"source": "My brother is here.", "other": "My sister is here."}
+    app = bundled(part="patching", way=way, **sentences)
+    assert not app.exception
+    model = transformer.load("en-de")
+    first, second = (model.trace(text) for text in sentences.values())
+    if len(first.target_in_ids) != len(second.target_in_ids):
+        assert "equal length" in messages(app)
+        return
+    assert not messages(app)
+    heads, streams = grids(app)
+    steps = [one for one in range(len(first.target_out_ids)) if first.target_out_ids[one] != second.target_out_ids[one]]
+    base, donor = (first, second) if way == "denoise" else (second, first)
+    found = recovery(model, base, donor, head_places(model)["cross"], steps[0], donor.target_out_ids[steps[0]])
+    shown = [cell["text"].replace("−", "-") for row in heads["panels"][2]["cells"] for cell in row]
+    assert shown == [str(round(100 * value)) for value in found.values]
+    last = streams["panels"][1]["cells"][-1]  # the last layer's output at the step itself is everything
+    assert last[steps[0]]["text"] == "100"
+
+
+@pytest.mark.parametrize(
+    "other, said",
+    [("No.", "equal length"), ("My brother is here.", "the same output")],
+)
+def test_sentences_that_cannot_be_patched_are_refused(bundled: Callable[..., AppTest], other: str, said: str) -> None:
+    app = bundled(part="patching", source="My brother is here.", other=other)
+    assert not app.exception and said in messages(app) and not grids(app)
+    assert app.text_input(key="attribution_other").value.strip() == other.strip()
+
+
+def test_without_a_second_sentence_the_page_says_what_it_needs(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(part="patching", source="My brother is here.", other=" ")
+    assert not app.exception and "Type a second sentence with as many tokens as the first: 6" in page_text(app)
+
+
+def test_words_are_exchanged_one_at_a_time() -> None:
+    assert exchanged("My brother, I.") == ["My sister, I.", "My brother, we.", "Your brother, I."]
+    assert all(word == word.lower() for pair in EXCHANGED.items() for word in pair)

@@ -1,0 +1,69 @@
+"""Curves of faithfulness, and the share of the source at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, label_axis, plain, titled
+from transformer.texts import N_
+
+REMOVAL = {
+    "title": N_("Remove tokens in each method's order: how soon does the probability fall?"),
+    "subtitle": N_("a token that is removed is hidden from all queries; dotted: ten random orders, their mean"),
+    "removed": N_("tokens removed, the most important first"),
+    "probability": N_("probability of the output token"),
+    "random": N_("random order"),
+}
+SHARE = {
+    "title": N_("How much of each output token comes from the source"),
+    "subtitle": N_("share by {method}; the rest comes from the tokens that are fed in"),
+    "share": N_("share of the source"),
+    "tokens": N_("token to predict"),
+}
+DASHES = ("solid", "dash", "dashdot")
+
+
+def removal_curves(
+    curves: Mapping[str, Sequence[float]],
+    names: Mapping[str, str],
+    *,
+    theme: str = "light",
+    texts: Labels = REMOVAL,
+) -> go.Figure:
+    """curves: method -> probabilities with 0, 1, 2, .. tokens removed, "random" among them; names: methods in words."""
+    figure = go.Figure()
+    colours = [PURPLE[theme], ORANGE[theme], BLUE[theme]]
+    others = [name for name in curves if name != "random"]
+    for index, name in enumerate(others):
+        line = {"color": colours[index % 3], "dash": DASHES[index // 3 % 3], "width": 2}
+        figure.add_scatter(y=list(curves[name]), mode="lines", line=line, name=plain(names[name]))
+    line = {"color": GREY[theme], "dash": "dot", "width": 3}
+    figure.add_scatter(y=list(curves["random"]), mode="lines", line=line, name=texts["random"])
+    figure.update_layout(
+        xaxis={"title": texts["removed"]}, yaxis={"title": texts["probability"], "rangemode": "tozero"},
+        hovermode="closest",
+    )  # fmt: skip
+    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
+
+
+def source_share(
+    shares: Sequence[float],
+    tokens: Sequence[str],
+    method: str,
+    *,
+    theme: str = "light",
+    texts: Labels = SHARE,
+) -> go.Figure:
+    """A point for each step. tokens: those the rows predict."""
+    figure = go.Figure()
+    figure.add_scatter(
+        y=list(shares), mode="lines+markers", line={"color": BLUE[theme], "width": 3}, marker={"size": 9}
+    )
+    figure.update_layout(
+        yaxis={"title": texts["share"], "range": [0, 1], "tickformat": ".0%"}, xaxis={"title": texts["tokens"]},
+        showlegend=False,
+    )  # fmt: skip
+    label_axis(figure, "x", tokens)
+    return dressed(titled(figure, texts["title"], texts["subtitle"].format(method=plain(method))), theme)
