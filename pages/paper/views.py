@@ -197,6 +197,7 @@ def items() -> tuple[Item, ...]:
                 View("roles", _("What each head does")),
                 View("roles", _("How well each head aligns words"), {"part": "alignment"}),
                 View("roles", _("What each head is worth"), {"part": "importance"}),
+                View("roles", _("Where a head finds a word"), {"part": "search"}),
                 View("attribution", _("What an output token rests on")),
                 View("attribution", _("How much comes from the source"), {"part": "source"}),
                 View("attribution", _("Parts of one sentence put into another"), {"part": "patching"}),

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from pages.frame.frame import Content, PageFrame
-from pages.roles import alignment, importance, overview
+from pages.roles import alignment, importance, overview, search
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 
 
 def parts() -> dict[str, str]:
-    return {"roles": _("Roles"), "alignment": _("Alignment"), "importance": _("Importance")}
+    return {"roles": _("Roles"), "alignment": _("Alignment"), "importance": _("Importance"), "search": _("Search")}
 
 
 def draw(frame: PageFrame) -> None:
     load_plotly()
-    {"roles": overview, "alignment": alignment, "importance": importance}[frame.part].draw(frame)
+    {"roles": overview, "alignment": alignment, "importance": importance, "search": search}[frame.part].draw(frame)
 
 
 CONTENT = Content(
-    draw, parts, tuple(dict.fromkeys((*overview.OPTIONS, *alignment.OPTIONS, *importance.OPTIONS))), sentence=False
+    draw,
+    parts,
+    tuple(dict.fromkeys((*overview.OPTIONS, *alignment.OPTIONS, *importance.OPTIONS, *search.OPTIONS))),
+    sentence=False,
 )

@@ -43,6 +43,7 @@ SILENT = {
     ("roles", "roles"),
     ("roles", "alignment"),
     ("roles", "importance"),
+    ("roles", "search"),
 }  # no word of the sentence in them
 SWITCHED = {"scaling": "off", "zero": "cross.1.2", "positions": "reverse@source"}
 OPEN = """() => {

@@ -1,0 +1,227 @@
+"""Where does a head put much weight on a word, and where does a neuron fire: in the probe set, or in a text of one's
+own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.components import task
+from pages.components.probing import pairs_of
+from pages.components.sentences import paragraph, point
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from pages.frame.messages import capital, message
+from pages.roles.overview import kind_names
+from pages.runtime.job import JobQueue
+from pages.runtime.shared import identity, shared
+from pages.runtime.texts import plain_markdown
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import layers_of
+from transformer.model.tap import STACKS
+from transformer.probing.search import (
+    LONGEST,
+    MOST_LINES,
+    READINGS,
+    Found,
+    Hit,
+    SearchError,
+    read_lines,
+    search_attention,
+    search_neuron,
+)
+from transformer.texts import _
+from transformer.tracing.trace import KINDS
+from transformer.training.data import Pair
+
+OPTIONS = ("what", "head", "least", "from", "to", "row_reading", "stack", "layer", "neuron", "fires")
+OWN = "roles_own_text"
+SHOWN = 12  # examples
+Result = tuple[tuple[Pair, ...], Found]
+JOBS: JobQueue[Result] = JobQueue("searches of texts")
+
+
+@dataclass(frozen=True)
+class Question:
+    """what: "head" or "neuron"; place: kind or stack, layer, head or neuron, the numbers from 0; the others as in
+    `transformer.probing.search`."""
+
+    what: str
+    place: tuple[str, int, int]
+    least: float
+    start: str
+    end: str
+    reading: str
+
+    def answer(self, model: Pretrained, pairs: tuple[Pair, ...], progress: task.Progress) -> Found:
+        name, layer, number = self.place
+        if self.what == "neuron":
+            return search_neuron(model, pairs, name, layer, number, self.least, self.start, progress)
+        return search_attention(
+            model, pairs, name, layer, number, self.least, self.start, self.end, self.reading, progress
+        )
+
+
+@shared(queued=True)
+def in_probe_set(model: Pretrained, question: Question) -> Found:
+    return question.answer(model, pairs_of(model), lambda done, total: True)
+
+
+def draw(frame: PageFrame) -> None:
+    head = st.container()
+    names = {"head": _("A head"), "neuron": _("A neuron")}
+    what = str(frame.options.segment("what", _("Search"), ("head", "neuron"), "head", names.__getitem__))
+    question = _head_question(frame) if what == "head" else _neuron_question(frame)
+    with frame.options.panel("own", _("Search a text of your own")):
+        label = _("One sentence a line, at most {count}; a translation may follow after a tab").format(
+            count=f"{MOST_LINES:,}"
+        )
+        own = st.text_area(label, key=OWN, height=160, max_chars=MOST_LINES * LONGEST // 5)
+    if own.strip():
+        result = _in_text(frame.model, question, own)
+    else:
+        pairs = pairs_of(frame.model)
+        if not pairs:
+            with head:
+                point(_("Type a text of your own to search: there is no probe set for this model's languages."))
+            return
+        result = (pairs, in_probe_set(frame.model, question))
+    if result is None:
+        with head:
+            point(_("Where does this head, or this neuron, find something? Search a whole text."))
+        return
+    with head:
+        point(_says(question, *result))
+    _shown(frame, question, *result)
+
+
+def _head_question(frame: PageFrame) -> Question:
+    config, options = frame.model.config, frame.options
+    names = [
+        f"{kind}.{layer + 1}.{head + 1}"
+        for kind in KINDS
+        for layer in range(layers_of(config, kind))
+        for head in range(config.heads)
+    ]
+    kinds = kind_names()
+
+    def shown(name: str) -> str:
+        kind, layer, head = name.split(".")
+        return _("{kind}, layer {layer}, head {head}").format(kind=kinds[kind], layer=layer, head=head)
+
+    first, second, third = st.columns([2, 1, 1], vertical_alignment="bottom")
+    with first:
+        last = [name for name in names if name.startswith("cross")]
+        chosen = str(options.choose("head", _("Head"), names, (last or names)[-1], shown))
+    with second:
+        least = options.fraction("least", _("Weight of at least"), 0.01, 1.0, 0.5, 0.05, "%.2f")
+    kind, layer, head = chosen.split(".")
+    reading = READINGS[0]
+    with third:
+        if kind != "encoder_self":
+            readings = {"predicted": _("token predicted"), "fed": _("token fed in")}
+            label = _("A decoder row is read by the")
+            reading = str(options.choose("row_reading", label, READINGS, READINGS[0], readings.__getitem__))
+    left, right = st.columns(2)
+    with left:
+        start = options.text("from", _("From the word (a row; empty: any)"), 40)
+    with right:
+        end = options.text("to", _("To the word (a column; empty: any)"), 40)
+    return Question("head", (kind, int(layer) - 1, int(head) - 1), least, start, end, reading)
+
+
+def _neuron_question(frame: PageFrame) -> Question:
+    config, options = frame.model.config, frame.options
+    columns = st.columns(5, vertical_alignment="bottom")
+    stacks = {"encoder": _("encoder"), "decoder": _("decoder")}
+    with columns[0]:
+        stack = str(options.choose("stack", _("Stack"), STACKS, STACKS[0], stacks.__getitem__))
+    with columns[1]:
+        most = config.encoder_layers if stack == "encoder" else config.decoder_layers
+        layer = options.number("layer", _("Layer"), 1, max(1, most), 1)
+    with columns[2]:
+        neuron = options.number("neuron", _("Neuron"), 1, config.d_ff, 1)
+    with columns[3]:
+        fires = options.fraction("fires", _("Activation of at least"), 0.0, 1000.0, 0.5, 0.1, "%.1f")
+    with columns[4]:
+        start = options.text("from", _("On the word (empty: any)"), 40)
+    return Question("neuron", (stack, layer - 1, neuron - 1), fires, start, "", READINGS[0])
+
+
+def _in_text(model: Pretrained, question: Question, text: str) -> Result | None:
+    def work(progress: task.Progress) -> Result:
+        pairs = tuple(read_lines(model, text, lambda done, total: progress(done, 2 * total)))
+        found = question.answer(model, pairs, lambda done, total: progress(len(pairs) + done, 2 * len(pairs)))
+        return pairs, found
+
+    try:
+        return _searched(model, question, text, work)
+    except SearchError as error:
+        message(capital(error) + ".", "error")
+        return None
+
+
+def _searched(
+    model: Pretrained, question: Question, text: str, work: Callable[[task.Progress], Result]
+) -> Result | None:
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    lines = text.rstrip().count("\n") + 1
+    label = _("Search {count} lines").format(count=f"{lines:,}")
+    return task.result(JOBS, (model.name, identity(model), question, digest), label, work)
+
+
+def _says(question: Question, pairs: tuple[Pair, ...], found: Found) -> str:
+    name, layer, number = question.place
+    values = {
+        "count": f"{found.count:,}", "rows": f"{found.rows:,}", "sentences": f"{len(pairs):,}", "layer": layer + 1,
+        "number": number + 1, "least": f"{question.least:g}",
+    }  # fmt: skip
+    if question.what == "neuron":
+        stacks = {"encoder": _("encoder"), "decoder": _("decoder")}
+        text = _(
+            "Neuron {number} of {stack} layer {layer} is at least {least} on {count} of {rows} tokens in {sentences} "
+            "sentences."
+        )
+        return text.format(**values, stack=stacks[name])
+    text = _(
+        "{kind}, layer {layer}, head {number}, has {count} weights of at least {least} in {rows} rows of {sentences} "
+        "sentences."
+    )
+    return text.format(**values, kind=kind_names()[name])
+
+
+def _shown(frame: PageFrame, question: Question, pairs: tuple[Pair, ...], found: Found) -> None:
+    if not found.count:
+        paragraph(_("Nothing was found. Lower the smallest value, or leave a word empty."))
+        return
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        rows = [
+            (f"{start or '–'} → {end or '–'}" if question.what == "head" else start or "–", f"{count:,}")
+            for (start, end), count in found.pairs[:SHOWN]
+        ]
+        st.html(table((_("most frequent"), _("how often")), rows, "hs-roles-shares"))
+        paragraph(_("–: a token that belongs to no word, such as </s>."), quiet=True)
+    with right:
+        paragraph(_("The largest values; press one to open its sentence."))
+        for hit in found.hits[:SHOWN]:
+            _link(frame, question, pairs[hit.pair], hit)
+
+
+def _link(frame: PageFrame, question: Question, pair: Pair, hit: Hit) -> None:
+    name, layer, number = question.place
+    source, target = pair
+    words = " → ".join(word or "–" for word in hit.words if word or question.what == "head")
+    text = plain_markdown(f"{hit.value:.2f} · {words} · {source}")
+    if question.what == "neuron":
+        page = next(page for page in frame.links if page.name == "feedforward")
+        params = {"part": "neurons", "stack": name, "layer": str(layer + 1), "token": str(hit.row + 1),
+                  "neuron": str(number + 1)}  # fmt: skip
+    else:
+        page = next(page for page in frame.links if page.name == "heads")
+        cell = f"{hit.row + 1},{(hit.column or 0) + 1}"
+        params = {"kind": name, "layer": str(layer + 1), "head": str(number + 1), "cell": cell}
+    st.page_link(frame.links[page], label=text, query_params={"source": source, "target": target, **params})

@@ -1,0 +1,67 @@
+"""The part Search: what is found is what the traces hold, in the probe set and in a text of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.roles.search import OWN
+from tests.support.app import ROOT, address, app_test, messages, page_text
+from transformer.probing.probes import probe_pairs
+from transformer.probing.search import search_attention, search_neuron
+
+
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    return lambda **params: app_test("roles", part="search", checkpoint="en-de", **params).run()
+
+
+def links(app: AppTest) -> list[str]:
+    return [one.proto.query_string for one in app.get("page_link") if "source=" in one.proto.query_string]
+
+
+def test_a_head_is_searched_and_examples_open_its_sentences(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(head="cross.4.6", least="0.4", **{"from": "Hund", "to": "dog"})
+    assert not app.exception and not messages(app)
+    model = transformer.load("en-de")
+    found = search_attention(model, probe_pairs(model) or [], "cross", 3, 5, 0.4, "hund", "dog")
+    assert f"{found.count} weights of at least 0.4" in page_text(app)
+    assert len(links(app)) == min(12, found.count)
+    if found.count:
+        hit = found.hits[0]
+        assert f"cell={hit.row + 1}%2C{(hit.column or 0) + 1}" in links(app)[0] and "layer=4&head=6" in links(app)[0]
+    assert {"head": "cross.4.6", "from": "Hund", "to": "dog"}.items() <= address(app).items()
+
+
+def test_a_neuron_is_searched(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(what="neuron", stack="decoder", layer="2", neuron="7", fires="0.2")
+    assert not app.exception and not messages(app)
+    model = transformer.load("en-de")
+    found = search_neuron(model, probe_pairs(model) or [], "decoder", 1, 6, 0.2)
+    assert f"on {found.count:,} of {found.rows:,} tokens" in page_text(app)
+    assert all("part=neurons" in link and "neuron=7" in link for link in links(app))
+
+
+def test_a_text_of_ones_own_is_searched_on_demand(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(head="encoder_self.1.1", least="0.01", panel="own")
+    app.text_area(key=OWN).set_value("I see a dog.\tIch sehe einen Hund.\n\n").run()
+    assert not app.exception and not links(app)
+    app.button(key="hs-task-start").click().run()
+    app.session_state["headscope_task"].thread.join(60)
+    app.run()
+    assert not app.exception and "of 1 sentences" in page_text(app)
+    assert links(app) and all("source=I+see+a+dog." in link for link in links(app))
+
+
+def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(panel="own")
+    app.text_area(key=OWN).set_value("a\n" * 5_001).run()
+    app.button(key="hs-task-start").click().run()
+    app.session_state["headscope_task"].thread.join(60)
+    app.run()
+    assert "The text has 5,001 lines; at most 5,000 are searched." in messages(app)
+    assert app.text_area(key=OWN).value.startswith("a\na\n")

@@ -1,0 +1,210 @@
+"""Where does a head put much weight, and where does a neuron fire: over many sentences, with counts and examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from transformer.analysis.heads import words_of
+from transformer.cancellation import Stopped
+from transformer.inference.pretrained import InputError, Pretrained, readable
+from transformer.interventions.sets import layers_of
+from transformer.model.tap import KINDS, STACKS
+from transformer.texts import UserError, any_of
+from transformer.tracing.batch import Kept
+from transformer.training.data import Pair
+
+MOST_LINES, LONGEST = 5_000, 1_000  # lines of a text, and characters of one
+MOST_HITS = 200  # hits that are kept; the others are only counted
+GROUP = 50  # pairs between two calls of `progress`
+READINGS = ("predicted", "fed")
+Progress = Callable[[int, int], bool]
+
+
+class SearchError(UserError):
+    """A text or a question that cannot be searched."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """pair: number of the pair, from 0; row: of the map or of the activations; column: the key, None for a neuron;
+    value: weight or activation; words: of the row and of the column, as they are read."""
+
+    pair: int
+    row: int
+    column: int | None
+    value: float
+    words: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """hits: the largest values, falling; count: of all hits; rows: of all rows that were searched; pairs: how often
+    each two words were hit together, the most frequent first."""
+
+    hits: tuple[Hit, ...]
+    count: int
+    rows: int
+    pairs: tuple[tuple[tuple[str, str], int], ...]
+
+
+def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, total: True) -> list[Pair]:
+    """Lines `source` or `source<tab>target` as pairs; the model translates sources that have no target.
+
+    progress: called with (lines done, all); False stops (Stopped). Raises SearchError with the number of the line.
+    """
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        raise SearchError("the text is empty; give one sentence a line")
+    if len(lines) > MOST_LINES:
+        raise SearchError(
+            "the text has {lines:,} lines; at most {most:,} are searched", lines=len(lines), most=MOST_LINES
+        )
+    pairs: list[Pair] = []
+    for number, line in enumerate(lines, 1):
+        source, _, target = line.partition("\t")
+        if len(line) > LONGEST:
+            raise SearchError("line {number} has {length:,} characters; at most {most:,} are allowed",
+                              number=number, length=len(line), most=LONGEST)  # fmt: skip
+        try:
+            model.encode(source)
+            if target.strip():
+                model.encode(target, "target")
+        except InputError as error:
+            raise SearchError("line {number}: {error}", number=number, error=error) from error
+        pairs.append((source, target))
+    for start in range(0, len(pairs), GROUP):
+        group = [row for row in range(start, min(start + GROUP, len(pairs))) if not pairs[row][1].strip()]
+        for row, made in zip(group, model.translate_all([pairs[row][0] for row in group]), strict=True):
+            pairs[row] = (pairs[row][0], made)
+        if not progress(min(start + GROUP, len(pairs)), len(pairs)):
+            raise Stopped
+    return [(source, target) for source, target in pairs if target.strip()]
+
+
+def _words(model: Pretrained, pair: Pair, kept: Kept, side: str) -> list[str | None]:
+    """The word of every token: side "source", "predicted" or "fed"."""
+    source, target = pair
+    if side == "source":
+        reader = model.tokenizer_of("source")
+        return words_of(reader.pieces(kept.source_ids), readable([*reader.surfaces(source), "</s>"]))
+    writer = model.tokenizer
+    out = readable([*writer.surfaces(target), "</s>"])
+    if side == "predicted":
+        return words_of(writer.pieces(kept.target_out_ids), out)
+    start = readable(writer.pieces(kept.target_in_ids[:1]))
+    return words_of(writer.pieces(kept.target_in_ids), (*start, *out[:-1]))
+
+
+class _Collected:
+    """Hits as they are found."""
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+        self.together: Counter[tuple[str, str]] = Counter()
+        self.count = self.rows = 0
+
+    def add(self, hit: Hit) -> None:
+        self.count += 1
+        self.together[hit.words] += 1
+        self.hits.append(hit)
+        if len(self.hits) > 4 * MOST_HITS:
+            self._cut()
+
+    def _cut(self) -> None:
+        self.hits = sorted(self.hits, key=lambda hit: -hit.value)[:MOST_HITS]
+
+    def found(self) -> Found:
+        self._cut()
+        return Found(tuple(self.hits), self.count, self.rows, tuple(self.together.most_common(20)))
+
+
+def _in_groups(model: Pretrained, pairs: Sequence[Pair], keep: str, progress: Progress):  # type: ignore[no-untyped-def]
+    """Every pair with its number and tensors."""
+    for start in range(0, len(pairs), GROUP):
+        group = pairs[start : start + GROUP]
+        yield from zip(range(start, start + len(group)), group, model.trace_all(group, (keep,)), strict=True)
+        if not progress(start + len(group), len(pairs)):
+            raise Stopped
+
+
+def _is(word: str | None, wanted: str) -> bool:
+    return not wanted or (word is not None and word == wanted)
+
+
+def search_attention(
+    model: Pretrained,
+    pairs: Sequence[Pair],
+    kind: str,
+    layer: int,
+    head: int,
+    at_least: float,
+    from_word: str = "",
+    to_word: str = "",
+    reading: str = "predicted",
+    progress: Progress = lambda done, total: True,
+) -> Found:
+    """Cells of one head with at least this weight, from a word to a word; "" is any word, capitals are small letters.
+
+    layer, head: from 0. reading: of READINGS, the token by which a decoder row is read; the keys of decoder
+    self-attention are always tokens fed in. Raises SearchError, InputError, Stopped.
+    """
+    if kind not in KINDS:
+        raise SearchError("unknown kind {kind!r}; choose {names}", kind=kind, names=any_of(KINDS, kind))
+    if reading not in READINGS:
+        raise SearchError("unknown reading {kind!r}; choose {names}", kind=reading, names=any_of(READINGS, reading))
+    _check_place(layer, layers_of(model.config, kind), "layer")
+    _check_place(head, model.config.heads, "head")
+    row_side = "source" if kind == "encoder_self" else reading
+    column_side = "fed" if kind == "decoder_self" else "source"
+    collected, start, end = _Collected(), from_word.strip().casefold(), to_word.strip().casefold()
+    for number, pair, kept in _in_groups(model, pairs, f"{kind}.weights", progress):
+        weights: Tensor = kept[f"{kind}.weights"][layer, head]
+        rows, columns = _words(model, pair, kept, row_side), _words(model, pair, kept, column_side)
+        collected.rows += len(rows)
+        for row, column in (weights >= at_least).nonzero().tolist():
+            if _is(rows[row], start) and _is(columns[column], end):
+                words = (rows[row] or "", columns[column] or "")
+                collected.add(Hit(number, row, column, float(weights[row, column]), words))
+    return collected.found()
+
+
+def search_neuron(
+    model: Pretrained,
+    pairs: Sequence[Pair],
+    stack: str,
+    layer: int,
+    neuron: int,
+    at_least: float,
+    word: str = "",
+    progress: Progress = lambda done, total: True,
+) -> Found:
+    """Tokens on which one neuron's activation is at least this large; decoder rows are read by the token fed in.
+
+    layer, neuron: from 0. Raises SearchError, InputError, Stopped.
+    """
+    if stack not in STACKS:
+        raise SearchError("unknown stack {kind!r}; choose {names}", kind=stack, names=any_of(STACKS, stack))
+    config = model.config
+    _check_place(layer, config.encoder_layers if stack == "encoder" else config.decoder_layers, "layer")
+    _check_place(neuron, config.d_ff, "neuron")
+    side, name = ("source" if stack == "encoder" else "fed"), f"{stack}_ff.activation"
+    collected, wanted = _Collected(), word.strip().casefold()
+    for number, pair, kept in _in_groups(model, pairs, name, progress):
+        values: Tensor = kept[name][layer, :, neuron]
+        words = _words(model, pair, kept, side)
+        collected.rows += len(words)
+        for (row,) in (values >= at_least).nonzero().tolist():
+            if _is(words[row], wanted):
+                collected.add(Hit(number, row, None, float(values[row]), (words[row] or "", "")))
+    return collected.found()
+
+
+def _check_place(value: int, most: int, what: str) -> None:
+    if not 0 <= value < most:
+        raise SearchError("{what} {value} does not exist; there are {most}", what=what, value=value + 1, most=most)
