@@ -38,6 +38,7 @@ from transformer.model.tap import FUSED, OFF, Tap, TapError
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import Tokenizer
 from transformer.texts import no_attribute
+from transformer.tracing.patch import PatchError, Place
 from transformer.tracing.trace import KINDS, AttentionTrace, FeedForwardTrace, Trace
 
 __version__ = "0.1.0"
@@ -70,6 +71,8 @@ __all__ = [
     "ModelConfig",
     "Pad",
     "Paint",
+    "PatchError",
+    "Place",
     "Pretrained",
     "Replace",
     "Reposition",

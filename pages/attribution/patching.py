@@ -18,8 +18,9 @@ from pages.runtime.shared import shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.model.tap import KINDS, STACKS
-from transformer.probing.patching import PatchError, Recovery, check_pair, head_places, recovery, stream_places
+from transformer.probing.patching import Recovery, head_places, recovery, stream_places
 from transformer.texts import UserError, _
+from transformer.tracing.patch import PatchError, check_pair
 from transformer.tracing.trace import Trace
 
 OPTIONS = ("other", "watch", "way")

@@ -28,6 +28,7 @@ from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer
 from transformer.texts import N_, Text, UserError, any_of
+from transformer.tracing.patch import Place, patches
 from transformer.tracing.trace import Trace, trace_pass
 
 if TYPE_CHECKING:
@@ -413,6 +414,14 @@ class Pretrained:
             causal=self.config.causal,
             **self._pass(source_ids, fed, out, interventions, edits),
         )
+
+    def patch(self, trace: Trace, other: Trace, places: Sequence[Place]) -> Trace:
+        """Trace the first sentence again, with the other one's numbers at these places: activation patching.
+
+        Both need as many source tokens and as many target tokens. Switches of the first trace stay.
+        Raises PatchError; TapError for a place that the model lacks.
+        """
+        return self.retrace(trace, trace.interventions, edits=patches(trace, other, places))
 
     def trace_all(
         self, pairs: Sequence[tuple[str, str]], keep: Sequence[str] = ("cross.weights",), batch_tokens: int = 1000
