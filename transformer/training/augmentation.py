@@ -80,6 +80,12 @@ NAME_ENDS = (
     "a o i berg bach burg dorf ford ham heim holm hurst ia ina ington ino ito kin ko ley mann o ov ova ow sen shire "
     "son ski stad stein strand ton ura us vik ville wick wood worth yama"
 )
+# Letters with marks, of names that English and German leave as they are; the vocabulary has to have them.
+MARKED = {
+    "a": "áàâãåāăąäảạầấ", "c": "çćč", "d": "đď", "e": "éèêëēėęěểếệ", "g": "ğģ", "i": "íìîïīįı", "k": "ķ", "l": "łľļ",
+    "n": "ñńňņ", "o": "óòôõøōőöơồốộ", "r": "řŕ", "s": "śšşș", "t": "ťţț", "u": "úùûüūůűųưừ", "y": "ýÿ", "z": "źżž",
+}  # fmt: skip
+FILE_ENDS = "txt pdf jpg png docx xlsx csv zip html py json mp3 yaml md"
 CODE_LETTERS, JOINTS = "ABCDEFGHKLMNPQRSTVWXZ", ("-", "-", " ", "")
 
 
@@ -229,14 +235,39 @@ def _code(rng: random.Random) -> str:
     return front + rng.choice(JOINTS) + str(rng.randrange(10 ** rng.randint(1, 4)))
 
 
+def _handle(rng: random.Random) -> str:
+    """What files and accounts are called: @mara_lo, notes2.pdf."""
+    parts = [_syllables(rng).lower() for _ in range(rng.choice((1, 1, 2)))]
+    name = rng.choice("._-").join(parts) + (str(rng.randrange(10 ** rng.randint(1, 4))) if rng.random() < 0.4 else "")
+    return f"@{name}" if rng.random() < 0.5 else f"{name}.{rng.choice(FILE_ENDS.split())}"
+
+
+def _marked(name: str, rng: random.Random) -> str:
+    """The name with marks on one or two of its letters."""
+    places = [index for index, letter in enumerate(name) if letter.lower() in MARKED]
+    for index in rng.sample(places, min(len(places), rng.choice((1, 1, 2)))):
+        letter = rng.choice(MARKED[name[index].lower()])
+        name = name[:index] + (letter.upper() if name[index].isupper() else letter) + name[index + 1 :]
+    return name
+
+
 def invented_name(rng: random.Random) -> str:
-    """A name nobody has, of syllables or of any letters, at times of two parts: what a model can only copy."""
+    """A name nobody has, of syllables or of any letters, at times of two parts or with marks: what a model can only
+    copy."""
     draw = rng.random()
     if draw < 0.12:
-        return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 10))).capitalize()
-    if draw < 0.2:
-        return rng.choice(("-", " ")).join((_syllables(rng), _syllables(rng)))
-    return _syllables(rng) + (rng.choice(NAME_ENDS.split()) if draw > 0.6 else "")
+        name = "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 10))).capitalize()
+    elif draw < 0.2:
+        name = rng.choice(("-", " ")).join((_syllables(rng), _syllables(rng)))
+    else:
+        name = _syllables(rng) + (rng.choice(NAME_ENDS.split()) if draw > 0.6 else "")
+    return _marked(name, rng) if rng.random() < 0.25 else name
+
+
+def _invented(rng: random.Random) -> str:
+    """An invented name, now and then of a product, a file or an account."""
+    draw = rng.random()
+    return _code(rng) if draw < 0.08 else _handle(rng) if draw < 0.16 else invented_name(rng)
 
 
 def repeated(pair: Pair, rng: random.Random) -> Pair:
@@ -254,8 +285,9 @@ def copied(rng: random.Random) -> Pair:
     parts = []
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         draw = rng.random()
-        invented = _code(rng) if rng.random() < 0.25 else invented_name(rng)
-        parts.append(_number(rng.randint(1, 10), rng) if draw < 0.5 else invented)
+        part = rng.random()
+        invented = _code(rng) if part < 0.15 else _handle(rng) if part < 0.3 else invented_name(rng)
+        parts.append(_number(rng.randint(1, 10), rng) if draw < 0.4 else invented)
         if draw > 0.75:
             parts[-1] = parts[-1].lower()
     text = " ".join(parts) + rng.choice(("", "", ".", "!"))
@@ -263,23 +295,23 @@ def copied(rng: random.Random) -> Pair:
 
 
 def other_name(pair: Pair, rng: random.Random) -> Pair:
-    """Another first name in place of one that stands once on both sides; two in five are invented."""
+    """Another first name in place of one that stands once on both sides; three in five are invented."""
     source, target = pair
     for (english, german), others in NAMES.items():
         in_source, in_target = re.compile(rf"\b{english}\b"), re.compile(rf"\b{german}\b")
         if len(in_source.findall(source)) == 1 == len(in_target.findall(target)):
-            name = invented_name(rng) if rng.random() < 0.4 else rng.choice(others.split())
+            name = _invented(rng) if rng.random() < 0.6 else rng.choice(others.split())
             return in_source.sub(name, source), in_target.sub(name, target)
     return pair
 
 
 def other_town(pair: Pair, rng: random.Random) -> Pair:
-    """Another town in place of one that stands once on both sides; half of them are invented."""
+    """Another town in place of one that stands once on both sides; three in four are invented."""
     source, target = pair
     found = FREQUENT_TOWNS.findall(source)
     if len(found) != 1 or FREQUENT_TOWNS.findall(target) != found:
         return pair
-    town = invented_name(rng) if rng.random() < 0.5 else rng.choice(TOWNS.split())
+    town = invented_name(rng) if rng.random() < 0.75 else rng.choice(TOWNS.split())
     return source.replace(found[0], town), target.replace(found[0], town)
 
 
