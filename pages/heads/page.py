@@ -10,8 +10,9 @@ from pages.components import payloads
 from pages.frame import sentence
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
-from pages.heads import explorer, formation
+from pages.heads import alignment, explorer, formation
 from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import layers_of
 from transformer.texts import _
 
 
@@ -33,6 +34,9 @@ def draw(frame: PageFrame) -> None:
             message(_("Your switches have no effect on this page. It shows the model as it was trained."), "note")
         explorer.draw(state, trace, frame.model)
         frame.offer_downloads(trace)
+        if not trace.interventions and layers_of(frame.model.config, "cross"):
+            with frame.options.panel("alignment", _("Which word translates which?")):
+                alignment.draw(frame.model, trace)
     with frame.options.panel("about", _("What am I looking at?")):
         about(frame.model)
 

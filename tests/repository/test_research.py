@@ -1,0 +1,21 @@
+"""The blocks of docs/research.md run as printed, one after the other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "research.md"
+
+
+def test_every_recipe_runs_as_printed() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 9
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(DOCUMENT), "exec"), names)
+    assert {"role", "best", "pruned", "methods", "gradient", "kept"} <= set(names)
