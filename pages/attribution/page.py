@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.attribution import patching, prefix, token
+from pages.attribution import compare, patching, prefix, token
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
 from pages.runtime.streamlit import load_plotly
@@ -10,7 +10,12 @@ from transformer.texts import _
 
 
 def parts() -> dict[str, str]:
-    return {"token": _("One output token"), "source": _("Source or prefix"), "patching": _("Patching")}
+    return {
+        "token": _("One output token"),
+        "source": _("Source or prefix"),
+        "patching": _("Patching"),
+        "compare": _("Compare"),
+    }
 
 
 def draw(frame: PageFrame) -> None:
@@ -18,7 +23,9 @@ def draw(frame: PageFrame) -> None:
         return
     note_waiting_switches(frame.state.switches)
     load_plotly()
-    {"token": token, "source": prefix, "patching": patching}[frame.part].draw(frame, frame.trace)
+    {"token": token, "source": prefix, "patching": patching, "compare": compare}[frame.part].draw(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, tuple(dict.fromkeys((*token.OPTIONS, *prefix.OPTIONS, *patching.OPTIONS))))
+CONTENT = Content(
+    draw, parts, tuple(dict.fromkeys((*token.OPTIONS, *prefix.OPTIONS, *patching.OPTIONS, *compare.OPTIONS)))
+)

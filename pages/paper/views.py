@@ -201,6 +201,7 @@ def items() -> tuple[Item, ...]:
                 View("attribution", _("What an output token rests on")),
                 View("attribution", _("How much comes from the source"), {"part": "source"}),
                 View("attribution", _("Parts of one sentence put into another"), {"part": "patching"}),
+                View("attribution", _("Two maps side by side"), {"part": "compare"}),
             ),
             r"O(n^2 \cdot d) \quad\text{against}\quad O(n \cdot d^2)",
         ),

@@ -22,7 +22,7 @@ PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "paper": ({},),
     "heads": ({"training": "0"}, {"view": "lines"}),
     "roles": ({}, {"part": "importance", "checkpoint": "reverse"}),
-    "attribution": ({}, {"part": "source"}, {"part": "patching"}),
+    "attribution": ({}, {"part": "source"}, {"part": "patching"}, {"part": "compare"}),
     "anatomy": ({}, {"part": "compare"}, {"part": "before"}),
     "decoding": ({}, {"part": "beam"}, {"part": "sampling"}, {"part": "given", "target": "Ja."}),
     "embeddings": tuple(

@@ -22,6 +22,7 @@ from transformer.figures.style import (
     PAPER,
     PURPLE,
     Labels,
+    diverging,
     dressed,
     label_axis,
     plain,
@@ -239,6 +240,40 @@ def weight_map(
     _checked(trace, kind, rows, "mean", theme)
     masked = ~trace.attention(kind).mask[0, 0].numpy()
     return _map(trace, kind, np.array(weights), masked, plain(title), rows, theme, texts)
+
+
+def difference_map(
+    trace: Trace,
+    kind: str,
+    difference: Sequence[Sequence[float]],
+    title: str,
+    *,
+    rows: str = "predicted",
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
+    """Weights of one head minus other weights, [query, key], from -1 to 1: dark below 0, purple above. Labels: the
+    trace's."""
+    _checked(trace, kind, rows, "mean", theme)
+    values = np.array(difference)
+    sides = _sides(kind, rows)
+    row_labels, column_labels = (_labels(trace, side) for side in sides)
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=values, colorscale=diverging(theme), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
+        hovertemplate="%{z:+.3f}<extra></extra>",
+    )  # fmt: skip
+    down, across = (texts[name].format(name=plain(texts[side])) for name, side in zip(AXES, sides, strict=True))
+    figure.update_layout(
+        xaxis={"showgrid": False, "title": {"text": across}, "side": "top"},
+        yaxis={"showgrid": False, "title": {"text": down}, "autorange": "reversed"},
+    )
+    label_axis(label_axis(figure, "y", row_labels), "x", column_labels)
+    longest = CHARACTER * max(len(short(label)) for label in column_labels)
+    figure.update_layout(xaxis_tickangle=-45)
+    height = max(LEAST, min(MOST, ROW * len(row_labels)))
+    _headed(figure, trace, plain(title), 50 + longest * math.sin(math.radians(45)), theme, height, texts)
+    return figure
 
 
 def _map(

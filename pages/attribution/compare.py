@@ -1,0 +1,191 @@
+"""One head, twice: two sentences, two checkpoints, or a recorded training state beside the trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+from torch import Tensor
+
+from pages.attribution.patching import fitting
+from pages.components import figure
+from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.frame.frame import PageFrame
+from pages.frame.messages import capital, message
+from pages.frame.state import max_tokens
+from pages.runtime import cache, session_models
+from pages.runtime.shared import shared
+from transformer.checkpoints.folder import RECORDING
+from transformer.figures import attention as figures
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import layers_of
+from transformer.texts import UserError, _
+from transformer.tracing.trace import KINDS, Trace
+from transformer.training.recording import LARGEST, Recording
+
+OPTIONS = ("cell_head", "beside", "second", "model_b", "state")
+BESIDE = ("sentence", "checkpoint", "training")
+
+
+class CompareError(UserError):
+    """Two things that cannot be compared."""
+
+
+@shared()
+def recording_of(model: Pretrained) -> Recording | None:
+    """The recording of a checkpoint's training; None if it has none that can be read."""
+    try:
+        return Recording.from_bytes(model.beside(RECORDING, LARGEST) or b"", RECORDING)
+    except (OSError, ValueError):
+        return None
+
+
+def draw(frame: PageFrame, trace: Trace) -> None:
+    options = frame.options
+    head = st.container()
+    controls, picture = controls_and_picture()
+    with controls:
+        names = {
+            "sentence": _("Another sentence"),
+            "checkpoint": _("Another model"),
+            "training": _("A state of its training"),
+        }
+        left, right = st.columns(2, vertical_alignment="bottom")
+        with left:
+            beside = str(options.segment("beside", _("Compare with"), BESIDE, BESIDE[0], names.__getitem__))
+        with right:
+            kind, layer, number = _head(frame)
+        question = _("How much of this map is the sentence, and how much the head? Put two maps side by side.")
+        try:
+            found = _other(frame, trace, beside, kind, layer, number)
+        except UserError as error:
+            with head:
+                point(question)
+                message(capital(error) + ".", "error")
+            return
+        if found is None:
+            with head:
+                point(question)
+                message(_("Type a second sentence; the model translates it."), "note")
+            return
+        other, weights = found
+    own = trace.attention(kind).weights[layer, number]
+    same = own.shape == weights.shape
+    with head:
+        point(_says(own.shape, float((own - weights).abs().max()) if same else None))
+    with picture:
+        first, second = st.columns(2, gap="medium")
+        rows = frame.state.view.rows
+        with first:
+            figure.draw(
+                figure.built(figures.head_map, trace, kind, layer, number, rows=rows), "compare_a", "headscope-compare",
+                trace=trace, about="A",
+            )  # fmt: skip
+        with second:
+            title = _("{model}, layer {layer}, head {head}").format(
+                model=other.checkpoint, layer=layer + 1, head=number + 1
+            )
+            values = [[round(value, 6) for value in row] for row in weights.tolist()]
+            figure.draw(
+                figure.built(figures.weight_map, other, kind, values, title, rows=rows), "compare_b",
+                "headscope-compare", trace=other, about="B",
+            )  # fmt: skip
+        if same:
+            change = [[round(value, 6) for value in row] for row in (weights - own).tolist()]
+            figure.draw(
+                figure.built(figures.difference_map, trace, kind, change, _("Second minus first"), rows=rows),
+                "compare_difference", "headscope-compare", trace=trace, about="difference",
+            )  # fmt: skip
+        else:
+            paragraph(_("The maps have different sizes, so there is no difference to draw."), quiet=True)
+    paragraph(_("Both maps have the same colours: 0 to 1."), quiet=True)
+
+
+def _head(frame: PageFrame) -> tuple[str, int, int]:
+    config = frame.model.config
+    kinds: Mapping[str, str] = {
+        "encoder_self": _("Encoder self-attention"),
+        "decoder_self": _("Decoder self-attention"),
+        "cross": _("Cross-attention"),
+    }
+    names = [
+        f"{kind}.{layer + 1}.{head + 1}"
+        for kind in KINDS
+        for layer in range(layers_of(config, kind))
+        for head in range(config.heads)
+    ]
+    view = frame.state.view
+    kind = view.kind if view.kind in KINDS else "cross"
+    start = f"{kind}.{(view.layer or 0) + 1}.{(view.head or 0) + 1}"
+
+    def shown(name: str) -> str:
+        of, layer, head = name.split(".")
+        return _("{kind}, layer {layer}, head {head}").format(kind=kinds[of], layer=layer, head=head)
+
+    chosen = frame.options.choose("cell_head", _("Head"), names, start if start in names else names[-1], shown)
+    kind, first, second = str(chosen).split(".")
+    return kind, int(first) - 1, int(second) - 1
+
+
+def _other(
+    frame: PageFrame, trace: Trace, beside: str, kind: str, layer: int, head: int
+) -> tuple[Trace, Tensor] | None:
+    """The second trace, and the weights to show for it, [query, key]; None without a second sentence. Raises
+    UserError."""
+    options, model = frame.options, frame.model
+    if beside == "sentence":
+        start = fitting(model, trace)
+        text = options.typed("second", start, 400)
+        key = "attribution_second"
+        if frame.arrived or st.session_state.get(key) != text:
+            st.session_state[key] = text
+        st.text_input(
+            _("Second sentence"),
+            key=key,
+            max_chars=400,
+            on_change=lambda: options.report("second", st.session_state[key] or " ", start),
+        )
+        if not text.strip():
+            return None
+        other = cache.trace(model, model.name, text, "", max_tokens())
+        return other, other.attention(kind).weights[layer, head]
+    if beside == "checkpoint":
+        names = [name for name in session_models.names() if name != model.name]
+        if not names:
+            raise CompareError("there is no other model; load or train one on the Training page")
+        name = str(options.choose("model_b", _("Second model, with the same sentence pair"), names, names[0]))
+        second = session_models.load(name)
+        other = cache.trace(second, name, trace.source_text, trace.target_text, max_tokens())
+        layers, heads = layers_of(second.config, kind), second.config.heads
+        if layer >= layers or head >= heads:
+            raise CompareError(
+                "{name} has {layers} layers of {heads} heads there, so it has no such head; choose another",
+                name=name, layers=layers, heads=heads,
+            )  # fmt: skip
+        return other, other.attention(kind).weights[layer, head]
+    found = recording_of(model)
+    pair = (trace.source_text, trace.target_text)
+    sources = [source for source, _target in found.sentences] if found else []
+    if found is None or trace.source_text not in sources:
+        if found is None:
+            raise CompareError("this model has no recording of its training; choose another model")
+        raise CompareError("the training was recorded for this model's examples only; choose one in the menu Examples")
+    at = found.sentences.index(pair) if pair in found.sentences else sources.index(trace.source_text)
+    steps = list(found.steps)
+    step = int(options.choose("state", _("Step of the training"), steps, steps[0], lambda value: f"{value:,}"))
+    array = found.weights[kind][at]
+    if array.shape[1] <= layer or array.shape[2] <= head:
+        raise CompareError("the recording has no such head; choose another")
+    source, target = found.sentences[at]
+    other = cache.trace(model, model.name, source, target or "", max_tokens())
+    weights = other.cross.weights.new_tensor(array[steps.index(step), layer, head] / 255)
+    if weights.shape != other.attention(kind).weights.shape[-2:]:
+        raise CompareError("the recording was made with other tokens; choose another sentence")
+    return other, weights
+
+
+def _says(shape: tuple[int, ...], largest: float | None) -> str:
+    if largest is None:
+        return _("The same head on two inputs of different lengths: look for the same pattern, not the same cells.")
+    sentence = _("The same head twice: of {cells} weights, the one that changes most changes by {largest}.")
+    return sentence.format(cells=shape[0] * shape[1], largest=f"{largest:.2f}")

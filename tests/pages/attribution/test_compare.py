@@ -1,0 +1,86 @@
+"""The part Compare: two sentences, two models, or a training state, with one scale and a difference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.attribution.compare import recording_of
+from tests.support.app import ROOT, app_test, components, messages, page_text
+
+
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    return lambda **params: app_test("attribution", part="compare", **{"checkpoint": "en-de", **params}).run()
+
+
+def maps(app: AppTest) -> list[list[list[Any]]]:
+    """The numbers of every figure on the page; masked cells are None."""
+    figures = [json.loads(json.loads(one.json)["figure"]) for one in components(app, "figure")]
+    return [one["data"][-1]["z"] for one in figures]
+
+
+def numbers(rows: Any) -> list[list[float]]:
+    if isinstance(rows, dict):  # plotly packs large arrays
+        import base64
+
+        import numpy as np
+
+        shape = [int(part) for part in rows["shape"].split(",")]
+        return np.frombuffer(base64.b64decode(rows["bdata"]), rows["dtype"]).reshape(shape).tolist()
+    return rows
+
+
+def test_two_sentences_of_equal_length_have_a_difference(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(source="I see a dog.", second="I see a cat.", cell_head="encoder_self.2.1")
+    assert not app.exception and not messages(app)
+    first, second, difference = (numbers(one) for one in maps(app))
+    model = transformer.load("en-de")
+    for found, text in ((first, "I see a dog."), (second, "I see a cat.")):
+        weights = model.trace(text).encoder_self.weights[1, 0]
+        for row, wanted in zip(found, weights.tolist(), strict=True):
+            assert row == pytest.approx(wanted, abs=1e-4)
+    assert difference[0][0] == pytest.approx(second[0][0] - first[0][0], abs=1e-4)
+
+
+def test_sentences_of_other_lengths_stand_side_by_side(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(source="I see a dog.", second="No.")
+    assert not app.exception and not messages(app) and len(maps(app)) == 2
+
+
+def test_a_training_state_is_what_was_recorded(bundled: Callable[..., AppTest]) -> None:
+    model = transformer.load("en-de")
+    recording = recording_of(model)
+    assert recording is not None
+    source, target = recording.sentences[0]
+    app = bundled(
+        source=source, target=target or "", beside="training", state=str(recording.steps[1]), cell_head="cross.3.2"
+    )
+    assert not app.exception and not messages(app)
+    shown = numbers(maps(app)[1])
+    assert shown[0] == pytest.approx((recording.weights["cross"][0][1, 2, 1, 0] / 255).tolist(), abs=1e-4)
+    other = bundled(source="A sentence of my own.", beside="training")
+    assert "recorded for this model&#x27;s examples only" in messages(other)
+
+
+def test_another_model_shows_the_same_pair(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(checkpoint="reverse", source="abc", beside="checkpoint", model_b="sort", cell_head="cross.1.1")
+    assert not app.exception
+    app = bundled(
+        checkpoint="reverse", source="abc", beside="checkpoint", model_b="reverse-gelu", cell_head="cross.2.4"
+    )
+    assert not app.exception and not messages(app)
+    gelu, pair = transformer.load("reverse-gelu"), transformer.load("reverse").trace("abc")
+    weights = gelu.trace("abc", pair.target_text).cross.weights[1, 3]
+    assert numbers(maps(app)[1])[0] == pytest.approx(weights[0].tolist(), abs=1e-4)
+
+
+def test_a_blank_second_sentence_is_asked_for(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(source="I see a dog.", second=" ")
+    assert not app.exception and "Type a second sentence" in page_text(app) and not maps(app)
