@@ -9,6 +9,7 @@ import { LINKS_TEXTS } from "./texts.js";
 class View extends PlainView {
   constructor(parent) {
     super(parent, "links", LINKS_TEXTS);
+    this.canvas = document.createElement("canvas"); // measures words
   }
 
   build() {
@@ -18,7 +19,7 @@ class View extends PlainView {
 
   // The middle of every word, and the width of all, in pixels.
   places(words) {
-    const context = (this.canvas ??= document.createElement("canvas")).getContext("2d");
+    const context = this.canvas.getContext("2d");
     context.font = `${this.theme.size * 1.1}px ${this.theme.font}`;
     let at = this.theme.size / 2;
     const middles = words.map((word) => {
