@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.frame.messages import message
 from pages.frame.state import State, current_state, store_state
@@ -191,7 +192,7 @@ class Options:
         st.toggle(label, key=key, on_change=changed, **more)
         return value
 
-    def panel(self, name: str, label: str) -> DeltaGenerator:
+    def panel(self, name: str, label: str) -> ExpanderContainer:
         """A panel that folds; the link holds the names of the open ones, joined by dots."""
         is_open = name in self._open_panels()
         key = f"{self.page}_{PANEL}_{name}"

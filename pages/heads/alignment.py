@@ -11,6 +11,7 @@ from pages.frame.messages import capital, message
 from pages.frame.state import current_state
 from pages.runtime.shared import shared
 from transformer.analysis.alignment import READINGS, AlignmentError, Link, best_links, word_matrix, words_of
+from transformer.analysis.tokens import is_special
 from transformer.checkpoints.folder import ALIGNMENT
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
@@ -36,9 +37,10 @@ def links_of(model: Pretrained, trace: Trace, source: Source) -> frozenset[Link]
     words = (words_of(trace.source_text), words_of(trace.target_text))
     if not all(words):
         return frozenset()
+    written = [piece for piece in trace.target_out if not is_special([piece])[0]]  # may be cut other than the text is
     surfaces = (
         model.tokenizer_of("source").surfaces(trace.source_text),
-        model.tokenizer.surfaces(trace.target_text),
+        written if trace.own else model.tokenizer.surfaces(trace.target_text),
     )
     return best_links(word_matrix(map_of(model, trace, source), *surfaces, *words, source.reading))
 

@@ -35,8 +35,10 @@ def draw(frame: PageFrame) -> None:
         explorer.draw(state, trace, frame.model)
         frame.offer_downloads(trace)
         if not trace.interventions and layers_of(frame.model.config, "cross"):
-            with frame.options.panel("alignment", _("Which word translates which?")):
-                alignment.draw(frame.model, trace)
+            panel = frame.options.panel("alignment", _("Which word translates which?"))
+            if panel.open:
+                with panel:
+                    alignment.draw(frame.model, trace)
     with frame.options.panel("about", _("What am I looking at?")):
         about(frame.model)
 

@@ -27,14 +27,15 @@ SIGNS = {
     "Sublayer", "ReLU", "relu", "GELU", "gelu", "swish", "tanh", "exp", "log", "sin", "cos", "max", "min", "var", "Var",
     "mean", "model", "dmodel", "pos", "source", "logk", "GRU", "PPL", "BLEU", "chrF", "nats", "pad", "unk", "Aa", "png",
     "svg", "csv", "npz", "html", "json", "transformer", "please", "esaelp", "noitnetta", "noitetnat", "αij", "softmaxj",
-    "batch", "query", "key", "token", "memory", "step",
+    "batch", "query", "key", "token", "memory", "step", "ALTI",
 }  # fmt: skip
 NOT_TEXT = {
     "id", "key", "element_id", "form_id", "page_script_hash", "url", "icon", "query_string", "component_name", "json",
     "js_content", "css_content", "html_content", "language", "element_type", "default", "raw_values", "value", "page",
     "type", "spec", "config",
 }  # fmt: skip
-_DATA = re.compile(f"({'|'.join(SYLLABLES)})+|(.)\\2*")  # a tiny model may write one letter again and again
+# A tiny model may write one letter again and again, also after syllables.
+_DATA = re.compile(f"({'|'.join(SYLLABLES)})+(.?)\\2*|(.)\\3*")
 # Names in the output of a command: commands, options, {choices}, 'values', METAVARS, names.with.dots, axes and types of
 # tensors, and signatures of scores.
 _NAMES = re.compile(

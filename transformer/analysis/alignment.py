@@ -209,10 +209,18 @@ def word_matrix(
     """Attention from target words to source words, [..., target word, source word].
 
     weights: [..., target, source] of the cross-attention, with </s> as last row and last column. surfaces: of the
-    tokens without </s>; source, target: the words.
+    tokens without </s>; source, target: the words. Raises AlignmentError if they do not fit each other.
     """
     rows, columns = token_words(target_surfaces, target), token_words(source_surfaces, source)
     read = read_rows(weights, len(rows), reading)[..., : len(columns)]
+    if read.shape[-2:] != (len(rows), len(columns)):
+        raise AlignmentError(
+            "the words have {rows} and {columns} tokens, but the attention {shown} rows and columns; a translation "
+            "that was cut off cannot be aligned",
+            rows=len(rows),
+            columns=len(columns),
+            shown=" and ".join(map(str, read.shape[-2:])),
+        )
     flat = read.reshape(-1, len(rows), len(columns))
     merged = torch.stack([word_weights(one, rows, columns) for one in flat])
     return merged.reshape(*weights.shape[:-2], *merged.shape[-2:])
