@@ -15,16 +15,17 @@ from pages.components.sentences import paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.runtime.shared import shared
-from transformer.attribution import METHODS, Contributions, Removal, attribute, kendall_tau, removal_curve
+from transformer.attribution import METHODS, Contributions, Removal, attribute, kendall_tau, one_head, removal_curve
 from transformer.attribution.faithfulness import removable
 from transformer.attribution.gradients import completeness_gap
 from transformer.figures import attribution as figures
 from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import layers_of
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
-OPTIONS = ("output", "heads_of")
-ATTENTION = "attention"
+OPTIONS = ("output", "one")
+ATTENTION, ONE = "attention", "one"
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,27 @@ class Attributed:
     gap: float
 
 
-@shared(queued=True)
-def attributed(model: Pretrained, trace: Trace, step: int) -> Attributed:
+@dataclass(frozen=True)
+class Head:
+    """A head of "cross" or "decoder_self", numbered from 0."""
+
+    kind: str
+    layer: int
+    number: int
+
+
+@shared()
+def contributions(model: Pretrained, trace: Trace, step: int) -> Mapping[str, Contributions]:
     """Every method on one output token of a trace."""
-    found: dict[str, Contributions] = {name: attribute(model, trace, name, [step]) for name in METHODS}
+    return {name: attribute(model, trace, name, [step]) for name in METHODS}
+
+
+@shared(queued=True)
+def attributed(model: Pretrained, trace: Trace, step: int, head: Head | None) -> Attributed:
+    """Every method, and one head, on one output token of a trace."""
+    found = dict(contributions(model, trace, step))
+    if head is not None:
+        found[ONE] = one_head(trace, head.kind, head.layer, head.number)
     columns = removable(trace, step)
     rows = {name: one.joined()[step].double() for name, one in found.items()}
     seen = [*range(len(trace.source_ids)), *range(len(trace.source_ids), len(trace.source_ids) + step + 1)]
@@ -61,11 +79,15 @@ def attributed(model: Pretrained, trace: Trace, step: int) -> Attributed:
 def draw(frame: PageFrame, trace: Trace) -> None:
     head = st.container()
     step = choose_step(frame, trace)
-    found = attributed(frame.model, trace, step)
+    grid, below = st.container(), st.container()
+    with below:
+        one = _choose_head(frame)
+    found = attributed(frame.model, trace, step, one)
+    names = _row_names(one)
     with head:
         point(_says(trace, step, found))
-    _grid(frame, trace, step, found)
-    names = method_names()
+    with grid:
+        _grid(trace, step, found, names)
     left, right = st.columns([11, 9], gap="medium")
     with left:
         figure.draw(
@@ -95,6 +117,40 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         )
 
 
+def _choose_head(frame: PageFrame) -> Head | None:
+    """One head whose weights stand above the methods; none if the model's decoder has no attention."""
+    config = frame.model.config
+    heads = {
+        f"{kind}.{layer + 1}.{number + 1}": Head(kind, layer, number)
+        for kind in ("cross", "decoder_self")
+        for layer in range(layers_of(config, kind))
+        for number in range(config.heads)
+    }
+    if not heads:
+        return None
+    default = next(name for name, head in reversed(heads.items()) if head.kind == next(iter(heads.values())).kind)
+    chosen = frame.options.choose(
+        "one", _("One head, beside the methods"), list(heads), default, lambda name: _head_label(heads[name])
+    )
+    return heads[str(chosen)]
+
+
+def _head_label(head: Head) -> str:
+    label = (
+        _("cross-attention, layer {layer}, head {head}")
+        if head.kind == "cross"
+        else _("decoder self-attention, layer {layer}, head {head}")
+    )
+    return label.format(layer=head.layer + 1, head=head.number + 1)
+
+
+def _row_names(head: Head | None) -> dict[str, str]:
+    if head is None:
+        return method_names()
+    short = _("cross-attention {layer}.{head}") if head.kind == "cross" else _("decoder self {layer}.{head}")
+    return {ONE: short.format(layer=head.layer + 1, head=head.number + 1)} | method_names()
+
+
 def _number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.2f}".replace("-", "−")
 
@@ -102,7 +158,7 @@ def _number(value: float) -> str:
 def _says(trace: Trace, step: int, found: Attributed) -> str:
     names = method_names()
     best = min((name for name in METHODS), key=lambda name: found.removed[name].area)
-    others = {name: tau for name, tau in found.taus.items() if name != ATTENTION and not math.isnan(tau)}
+    others = {name: tau for name, tau in found.taus.items() if name not in (ATTENTION, ONE) and not math.isnan(tau)}
     label = trace.target_out_labels[step]
     labels = (*trace.source_labels, *trace.target_in_labels)
     strongest = max(range(len(labels)), key=lambda index: found.rows[best][index])
@@ -117,10 +173,9 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
     return text
 
 
-def _grid(frame: PageFrame, trace: Trace, step: int, found: Attributed) -> None:
-    names = method_names()
+def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) -> None:
     sources = len(trace.source_ids)
-    order = list(METHODS)
+    order = list(names)
     sides = (
         ("encoder_self", _("From source tokens"), trace.source_labels, 0),
         ("decoder_self", _("From tokens fed in so far"), trace.target_in_labels[: step + 1], sources),

@@ -9,7 +9,7 @@ import torch
 
 from tests.support.build import pretrained_variant, tiny_pretrained
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
-from transformer.attribution.vectors import alti_measure, by_vectors, norm_measure, parts, rollout
+from transformer.attribution.vectors import alti_measure, by_vectors, norm_measure, one_head, parts, rollout
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import KINDS
 
@@ -89,3 +89,14 @@ def test_rollout_of_the_encoder_is_the_product_of_half_weights_and_half_identity
 def test_only_shares_have_a_source_share() -> None:
     with pytest.raises(ValueError, match="sum to 1"):
         Contributions(torch.zeros(1, 1), torch.zeros(1, 1), shares=False).source_share()
+
+
+def test_one_head_gives_its_own_weights_and_nothing_else() -> None:
+    trace = tiny_pretrained().trace(*TEXT)
+    for kind, side, other in (("cross", "source", "prefix"), ("decoder_self", "prefix", "source")):
+        found = one_head(trace, kind, 1, 0)
+        torch.testing.assert_close(getattr(found, side), trace.attention(kind).weights[1, 0].double())
+        assert not getattr(found, other).any()
+        torch.testing.assert_close(found.joined().sum(-1), torch.ones(len(trace.target_out_ids), dtype=torch.float64))
+    with pytest.raises(ValueError, match="encoder_self"):
+        one_head(trace, "encoder_self", 0, 0)

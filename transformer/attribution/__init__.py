@@ -12,5 +12,6 @@ from transformer.attribution.agreement import kendall_tau
 from transformer.attribution.contributions import Contributions
 from transformer.attribution.faithfulness import Removal, removal_curve
 from transformer.attribution.methods import METHODS, Method, attribute
+from transformer.attribution.vectors import one_head
 
-__all__ = ["METHODS", "Contributions", "Method", "Removal", "attribute", "kendall_tau", "removal_curve"]
+__all__ = ["METHODS", "Contributions", "Method", "Removal", "attribute", "kendall_tau", "one_head", "removal_curve"]

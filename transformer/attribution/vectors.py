@@ -137,3 +137,14 @@ def mean_attention(model: Pretrained, trace: Trace) -> Contributions:
     """The mean over all layers and heads: half of the row cross-attention, half masked self-attention."""
     source, prefix = (one.weights.double().mean((0, 1)) / 2 for one in (trace.cross, trace.decoder_self))
     return Contributions(source, prefix, shares=True)
+
+
+def one_head(trace: Trace, kind: str, layer: int, head: int) -> Contributions:
+    """The weights of one head, numbered from 0: of cross-attention ("cross"), which sees the source alone, or of the
+    decoder's self-attention ("decoder_self"), which sees only what was fed in. Raises ValueError for another kind."""
+    if kind not in ("cross", "decoder_self"):
+        raise ValueError(f"a head of {kind} does not read for an output token")
+    weights = trace.attention(kind).weights[layer, head].double()
+    other = trace.decoder_self if kind == "cross" else trace.cross
+    nothing = torch.zeros(other.weights.shape[-2:], dtype=torch.float64)
+    return Contributions(*((weights, nothing) if kind == "cross" else (nothing, weights)), shares=True)

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.attribution.patching import EXCHANGED, exchanged
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
-from transformer.attribution import METHODS, attribute
+from transformer.attribution import METHODS, attribute, one_head
 from transformer.probing.patching import head_places, recovery
 
 
@@ -36,12 +36,14 @@ def test_every_method_is_shown_for_the_chosen_token(bundled: Callable[..., AppTe
     assert [cell["text"] for cell in chooser["panels"][0]["cells"][0]] == list(trace.target_out_labels)
     source, prefix = grid["panels"]
     assert source["columns"] == list(trace.source_labels) and prefix["columns"] == list(trace.target_in_labels[:4])
-    for row, name in enumerate(METHODS):
-        found = attribute(model, trace, name, [3]).joined()[3].double()
+    contributions = {"one": one_head(trace, "cross", model.config.decoder_layers - 1, model.config.heads - 1)}
+    contributions |= {name: attribute(model, trace, name, [3]) for name in METHODS}
+    for row, one in enumerate(contributions.values()):
+        found = one.joined()[3].double()
         shares = found / found.abs().sum()
         texts = [cell["text"].replace("−", "-") for cell in (*source["cells"][row], *prefix["cells"][row])]
         assert texts == [str(round(100 * share)) for share in shares[: len(texts)].tolist()]
-    assert len(grid["saved"]["rows"]) == 1 + len(METHODS)
+    assert len(grid["saved"]["rows"]) == 1 + len(contributions)
     text = page_text(app)
     assert "Attention agrees most with" in text and "random order" in text
 
