@@ -5,8 +5,10 @@ from __future__ import annotations
 from pages.attribution import compare, patching, prefix, token
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
+from pages.frame.messages import capital, message
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
+from transformer.tracing.finite import NotFiniteError
 
 
 def parts() -> dict[str, str]:
@@ -23,7 +25,12 @@ def draw(frame: PageFrame) -> None:
         return
     note_waiting_switches(frame.state.switches)
     load_plotly()
-    {"token": token, "source": prefix, "patching": patching, "compare": compare}[frame.part].draw(frame, frame.trace)
+    try:
+        {"token": token, "source": prefix, "patching": patching, "compare": compare}[frame.part].draw(
+            frame, frame.trace
+        )
+    except NotFiniteError as error:
+        message(capital(error) + ".", "error")
 
 
 CONTENT = Content(

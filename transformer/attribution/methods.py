@@ -12,6 +12,7 @@ from transformer.attribution.leaving_out import leave_one_out
 from transformer.attribution.zeroing import value_zeroing
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import N_, UserError, any_of
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 
 
@@ -43,8 +44,10 @@ METHODS: Mapping[str, Method] = {
 
 def attribute(model: Pretrained, trace: Trace, method: str, steps: Sequence[int] | None = None) -> Contributions:
     """What each token contributed to each output token of a trace. steps: the output tokens that are wanted, all by
-    default; gradient methods leave the rows of the others NaN. Raises UserError, a ValueError, for another name."""
+    default; gradient methods leave the rows of the others NaN. Raises UserError, a ValueError, for another name, and
+    NotFiniteError for NaN."""
     if method not in METHODS:
         raise UserError("unknown method {name!r}; choose {names}", name=method, names=any_of(METHODS, method))
+    check_numbers(trace.logits)
     found = METHODS[method]
     return found.compute(model, trace, steps) if found.by_step else found.compute(model, trace)

@@ -30,6 +30,7 @@ from transformer.cancellation import Stopped
 from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained
 from transformer.probing.probes import PROBES
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.training.evaluation import fits
 
@@ -119,12 +120,13 @@ def measure_alignment(
     """Trace every pair with its given target, and score the links of every map.
 
     progress: called with (pairs done, all) after each; False stops (Stopped). Pairs that are too long for the model are
-    left out. Raises ValueError if none is left, AlignmentError.
+    left out. Raises ValueError if none is left, AlignmentError, NotFiniteError.
     """
     fitting = [gold for gold in golds if fits(model, gold.source, "source") and fits(model, gold.target, "target")]
     links: dict[Source, list[tuple[frozenset[Link], Gold]]] = {}
     for done, gold in enumerate(fitting, start=1):
         trace = model.trace(gold.source, gold.target)
+        check_numbers(trace.cross.weights)
         for measure in measures:
             for source, matrix in matrices(model, trace, gold, measure):
                 links.setdefault(source, []).append((best_links(matrix), gold))

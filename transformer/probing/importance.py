@@ -21,6 +21,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, scope
 from transformer.model.transformer import Transformer
 from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
+from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair
 from transformer.training.evaluation import corpus_bleu, surprise
 
@@ -165,12 +166,14 @@ def effects(
     progress: Progress = lambda done, total: True,
 ) -> dict[str, Effect]:
     """What the model loses without each group. groups: name -> heads or sub-layers, often one.
-    way: of WAYS. progress: called with (groups done, all); False stops (Stopped). Raises ValueError for no pairs."""
+    way: of WAYS. progress: called with (groups done, all); False stops (Stopped). Raises ValueError for no pairs,
+    NotFiniteError."""
     if not pairs:
         raise ValueError("there are no sentence pairs to measure with")
     means = mean_outputs(model, pairs) if way == "mean" else None
     sources, references = [source for source, _ in pairs], tuple(target for _, target in pairs)
     before = _loss(model, pairs)
+    check_numbers(torch.tensor(before))
     metric = metric_of(model)
     texts = tuple(model.translate_all(sources)) if score else ()
     whole = _score(metric, texts, references) if score else 0.0

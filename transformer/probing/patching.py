@@ -11,6 +11,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.sets import layers_of
 from transformer.model.tap import KINDS, STACKS, EditingTap, scope
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import PatchError, Place, check_pair, patch
 from transformer.tracing.trace import Trace
 
@@ -31,9 +32,10 @@ def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Pla
 
     step: row of the decoder, from 0; token: id whose ln p is watched there, usually the other's output.
     Denoising: `trace` is the broken sentence, `other` the good one; noising: the other way round.
-    Raises PatchError, also if ln p is the same in both.
+    Raises PatchError, also if ln p is the same in both; NotFiniteError.
     """
     check_pair(trace, other)
+    check_numbers(trace.logits, other.logits)
     network = model.model
     ends = [float(one.logits[step].double().log_softmax(-1)[token]) for one in (trace, other)]
     if abs(ends[1] - ends[0]) < 1e-6:
