@@ -85,6 +85,15 @@ MARKED = {
     "a": "áàâãåāăąäảạầấ", "c": "çćč", "d": "đď", "e": "éèêëēėęěểếệ", "g": "ğģ", "i": "íìîïīįı", "k": "ķ", "l": "łľļ",
     "n": "ñńňņ", "o": "óòôõøōőöơồốộ", "r": "řŕ", "s": "śšşș", "t": "ťţț", "u": "úùûüūůűųưừ", "y": "ýÿ", "z": "źżž",
 }  # fmt: skip
+# Words in the names of files and products: they stay English in a German sentence.
+STEMS = (
+    "air answers birds blue book bright budget camera clean cloud contract copy data day dream energy exam family film "
+    "fire first fish flow garden green guest hand happy help holiday house image invoice key kitchen label lesson "
+    "letter light line list magic map meeting menu mind moon music night notes office order paint paper party pass "
+    "picture plan price project quick rain recipe red river road room sales salt school sea send setup sky sleep "
+    "smart sound spring star start street summary sun table team test ticket time travel tree video voice wall warm "
+    "watch water wind winter wood word work yoga"
+)
 FILE_ENDS = "txt pdf jpg png docx xlsx csv zip html py json mp3 yaml md"
 CODE_LETTERS, JOINTS = "ABCDEFGHKLMNPQRSTVWXZ", ("-", "-", " ", "")
 
@@ -227,8 +236,15 @@ def _syllables(rng: random.Random) -> str:
     return "".join(syllables).capitalize()
 
 
+def _part(rng: random.Random) -> str:
+    """A part of an invented name: syllables, or an English word that the model must not translate."""
+    return rng.choice(STEMS.split()) if rng.random() < 0.5 else _syllables(rng).lower()
+
+
 def _code(rng: random.Random) -> str:
-    """What products are called: XR-2400, K9, Vela 3."""
+    """What products are called: XR-2400, K9, Vela 3, LightMoor."""
+    if rng.random() < 0.35:
+        return _part(rng).capitalize() + _part(rng).capitalize()
     front = "".join(rng.choice(CODE_LETTERS) for _ in range(rng.randint(1, 3)))
     if rng.random() < 0.4:
         front = _syllables(rng)
@@ -237,7 +253,7 @@ def _code(rng: random.Random) -> str:
 
 def _handle(rng: random.Random) -> str:
     """What files and accounts are called: @mara_lo, notes2.pdf."""
-    parts = [_syllables(rng).lower() for _ in range(rng.choice((1, 1, 2)))]
+    parts = [_part(rng) for _ in range(rng.choice((1, 1, 2)))]
     name = rng.choice("._-").join(parts) + (str(rng.randrange(10 ** rng.randint(1, 4))) if rng.random() < 0.4 else "")
     return f"@{name}" if rng.random() < 0.5 else f"{name}.{rng.choice(FILE_ENDS.split())}"
 
@@ -267,7 +283,7 @@ def invented_name(rng: random.Random) -> str:
 def _invented(rng: random.Random) -> str:
     """An invented name, now and then of a product, a file or an account."""
     draw = rng.random()
-    return _code(rng) if draw < 0.08 else _handle(rng) if draw < 0.16 else invented_name(rng)
+    return _code(rng) if draw < 0.12 else _handle(rng) if draw < 0.25 else invented_name(rng)
 
 
 def repeated(pair: Pair, rng: random.Random) -> Pair:
