@@ -20,7 +20,7 @@ from transformer.files import write_whole
 from transformer.training.data import Pair, read_pairs
 
 OWN = Path(__file__).with_name("en-de.own.tsv")
-TIMES = 3
+TIMES = 5
 
 
 def bare(text: str) -> str:

@@ -19,7 +19,7 @@ OUTSIDE = {"streamlit": ("app.py", "pages/"), "plotly": ("transformer/figures/",
 # Every package may import those before it, and modules of the standard library directly in transformer/.
 LAYERS = (
     "model", "text", "interventions", "tracing", "checkpoints", "inference", "rnn", "analysis", "attribution",
-    "training", "probing", "live_training", "cost", "figures", "view", "cli",
+    "training", "probing", "live_training", "cost", "lessons", "figures", "view", "cli",
 )  # fmt: skip
 # They import only each other.
 BASE = {

@@ -1,0 +1,87 @@
+"""Questions: a prediction is made first, then compared with what the open model does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from transformer.inference.pretrained import Pretrained
+from transformer.lessons.answers import FUNCTIONS, Answer
+from transformer.tracing.trace import Trace
+
+# choose: one of the options; number: within the tolerance; cell, head, row, token: pressed in the picture; order: the
+# options in their right order; shape: such as 1, 8, 5, 5; text: free, with an example of a good answer.
+KINDS = ("choose", "number", "cell", "head", "row", "token", "order", "shape", "text")
+PRESSED = ("cell", "head", "row", "token")
+NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+
+
+@dataclass(frozen=True)
+class Computed:
+    """An answer that one of `answers.FUNCTIONS` gives; arguments: texts and numbers, by name."""
+
+    function: str
+    arguments: Mapping[str, int | float | str] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.function, tuple(self.arguments.items())))
+
+    def answer(self, model: Pretrained, trace: Trace) -> Answer:
+        """Raises AnswerError if this model or sentence has no such layer, row or token."""
+        return FUNCTIONS[self.function](model, trace, **self.arguments)
+
+
+@dataclass(frozen=True)
+class Question:
+    """kind: one of KINDS. options: of "choose" and "order", or a function that gives them. answer: the right one, None
+    for "text" without an example. tolerance: how far a number may be off. why: one sentence, shown with the answer.
+    cover: whether what gives the answer away stays covered until somebody has answered."""
+
+    kind: str
+    ask: str
+    answer: str | float | tuple[str, ...] | Computed | None = None
+    options: tuple[str, ...] | Computed = ()
+    tolerance: float = 0.0
+    why: str = ""
+    cover: bool = False
+
+    def options_for(self, model: Pretrained, trace: Trace) -> tuple[str, ...]:
+        """Raises AnswerError."""
+        if isinstance(self.options, Computed):
+            found = self.options.answer(model, trace)
+            return tuple(map(str, found)) if isinstance(found, tuple) else (str(found),)
+        return self.options
+
+    def answer_for(self, model: Pretrained, trace: Trace) -> Answer | None:
+        """The right answer for the open model and sentence. Raises AnswerError."""
+        return self.answer.answer(model, trace) if isinstance(self.answer, Computed) else self.answer
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """The numbers in a text: "[1, 8, 5, 5]" gives 1, 8, 5, 5. A comma between digits separates, followed by a space or
+    not; a decimal number has a point."""
+    return tuple(float(found) for found in re.findall(r"[+-]?\d+(?:\.\d+)?", text))
+
+
+def is_right(question: Question, given: str | tuple[str, ...], right: Answer | None) -> bool | None:
+    """Whether an answer is right; None where there is no right and wrong.
+
+    given: the text chosen, typed or pressed ("3,2" for a cell, "2.5" for layer 2, head 5), or for "order" the options
+    in the order given.
+    """
+    if right is None or question.kind == "text":
+        return None
+    if question.kind == "order":
+        return isinstance(right, tuple) and tuple(given) == tuple(map(str, right))
+    text = given if isinstance(given, str) else ",".join(given)
+    if question.kind == "shape":
+        return isinstance(right, tuple) and numbers(text) == tuple(float(size) for size in right if size is not None)
+    if isinstance(right, frozenset):
+        return text.strip() in right
+    if question.kind == "number":
+        found = NUMBER.fullmatch(text.strip())
+        if found is None or isinstance(right, tuple):
+            return False
+        return abs(float(text.strip().replace(",", ".")) - float(right)) <= question.tolerance + 1e-9
+    return text.strip() == str(right).strip()
