@@ -4,19 +4,21 @@
 
 Leaves out every pair whose English is, whatever its case and punctuation, in the validation or test text or in the list
 of what people type (benchmarks/typed.tsv), or whose German is in the validation or test text. Our own pairs, beside
-this file, come TIMES times.
+this file, come TIMES times. Copies of letters with marks and of signs follow, so that the vocabulary has all of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import string
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.typed import typed_list
 from transformer.files import write_whole
+from transformer.training.augmentation import MARKED
 from transformer.training.data import Pair, read_pairs
 
 OWN = Path(__file__).with_name("en-de.own.tsv")
@@ -26,6 +28,14 @@ TIMES = 5
 def bare(text: str) -> str:
     """Without case and punctuation."""
     return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def letters() -> list[Pair]:
+    """Pairs of the same letters: names bring letters that no sentence has, and a character that is no piece is <unk>."""
+    marked = "".join(MARKED.values())
+    found = dict.fromkeys(string.printable.split(maxsplit=1)[0] + marked + marked.upper())
+    rows = ["".join(found)[start : start + 20] for start in range(0, len(found), 20)]
+    return [(" ".join(row), " ".join(row)) for row in rows]
 
 
 def training_text(train: Sequence[Pair], own: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
@@ -44,8 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     train, validation, test = (read_pairs(getattr(options, name)) for name in ("train", "validation", "test"))
     own = read_pairs(OWN)
     pairs = training_text(train, own, [*validation, *test])
+    pairs += letters()
     write_whole(options.output, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
-    print(f"{options.output}: {len(pairs):,} pairs, {len(train) + TIMES * len(own) - len(pairs):,} left out")
+    print(
+        f"{options.output}: {len(pairs):,} pairs, {len(train) + TIMES * len(own) + len(letters()) - len(pairs):,} left out"
+    )
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.typed import rows, typed_list
-from recipes.en_de import OWN, TIMES, bare, main, training_text
+from recipes.en_de import OWN, TIMES, bare, letters, main, training_text
 from transformer.training.data import read_pairs
 
 
@@ -32,6 +32,9 @@ def test_the_command_writes_the_text(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(list(map(str, files))) == 0
     written = read_pairs(files[-1])
     assert written[0] == ("Two.", "Zwei.") and ("One.", "Eins.") not in written
+    assert all(source == target for source, target in letters())
+    copied = {letter for source, _ in letters() for letter in source.split()}
+    assert {"@", "_", "ó", "Š", "ā"} <= copied and set(letters()) <= set(written)
     assert f"{len(written):,} pairs" in capsys.readouterr().out
 
 
