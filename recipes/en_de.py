@@ -31,7 +31,7 @@ def bare(text: str) -> str:
 
 
 def letters() -> list[Pair]:
-    """Pairs of the same letters: names bring letters that no sentence has, and a character that is no piece is <unk>."""
+    """Pairs of the same letters: names bring letters that no sentence has, and such a character would be <unk>."""
     marked = "".join(MARKED.values())
     found = dict.fromkeys(string.printable.split(maxsplit=1)[0] + marked + marked.upper())
     rows = ["".join(found)[start : start + 20] for start in range(0, len(found), 20)]
@@ -53,11 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     train, validation, test = (read_pairs(getattr(options, name)) for name in ("train", "validation", "test"))
     own = read_pairs(OWN)
-    pairs = training_text(train, own, [*validation, *test])
-    pairs += letters()
+    kept = training_text(train, own, [*validation, *test])
+    pairs = [*kept, *letters()]
     write_whole(options.output, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
     print(
-        f"{options.output}: {len(pairs):,} pairs, {len(train) + TIMES * len(own) + len(letters()) - len(pairs):,} left out"
+        f"{options.output}: {len(pairs):,} pairs, {len(train) + TIMES * len(own) - len(kept):,} left out"
     )
     return 0
 
