@@ -56,9 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = training_text(train, own, [*validation, *test])
     pairs = [*kept, *letters()]
     write_whole(options.output, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
-    print(
-        f"{options.output}: {len(pairs):,} pairs, {len(train) + TIMES * len(own) - len(kept):,} left out"
-    )
+    print(f"{options.output}: {len(pairs):,} pairs, {len(train) + TIMES * len(own) - len(kept):,} left out")
     return 0
 
 
