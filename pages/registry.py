@@ -10,6 +10,7 @@ def pages() -> tuple[Page, ...]:
     """Pages of one group stand together; a page without a group has its own place in the header."""
     explore, experiment, study = _("Explore"), _("Experiment"), _("Study")
     return (
+        Page("lessons", _("Lessons")),
         Page("paper", _("Paper")),
         Page("heads", _("Heads"), explore, first=True, opens_models=True),
         Page("roles", _("Head roles"), explore),

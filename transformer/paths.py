@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
-VARIABLE = "HEADSCOPE_CHECKPOINTS"
+VARIABLE, LESSONS = "HEADSCOPE_CHECKPOINTS", "HEADSCOPE_LESSONS"
 
 
 def app_folder() -> Path:
@@ -26,3 +26,9 @@ def checkpoint_folders() -> list[Path]:
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     folders = [Path(name).expanduser() for name in named if name.strip()]
     return list(dict.fromkeys([*folders, app_folder() / "checkpoints"]))
+
+
+def lesson_folders() -> list[Path]:
+    """Folders with lesson files: the app's, then the server's own, HEADSCOPE_LESSONS. A folder may be missing."""
+    own = os.environ.get(LESSONS, "").strip()
+    return [app_folder() / "lessons", *([Path(own).expanduser()] if own else [])]

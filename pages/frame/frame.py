@@ -16,24 +16,26 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 import transformer
-from pages.frame import downloads, link, sentence
+from pages.frame import downloads, lesson, link, sentence
 from pages.frame.examples import examples
 from pages.frame.messages import message
 from pages.frame.options import PANEL, Options, Value
 from pages.frame.state import (
     CHECKPOINT,
+    LESSON,
     SOURCE,
     TARGET,
     State,
     arrive,
     change_state,
     current_state,
+    max_tokens,
     read_switches,
     store_state,
     write_address,
     written_address,
 )
-from pages.runtime import language, session_models, short_links, viewer
+from pages.runtime import cache, language, session_models, short_links, viewer
 from pages.runtime.streamlit import (
     bound_to_page,
     load_plotly,
@@ -43,6 +45,8 @@ from pages.runtime.streamlit import (
 )
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Paint, Switch, layers_of
+from transformer.lessons import Computed, Question
+from transformer.lessons.answers import Answer
 from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
@@ -127,6 +131,7 @@ class PageFrame:
     model: the chosen checkpoint. options: those of this page. links: every page, in the order of the header.
     arrived: the session was on another page before this run. part: the chosen part of the page.
     trace: the pass of the sentence pair; None if the page shows none, or if it failed, which the page has said.
+    lesson: the panel of the open lesson; at_stop: this run shows a stop's own view.
     """
 
     model: Pretrained
@@ -137,6 +142,8 @@ class PageFrame:
     part: str = ""
     trace: Trace | None = None
     downloads: Trace | None = None
+    lesson: lesson.Panel | None = None
+    at_stop: bool = False
     _last: list[Callable[[], None]] = field(default_factory=list)
 
     @property
@@ -157,6 +164,10 @@ class PageFrame:
     def finish(self, content: Content) -> None:
         """Write the address, which describes what is on the screen; then draw the menus of the header."""
         write_address(self.state, self.options.for_address(), content.names)
+        if self.lesson is not None:
+            if self.at_stop:
+                lesson.mark_view(self.lesson.lesson, self.lesson.number, self.options.page)
+            self.lesson.offer_back(self.options.page)
         if content.menus:
             opens = None if content.sentence else next(link for page, link in self.links.items() if page.first)
             sentence.example_menu(self.header, self.model, self.state, opens)
@@ -400,13 +411,54 @@ def _drop_missing_switches(state: State, model: Pretrained) -> State:
     return store_state(replace(state, switches=switches, notices=(*state.notices, notice)))
 
 
+def _drop_missing_lesson(state: State, paths: tuple[str, ...]) -> State:
+    """The state without a lesson that the server does not have or cannot read; a notice says so."""
+    if not state.lesson or lesson.open_lesson(state, paths) is not None:
+        return state
+    unknown = _("There is no lesson {name!r} on this server that can be read. The page Lessons lists all.")
+    notices = (*state.notices, unknown.format(name=state.lesson[:40]))
+    return store_state(replace(state, lesson="", stop=1, notices=notices))
+
+
+def _open_lesson(frame: PageFrame, paths: tuple[str, ...], at_stop: bool) -> None:
+    """Draw the panel of the lesson, if one is open."""
+    state = frame.state
+    found = lesson.open_lesson(state, paths)
+    if found is None:
+        return
+
+    def evaluate(question: Question) -> tuple[tuple[str, ...], Answer | None]:
+        def value(given: str | float | tuple[str, ...] | Computed | None) -> Answer | None:
+            if not isinstance(given, Computed):
+                return given
+            pair = (state.source, state.target)
+            trace = frame.trace or cache.trace(frame.model, frame.model.name, *pair, max_tokens())
+            return lesson.computed(frame.model, trace, given)
+
+        options = value(question.options)
+        return tuple(map(str, options)) if isinstance(options, tuple) else (), value(question.answer)
+
+    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)))
+    frame.lesson.draw(evaluate, frame.trace.id if frame.trace is not None else "")
+    frame.at_stop = at_stop
+
+
 def open_frame(page: Page, links: Links) -> PageFrame:
     """Draw everything before the content of a page. If no model can be opened, shows a message and stops the run."""
     content = page.content
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
     state = current_state()
+    jump = lesson.take_jump(state, paths := tuple(listed.path for listed in links))
+    if jump is not None:
+        target = next(listed for listed in links if listed.path == jump[0])
+        if target is not page:
+            st.switch_page(links[target], query_params=jump[1])
+        st.query_params.from_dict(jump[1])
+    at_stop = lesson.arriving()
     big = state.view.big if state is not None else viewer.start_big()
-    folded = f"@media (max-width: {PROJECTOR if big else PHONE}px) {{{FOLDED.read_text(encoding='utf-8')}}}"
+    lesson_open = state.lesson if state is not None else st.query_params.get(LESSON)
+    narrow = big or lesson_open  # a lesson takes a part of the window
+    folded = f"@media (max-width: {PROJECTOR if narrow else PHONE}px) {{{FOLDED.read_text(encoding='utf-8')}}}"
     st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded}{':root{--hs-scale:1.3}' if big else ''}</style>")
     rerun_after_reconnect()
     for function in _every_run:
@@ -419,7 +471,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
-    returned = state is not None and went_through_history()
+    returned = state is not None and (went_through_history() or at_stop)
     followed = False  # a link of another page
     if state is None:
         unknown = _read_short_link()
@@ -452,7 +504,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         state = store_state(replace(state, view=fitting(state.view, model)))
         if followed:
             state = _follow_link(state, model, page)
-    state = _drop_missing_switches(state, model)
+    state = _drop_missing_lesson(_drop_missing_switches(state, model), paths)
     for notice in state.notices:
         message(notice)
     if state.notices:
@@ -467,4 +519,5 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         frame.part = frame.options.parts(labels)
     if content.sentence:
         frame.trace = sentence.traced(model, frame.state)
+    _open_lesson(frame, paths, at_stop)
     return frame

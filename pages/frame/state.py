@@ -22,12 +22,14 @@ WRITTEN = "headscope_written"  # in the session: the parameters that were writte
 LONGEST, EACH = 100_000, 32
 START = "The man who called me yesterday is my brother."
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar
+LESSON, STOP = "lesson", "stop"  # names in the address bar
 
 
 @dataclass(frozen=True)
 class State:
     """checkpoint: name; source, target: texts as typed; view: the picture; switches: those of the lab;
     chosen: page -> option -> value, a text while only a link asked for it (`options`);
+    lesson, stop: the open lesson, "" for none, and the stop it is at, from 1;
     revision: counts Python's changes of view or switches, so that the browser takes them over; renew: raise the
     revision after the browser's last report was read; notices: sentences to show once."""
 
@@ -37,6 +39,8 @@ class State:
     view: View = field(default_factory=View)
     switches: Interventions = NONE
     chosen: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
+    lesson: str = ""
+    stop: int = 1
     revision: int = 0
     renew: bool = False
     notices: tuple[str, ...] = ()
@@ -91,7 +95,9 @@ def arrive(names: list[str], big: bool = False) -> State:
             sentence_text = sentence.format(asked=asked[:60], names=", ".join(names))
             notices.append(f"{sentence_text} {session_models.from_elsewhere(asked)}".strip())
     source, target = (params.get(side, text)[: LONGEST + 1] for side, text in ((SOURCE, START), (TARGET, "")))
-    return State(name, source, target, View(big=big), notices=tuple(notices))
+    lesson, stop = params.get(LESSON, "")[:80], params.get(STOP, "1")
+    number = int(stop) if stop.isdecimal() and len(stop) < 4 else 1
+    return State(name, source, target, View(big=big), notices=tuple(notices), lesson=lesson, stop=number)
 
 
 def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Interventions, list[str]]:
@@ -123,6 +129,8 @@ def write_address(state: State, chosen: Mapping[str, int | float | str], names: 
         params[TARGET] = state.target
     view = {} if {"layer", "head"} & set(names) else state.view.to_params()
     params |= view | state.switches.to_params() | {name: str(value) for name, value in chosen.items()}
+    if state.lesson:
+        params |= {LESSON: state.lesson, STOP: str(state.stop)}
     # A text that is too long is cut, but stays too long in the link.
     params = {name: text[: longest() + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
     st.session_state[WRITTEN] = params

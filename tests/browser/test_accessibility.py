@@ -60,7 +60,9 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "attribution-compare": ("attribution", {"part": "compare"}),
     "roles-alignment": ("roles", {"part": "alignment"}),
     "roles-search": ("roles", {"part": "search"}),
-    "heads-alignment": ("heads", {"panel": "alignment"}),
+    "heads-alignment": ("", {"panel": "alignment"}),
+    "heads-lesson": ("", {"lesson": "attention-in-10-minutes", "stop": "4"}),
+    "heads-lesson-covered": ("", {"lesson": "attention-in-10-minutes", "stop": "2"}),
     "anatomy": ("anatomy", dict(SWITCHED)),
     "anatomy-sub": ("anatomy", {"zoom": "sub", **CROSS, "step": "softmax"}),
     "anatomy-number": ("anatomy", {"zoom": "number", **CROSS, "step": "dot", "row": "3", "col": "2"}),
@@ -84,6 +86,7 @@ WALKED = (
     *(page.name for page in pages()),
     "heads-formation",
     "heads-not-recorded",
+    "heads-lesson",
     "lab-measures",
     "lab-why",
     "anatomy-sub",
@@ -96,7 +99,7 @@ ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200 %
 DRAWN = (
     "[data-drawn], [data-testid=anatomy-stage], .hs-cx-table, [data-testid=measures], [data-testid=training], "
     "[data-testid=paper] svg, [data-testid=decoding] canvas, .paint-row, .beam-tree, .hs-batch, .hs-bleu-texts, "
-    ".headgrid-cell, .hs-roles-shares"
+    ".headgrid-cell, .hs-roles-shares, [class*=st-key-hs-lesson-card]"
 )
 # Of every page one view with every change, the others before a release.
 EACH = [pytest.param(view, marks=() if view in WALKED else pytest.mark.long) for view in VIEWS]
@@ -127,8 +130,9 @@ def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
         page.wait_for_selector(DRAWN)
     still(page)
     if opened:
-        if name == "training":  # fields in a fold that was not clicked open are inert
-            page.locator("summary", has_text="Details").evaluate("element => element.click()")
+        # What stands in a fold that was not clicked open is inert.
+        for fold in ("Details",) if name == "training" else ("All stops",) if "stop" in params else ():
+            page.locator("summary", has_text=fold).evaluate("element => element.click()")
         page.evaluate(OPEN)
         still(page)
     return page
@@ -210,8 +214,9 @@ def reached_by_tab(page: Page) -> None:
     # From the skip link over the pages to the content, in the order they are seen in.
     skip = names.index("Skip to the content")
     first = [name.split(":")[0].removesuffix("expand_more") for name in names[skip + 1 : skip + 1 + len(GROUPS)]]
-    assert skip <= 1 and first == GROUPS
-    content = [stop for stop in stops[skip + 1 + len(GROUPS) :] if stop["y"] > 60]
+    groups = ["☰ Explore"] if "lesson=" in page.url else GROUPS  # beside a lesson, the header is narrow
+    assert skip <= 1 and first[: len(groups)] == groups
+    content = [stop for stop in stops[skip + 1 + len(groups) :] if stop["y"] > 60]
     assert content and content[0]["y"] <= content[-1]["y"]
 
 

@@ -27,6 +27,7 @@ ALL = " ".join(ATTACKS)
 EVERY = [(page.path, part) for page in pages() for part in page.content.parts() or ("",)]
 SILENT = {
     ("lab", "scaling"),
+    ("lessons", ""),
     ("lab", "softmax"),
     ("positions", "encoding"),
     ("positions", "distance"),

@@ -207,7 +207,7 @@ def test_the_groups_of_pages_and_the_menus_stand_in_one_line(page: Page, server:
     page.goto(f"{server}/{link}")
     settled(page)
     links = page.locator(".st-key-hs-page-links").locator("[data-testid=stPageLink], [data-testid=stPopover]")
-    expect(links).to_have_count(4)
+    expect(links).to_have_count(5)
     big = page.get_by_role("button", name="Aa")
     first, last = links.first.bounding_box(), big.bounding_box()
     assert first and last and abs((first["y"] + first["height"] / 2) - (last["y"] + last["height"] / 2)) < 12

@@ -14,6 +14,7 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import write_po
 
+from transformer.lessons import parse_lesson
 from transformer.view.bundle import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,11 +55,27 @@ def texts(code: str) -> list[str]:
 
 @cache
 def all_texts() -> tuple[str, ...]:
-    """Every text of Python and of the scripts, each once."""
+    """Every text of Python, of the scripts and of the lessons, each once."""
     files = [ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")), *sorted(ROOT.glob("transformer/**/*.py"))]
     found = [text for path in files for text in texts(path.read_text(encoding="utf-8"))]
     scripts = json.loads((FOLDER / "texts.json").read_text(encoding="utf-8"))
-    return tuple(dict.fromkeys([*found, *(text for entry in scripts.values() for text in entry)]))
+    lessons = [text for path in sorted(ROOT.glob("lessons/*.toml")) for text in lesson_texts(path)]
+    return tuple(dict.fromkeys([*found, *(text for entry in scripts.values() for text in entry), *lessons]))
+
+
+def lesson_texts(path: Path) -> list[str]:
+    """Every text of a lesson file that a person reads."""
+    lesson = parse_lesson(path.read_text(encoding="utf-8"), path.stem)
+    found = [lesson.title, lesson.about]
+    for stop in lesson.stops:
+        found += [stop.title, stop.text]
+        if (question := stop.question) is not None:
+            found += [question.ask, question.why]
+            found += [text for one in (question.options, question.answer) if isinstance(one, tuple) for text in one]
+            found += (
+                [question.answer] if isinstance(question.answer, str) and question.kind in ("choose", "text") else []
+            )
+    return [text for text in found if text]
 
 
 def catalogue(translations: dict[str, str] | None = None, language: str | None = None) -> bytes:

@@ -160,10 +160,15 @@ function holdWhileLeaving(component, mounted) {
 
 // -- Links of the page -------------------------------------------------------------------------------------------------
 // A component cannot open another page of the app without reloading the app; Streamlit's own links can. Follows the
-// first link in the container of this key.
+// first link in the container of this key, as soon as it is there: a figure may be drawn before the links after it.
 export function followPageLink(key) {
-  const link = /** @type {HTMLElement | null} */ (document.querySelector(`.st-key-${CSS.escape(key)} ${PAGE_LINKS}`));
-  if (link) link.click();
+  const start = performance.now();
+  const follow = () => {
+    const link = /** @type {HTMLElement | null} */ (document.querySelector(`.st-key-${CSS.escape(key)} ${PAGE_LINKS}`));
+    if (link) link.click();
+    else if (performance.now() - start < LONGEST) setTimeout(follow, RETRY);
+  };
+  follow();
 }
 
 // -- plotly ------------------------------------------------------------------------------------------------------------

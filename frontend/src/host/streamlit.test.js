@@ -142,12 +142,18 @@ test("a listener receives a feed that starts before or after it", () => {
   ]);
 });
 
-test("settings survive the destruction of a component, and a page can follow its own link", () => {
+test("settings survive the destruction of a component", () => {
   streamlit.memoryOf("why", { depth: 3 }).depth = 4;
   assert.deepEqual(streamlit.memoryOf("why", { depth: 3 }), { depth: 4 });
-  const made = link("model");
+});
+
+test("a page follows its own link, or waits until it is there", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
   globalThis.CSS = /** @type {any} */ ({ escape: (text) => text });
   streamlit.followPageLink("hs-after-a");
+  const made = link("model");
+  assert.equal(made.clicked, undefined);
+  context.mock.timers.tick(100);
   assert.equal(made.clicked, true);
 });
 

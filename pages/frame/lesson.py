@@ -1,0 +1,374 @@
+"""The lesson beside the page it leads through: where it is, what to look at, a question, next and back.
+
+A stop is a link. Going to one opens it as a link from outside would, but for the sentence and the model, which stay
+where the stop names none. The view stays usable; whoever wanders off is offered the way back.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from pages.frame.messages import capital, message
+from pages.frame.state import (
+    CHECKPOINT,
+    LESSON,
+    SOURCE,
+    STOP,
+    TARGET,
+    State,
+    current_state,
+    store_state,
+    written_address,
+)
+from pages.runtime.shared import shared
+from pages.runtime.texts import plain_markdown
+from transformer.inference.pretrained import Pretrained
+from transformer.lessons import Computed, Lesson, LessonError, Question, Stop, parse_lesson
+from transformer.lessons.answers import Answer
+from transformer.lessons.lesson import LARGEST
+from transformer.lessons.questions import PRESSED, is_right
+from transformer.paths import lesson_folders
+from transformer.texts import UserError, _, translate
+from transformer.tracing.trace import Trace
+
+JUMP, ARRIVING, AT_STOP = "headscope_lesson_jump", "headscope_lesson_arriving", "headscope_lesson_view"
+FOLDED, GIVEN, NOTHING = "headscope_lesson_folded", "headscope_lesson_answers", "headscope_lesson_nothing"
+MOST_FILES = 100
+# What a stop may light, as selectors: a ring around it, the page's other blocks without colour. They are not made
+# fainter: their texts stay readable.
+LIT = {
+    "sentence": ".st-key-hs-sentence",
+    "parts": "[data-testid=stButtonGroup]",
+    "picture": ":is([data-testid^=stBidiComponent], [data-testid=stPlotlyChart])",
+}
+BLOCKS = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > *"
+FRAME = ":is(.st-key-hs-header, .st-key-hs-lesson, .st-key-hs-lesson-folded, .hs-cover, .hs-message)"
+UNSEEN = ":has(> [class*=st-key-hs-feeds]), :has(> .st-key-hs-plotly)"
+PANEL = "[data-testid=stLayoutWrapper]:has(> :is(.st-key-hs-lesson, .st-key-hs-lesson-folded))"
+HIDDEN = f"{PANEL} ~ *:not(:has(.hs-cover))"
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer that a person gave: as text; right: the model's, as text; verdict: None where nothing is right or
+    wrong."""
+
+    text: str
+    right: str
+    verdict: bool | None
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _read(path: Path, state: tuple[int, int], pages: tuple[str, ...]) -> Lesson | LessonError:
+    """state: time and size of the file, so that a changed one is read again."""
+    try:
+        return parse_lesson(path.read_text(encoding="utf-8"), path.stem, pages)
+    except LessonError as error:
+        return error
+    except (OSError, UnicodeDecodeError):
+        return LessonError("{name} is not a text file in UTF-8", name=path.name)
+
+
+def files(pages: tuple[str, ...]) -> Mapping[str, Lesson | LessonError]:
+    """Every lesson file of the server, by name: the lesson, or why it cannot be read. pages: the paths of all pages."""
+    found: dict[str, Lesson | LessonError] = {}
+    for folder in lesson_folders():
+        for path in sorted(folder.glob("*.toml"))[:MOST_FILES] if folder.is_dir() else ():
+            about = path.stat()
+            if about.st_size > LARGEST:
+                found[path.stem] = LessonError("a lesson has at most {largest:,} bytes", largest=LARGEST)
+            else:
+                found[path.stem] = _read(path, (about.st_mtime_ns, about.st_size), pages)
+    return found
+
+
+def open_lesson(state: State, pages: tuple[str, ...]) -> Lesson | None:
+    """The lesson of the state, if the server has it and can read it."""
+    found = files(pages).get(state.lesson) if state.lesson else None
+    return found if isinstance(found, Lesson) else None
+
+
+# -- going to a stop ---------------------------------------------------------------------------------------------------
+
+
+def go(lesson: str, stop: int) -> None:
+    """Callback: open a stop, from 1."""
+    st.session_state[JUMP] = (lesson, stop)
+
+
+def leave() -> None:
+    """Callback: end the lesson; the view stays."""
+    state = current_state()
+    if state is not None:
+        store_state(replace(state, lesson="", stop=1))
+
+
+def stop_params(state: State | None, lesson: Lesson, number: int) -> dict[str, str]:
+    """The link of a stop, with the model and the sentence of now where it names none."""
+    params = dict(lesson.stops[number - 1].view.params)
+    if state is not None:
+        params.setdefault(CHECKPOINT, state.checkpoint)
+        if SOURCE not in params and params[CHECKPOINT] == state.checkpoint:
+            params |= {SOURCE: state.source, **({TARGET: state.target} if state.target else {})}
+    return params | {LESSON: lesson.name, STOP: str(number)}
+
+
+def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
+    """Path and parameters of the stop that was asked for since the last run, by a button or by a link that names a
+    lesson and no view; once."""
+    asked = st.session_state.pop(JUMP, None)
+    params = st.query_params.to_dict()
+    if asked is None and state is None and LESSON in params and not params.keys() - {LESSON, STOP}:
+        asked = (params[LESSON], int(params[STOP]) if params.get(STOP, "").isdecimal() else 1)
+    if asked is None:
+        return None
+    lesson = files(pages).get(asked[0])
+    if not isinstance(lesson, Lesson):
+        return None
+    number = min(max(1, asked[1]), len(lesson.stops))
+    st.session_state[ARRIVING] = True
+    return lesson.stops[number - 1].view.page, stop_params(state, lesson, number)
+
+
+def arriving() -> bool:
+    """Whether this run shows a stop for the first time; once."""
+    return bool(st.session_state.pop(ARRIVING, False))
+
+
+# -- the panel ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _panel(folded: bool) -> Iterator[None]:
+    with st.container(key="hs-lesson-folded" if folded else "hs-lesson"):
+        yield
+
+
+def _toggle_fold() -> None:
+    st.session_state[FOLDED] = not st.session_state.get(FOLDED, False)
+
+
+@dataclass
+class Panel:
+    """What the frame draws of a lesson. answer: computes the right answer of a question on the open page, with the
+    options to choose from; None if the page has no trace."""
+
+    lesson: Lesson
+    number: int
+
+    @property
+    def stop(self) -> Stop:
+        return self.lesson.stops[self.number - 1]
+
+    def draw(self, evaluate: Callable[[Question], tuple[tuple[str, ...], Answer | None]], key: str) -> bool:
+        """Draw the panel. key: of the trace, so that another sentence asks again. Returns whether what gives the answer
+        away stays covered."""
+        count = len(self.lesson.stops)
+        folded = bool(st.session_state.get(FOLDED, False))
+        covered = False
+        with _panel(folded):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-lesson-head"):
+                where = _("{stop} of {count}").format(stop=self.number, count=count)
+                title = html.escape(translate(self.lesson.title))
+                st.html(f'<h2 class="hs-lesson-name">{title} <small>{where}</small></h2>', width="stretch")
+                st.button(
+                    _("Show") if folded else _("Fold"), key="hs-lesson-fold", on_click=_toggle_fold, type="tertiary"
+                )
+            if not folded:
+                st.progress(self.number / count)
+                self._text()
+                if self.stop.question is not None:
+                    covered = self._question(self.stop.question, evaluate, key)
+            self._moves(count)
+            if not folded:
+                if self.number == count:
+                    self._summary()
+                self._stops()
+        if covered:
+            cover = _("Predict first. This view opens when you have answered.")
+            st.html(f'<p class="hs-cover">{html.escape(cover)}</p>')
+            st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ visibility: hidden !important; }}</style>")
+        elif self.stop.lit and not folded:
+            quiet = f"{BLOCKS}:not(:has({LIT[self.stop.lit]}), :has({FRAME}), :hover, :focus-within)"
+            lit = f"{BLOCKS}:has({LIT[self.stop.lit]}):not(:has({FRAME}), {UNSEEN})"
+            ring = "outline: 2px solid var(--hs-cross); outline-offset: 0.35rem; border-radius: 0.2rem;"
+            st.html(f"<style>{quiet} {{ filter: grayscale(1); }} {lit} {{ {ring} }}</style>")
+        return covered
+
+    def _text(self) -> None:
+        section = (
+            f"<small>{html.escape(_('Section {number} of the paper').format(number=self.stop.section))}</small>"
+            if self.stop.section
+            else ""
+        )
+        st.html(f'<h3 class="hs-lesson-title">{html.escape(translate(self.stop.title))}</h3>{section}')
+        st.markdown(translate(self.stop.text))
+
+    def _moves(self, count: int) -> None:
+        with st.container(horizontal=True, gap="small", key="hs-lesson-moves"):
+            st.button(
+                _("Back"), key="hs-lesson-back", on_click=go, args=(self.lesson.name, self.number - 1),
+                disabled=self.number == 1, shortcut="Alt+B",
+            )  # fmt: skip
+            st.button(
+                _("Next"), key="hs-lesson-next", on_click=go, args=(self.lesson.name, self.number + 1),
+                disabled=self.number == count, type="primary", shortcut="Alt+N",
+            )  # fmt: skip
+            self.back = st.empty()
+
+    def offer_back(self, page: str) -> None:
+        """After the address was written: a button to the stop's own view, if the view is another one."""
+        if st.session_state.get(AT_STOP) != (self.lesson.name, self.number, page, written_address()):
+            self.back.button(
+                _("Back to the lesson's view"),
+                key="hs-lesson-return",
+                on_click=go,
+                args=(self.lesson.name, self.number),
+            )
+
+    def _stops(self) -> None:
+        with st.expander(_("All stops")):
+            for number, stop in enumerate(self.lesson.stops, start=1):
+                st.button(
+                    f"{number}. {plain_markdown(translate(stop.title))}", key=f"hs-lesson-stop-{number}", on_click=go,
+                    args=(self.lesson.name, number), type="tertiary", disabled=number == self.number,
+                )  # fmt: skip
+            st.button(_("End the lesson"), key="hs-lesson-leave", on_click=leave)
+
+    # -- questions --
+
+    def _question(
+        self, question: Question, evaluate: Callable[[Question], tuple[tuple[str, ...], Answer | None]], key: str
+    ) -> bool:
+        given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
+        place = (self.lesson.name, self.number, key)
+        with st.container(key="hs-lesson-question"):
+            st.html(f'<p class="hs-lesson-ask">{html.escape(translate(question.ask))}</p>')
+            try:
+                options, right = evaluate(question)
+            except UserError as error:
+                message(capital(error) + ".", "note")
+                return False
+            if place in given:
+                _reveal(given[place], question)
+                return False
+            widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
+            answer = _field(question, options, widget)
+            st.button(
+                _("Answer"), key=f"{widget}-send", disabled=not answer and question.kind not in PRESSED, type="primary",
+                on_click=_give, args=(place, question, answer, right, widget),
+            )  # fmt: skip
+        return question.cover
+
+    def _summary(self) -> None:
+        given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
+        mine = {place[1]: one for place, one in given.items() if place[0] == self.lesson.name}
+        counted = [one.verdict for one in mine.values() if one.verdict is not None]
+        asked = len([question for question in self.lesson.questions if question.kind != "text"])
+        if asked:
+            text = _("You answered {count} of {asked} questions, {right} of them right.")
+            text = text.format(count=len(counted), asked=asked, right=sum(counted))
+            st.html(f'<p class="hs-lesson-sum">{html.escape(text)}</p>')
+
+
+def _pressed(kind: str) -> str:
+    """What is chosen in the picture now, as links name it; "" for nothing."""
+    state = current_state()
+    if state is None:
+        return ""
+    view = state.view
+    if kind == "head":
+        return "" if view.layer is None or view.head is None else f"{view.layer + 1}.{view.head + 1}"
+    if view.cell is None:
+        return ""
+    return f"{view.cell[0] + 1},{view.cell[1] + 1}" if kind == "cell" else str(view.cell[0 if kind == "row" else 1] + 1)
+
+
+def _field(question: Question, options: tuple[str, ...], key: str) -> str | tuple[str, ...] | None:
+    """What is answered so far."""
+    label = _("Your prediction")
+    if question.kind == "choose":
+        choice = st.radio(
+            label,
+            [plain_markdown(one) for one in map(translate, options)],
+            index=None,
+            key=key,
+            label_visibility="collapsed",
+        )
+        shown = {plain_markdown(translate(one)): one for one in options}
+        return shown.get(choice) if choice is not None else None
+    if question.kind == "order":
+        mixed = sorted(options)
+        chosen = st.multiselect(
+            _("Press them in order"), mixed, key=key, format_func=translate, placeholder=_("first, second, …")
+        )
+        return tuple(chosen) if len(chosen) == len(options) else None
+    if question.kind in PRESSED:
+        text = _("Press it in the picture, then press Answer.")
+        if st.session_state.get(NOTHING) == key:
+            text = _("Nothing is pressed in the picture yet. Press it there, then press Answer.")
+        st.html(f'<p class="hs-lesson-pressed">{html.escape(text)}</p>')
+        return None
+    if question.kind == "text":
+        return st.text_area(label, key=key, max_chars=400, label_visibility="collapsed").strip() or None
+    example = {"number": _("a number"), "shape": "[ , , , ]"}[question.kind]
+    typed = st.text_input(label, key=key, max_chars=60, placeholder=example, label_visibility="collapsed")
+    return typed.strip() or None
+
+
+def _words(answer: object) -> str:
+    if isinstance(answer, frozenset):
+        return ", ".join(sorted(map(str, answer))) or _("none")
+    if isinstance(answer, tuple):
+        return " → ".join(answer) if answer and isinstance(answer[0], str) else f"[{', '.join(map(str, answer))}]"
+    return f"{answer:,.4g}" if isinstance(answer, int | float) else str(answer)
+
+
+def _give(
+    place: tuple[str, int, str],
+    question: Question,
+    answer: str | tuple[str, ...] | None,
+    right: Answer | None,
+    key: str,
+) -> None:
+    """Callback: keep an answer; it stays for this sentence. What is pressed in the picture counts as it is now."""
+    answer = answer or (_pressed(question.kind) if question.kind in PRESSED else "")
+    if not answer:
+        st.session_state[NOTHING] = key
+        return
+    given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
+    given[place] = Given(_words(answer), "" if right is None else _words(right), is_right(question, answer, right))
+
+
+def _reveal(given: Given, question: Question) -> None:
+    lines = [(_("You"), given.text)]
+    if given.right:
+        lines.append((_("For example") if given.verdict is None else _("The model"), given.right))
+    verdict = {True: _("Right."), False: _("Not this time."), None: ""}[given.verdict]
+    rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in lines)
+    kind = {True: "hs-good", False: "hs-bad", None: ""}[given.verdict]
+    st.html(
+        f'<dl class="hs-lesson-reveal">{rows}</dl><p class="hs-lesson-verdict">'
+        f'<b class="{kind}">{html.escape(verdict)}</b> {html.escape(translate(question.why))}</p>'
+    )
+
+
+@shared(queued=True)
+def computed(model: Pretrained, trace: Trace, answer: Computed) -> Answer:
+    """An answer for a sentence, computed once for all viewers."""
+    return answer.answer(model, trace)
+
+
+def mark_view(lesson: Lesson, number: int, page: str) -> None:
+    """Remember the written address as the view of this stop."""
+    st.session_state[AT_STOP] = (lesson.name, number, page, written_address())

@@ -1,0 +1,40 @@
+"""Lessons: ways through the app with stops and questions."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from pages.components.sentences import point
+from pages.frame import lesson
+from pages.frame.frame import Content, PageFrame
+from pages.frame.messages import message
+from transformer.lessons import Lesson
+from transformer.texts import _, translate
+
+
+def draw(frame: PageFrame) -> None:
+    point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))
+    found = lesson.files(tuple(listed.path for listed in frame.links))
+    for name, one in found.items():
+        if isinstance(one, Lesson):
+            _card(name, one)
+        else:
+            message(_("The lesson {name} cannot be read: {error}.").format(name=name, error=one), "error")
+
+
+def _card(name: str, one: Lesson) -> None:
+    with st.container(border=True, key=f"hs-lesson-card-{name}"):
+        counts = _("{minutes} minutes, {stops} stops, {questions} questions").format(
+            minutes=one.minutes, stops=len(one.stops), questions=len(one.questions)
+        )
+        st.html(
+            f'<h2 class="hs-card-title">{html.escape(translate(one.title))}</h2>'
+            f'<p class="hs-said">{html.escape(translate(one.about))}</p>'
+            f'<p class="hs-said hs-said-quiet">{html.escape(counts)}</p>'
+        )
+        st.button(_("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.go, args=(name, 1), type="primary")
+
+
+CONTENT = Content(draw, sentence=False)

@@ -1,0 +1,79 @@
+"""A lesson in Chromium: through its stops by keyboard, a prediction, wandering off and back, a sheet on a phone."""
+
+from __future__ import annotations
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.explorer_page import click_head, params_of, wait_for_params
+from tests.browser.navigation import link_to
+
+LESSON = "attention-in-10-minutes"
+
+
+def start(page: Page, server: str) -> None:
+    page.goto(f"{server}/lessons")
+    page.locator(f".st-key-hs-lesson-start-{LESSON} button").click()
+    expect(page.locator(".hs-lesson-title")).to_have_text("A model that translates")
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+
+
+def test_a_person_goes_through_a_lesson_with_the_keyboard(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    start(page, server)
+    wait_for_params(page, lesson=LESSON, stop="1", source="Yesterday I bought a new car.")
+    page.keyboard.press("Alt+n")
+    expect(page.locator(".hs-lesson-title")).to_have_text("Read one row")
+    wait_for_params(page, stop="2", cell="2,3")
+    # The view stays covered until a prediction is made.
+    expect(page.locator(".hs-cover")).to_be_visible()
+    expect(page.get_by_test_id("explorer")).not_to_be_visible()
+    page.locator(".st-key-hs-lesson-question [role=radiogroup] label").nth(1).click()
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator(".hs-lesson-verdict")).to_be_visible()
+    expect(page.get_by_test_id("explorer")).to_be_visible()
+    page.keyboard.press("Alt+b")
+    expect(page.locator(".hs-lesson-title")).to_have_text("A model that translates")
+    page.close()
+
+
+def test_who_presses_another_head_may_answer_with_it_and_go_back(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/?lesson={LESSON}&stop=4")
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    back = page.locator(".st-key-hs-lesson-return")
+    expect(back).to_have_count(0)
+    click_head(page, "encoder_self", 1, 3)
+    wait_for_params(page, layer="2", head="4", lesson=LESSON)
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator(".hs-lesson-reveal dd").first).to_have_text("2.4")
+    expect(back).to_be_visible()
+    back.get_by_role("button").click()
+    wait_for_params(page, layer="1", head="1", stop="4")
+    expect(back).to_have_count(0)
+    # Another page: the lesson comes along.
+    link_to(page, "Positions").click()
+    expect(page.locator("h1.hs-spoken")).to_have_text("Positions")
+    expect(page.locator(".hs-lesson-title")).to_have_count(1)
+    expect(page.locator(".hs-lesson-title")).to_have_text("Many heads")
+    back.get_by_role("button").click()
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    assert params_of(page)["stop"] == "4"
+    page.close()
+
+
+def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/?lesson={LESSON}&stop=1")
+    panel = page.locator(".st-key-hs-lesson")
+    expect(panel).to_be_visible()
+    box = panel.bounding_box()
+    assert box and box["width"] == 390 and box["y"] + box["height"] == 844 and box["height"] < 0.5 * 844
+    panel.get_by_role("button", name="Fold").click()
+    folded = page.locator(".st-key-hs-lesson-folded")
+    expect(folded).to_be_visible()
+    assert (small := folded.bounding_box()) and small["height"] < 120
+    folded.get_by_role("button", name="Show").click()
+    expect(panel).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()

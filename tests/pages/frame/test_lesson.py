@@ -1,0 +1,144 @@
+"""The panel of a lesson: where it goes, what it covers, what it asks, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.runtime.texts import plain_markdown
+from tests.support.app import ROOT, address, app_test, messages, page_text, written
+
+LESSON = """
+title = "One <b>head</b>"
+about = "For a first look."
+minutes = 5
+
+[[stop]]
+title = "Where it looks"
+section = "3.2.1"
+view = "?kind=cross&layer=2&head=1&source=abc"
+lit = "picture"
+text = "Every row adds up to **1**."
+
+[[stop]]
+title = "One row"
+view = "?kind=cross&layer=1&head=2"
+
+text = "Predict it."
+[stop.question]
+kind = "choose"
+ask = "Which token has the largest weight in row 2?"
+options = {function = "source_tokens"}
+answer = {function = "largest_key", kind = "cross", layer = 1, head = 2, row = 2}
+why = "It is the darkest cell."
+cover = true
+
+[[stop]]
+title = "A cell"
+view = "?kind=cross&layer=1&head=2&cell=2,1"
+text = "Press it."
+[stop.question]
+kind = "head"
+ask = "Press layer 1, head 2."
+answer = "1.2"
+"""
+
+
+@pytest.fixture
+def lesson(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., AppTest]:
+    (tmp_path / "one.toml").write_text(LESSON, encoding="utf-8")
+    (tmp_path / "broken.toml").write_text('title = "Broken"\n[[stop]]\ntitle = 3\n', encoding="utf-8")
+    monkeypatch.setenv("HEADSCOPE_LESSONS", str(tmp_path))
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINT", "reverse")
+    return lambda page="heads", **params: app_test(page, **params).run()
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return app.button(key=key).click().run()
+
+
+def test_a_link_that_names_only_a_lesson_opens_the_view_of_its_stop(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="1")
+    assert not app.exception and not messages(app)
+    found = address(app)
+    assert (found["kind"], found["layer"], found["head"], found["source"]) == ("cross", "2", "1", "abc")
+    assert (found["lesson"], found["stop"]) == ("one", "1")
+    assert "1 of 3" in page_text(app) and "Section 3.2.1 of the paper" in page_text(app)
+    assert "One &lt;b&gt;head&lt;/b&gt;" in written(app)
+    assert app.button(key="hs-lesson-back").disabled and not app.button(key="hs-lesson-next").disabled
+
+
+def test_next_and_back_open_the_views_and_keep_the_sentence(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="1")
+    app.text_input(key="source").input("cab").run()
+    press(app, "hs-lesson-next")
+    found = address(app)
+    assert (found["stop"], found["layer"], found["source"]) == ("2", "1", "cab")  # the second stop names no sentence
+    press(app, "hs-lesson-back")
+    assert (address(app)["stop"], address(app)["source"]) == ("1", "abc")
+    press(app, "hs-lesson-stop-3")
+    assert (address(app)["stop"], address(app)["cell"]) == ("3", "2,1")
+
+
+def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="2", source="abc", kind="cross", layer="1", head="2")
+    assert "Predict first" in page_text(app)
+    trace = transformer.load("reverse").trace("abc")
+    right = trace.source_labels[int(trace.cross.weights[0, 1, 1].argmax())]
+    send = next(one for one in app.button if str(one.key).endswith("-send"))
+    assert send.disabled and list(app.radio[0].options) == [plain_markdown(one) for one in trace.source_labels]
+    app.radio[0].set_value(plain_markdown(right)).run()
+    next(one for one in app.button if str(one.key).endswith("-send")).click().run()
+    text = page_text(app)
+    assert "Predict first" not in text and "Right. It is the darkest cell." in text
+    assert "The model" in text and not app.radio
+    app.text_input(key="source").input("cba").run()
+    assert "Predict first" in page_text(app)  # another sentence asks again
+
+
+def test_what_is_pressed_in_the_picture_is_an_answer(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="3", source="abc", kind="cross", layer="1", head="2", cell="2,1")
+    next(one for one in app.button if str(one.key).endswith("-send")).click().run()
+    assert "Right." in page_text(app)
+    assert "You answered 1 of 2 questions, 1 of them right." in page_text(app)
+
+
+def test_who_wanders_off_is_offered_the_way_back(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="1")
+    assert not [one for one in app.button if one.key == "hs-lesson-return"]
+    app.text_input(key="source").input("cab").run()
+    assert address(app)["lesson"] == "one"
+    press(app, "hs-lesson-return")
+    assert address(app)["source"] == "abc" and not [one for one in app.button if one.key == "hs-lesson-return"]
+
+
+def test_a_lesson_folds_and_ends(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="1")
+    press(app, "hs-lesson-fold")
+    assert "Every row adds up" not in page_text(app) and app.button(key="hs-lesson-next")
+    press(app, "hs-lesson-fold")
+    press(app, "hs-lesson-leave")
+    assert "lesson" not in address(app) and not [one for one in app.button if one.key == "hs-lesson-next"]
+
+
+@pytest.mark.parametrize("params", [{"lesson": "none"}, {"lesson": "broken"}, {"lesson": "../one"}])
+def test_a_lesson_that_is_not_there_is_said(lesson: Callable[..., AppTest], params: dict[str, str]) -> None:
+    app = lesson(**params)
+    assert not app.exception and "no lesson" in messages(app) and "lesson" not in address(app)
+
+
+def test_a_stop_beyond_the_end_is_the_last(lesson: Callable[..., AppTest]) -> None:
+    assert address(lesson(lesson="one", stop="99"))["stop"] == "3"
+
+
+def test_the_page_of_lessons_starts_one_and_names_a_broken_file(lesson: Callable[..., AppTest]) -> None:
+    app = lesson("lessons")
+    text = page_text(app)
+    assert "5 minutes, 3 stops, 2 questions" in text
+    assert "The lesson broken cannot be read: line 2: view of stop 1: it is missing" in text
+    assert app.button(key="hs-lesson-start-one")
