@@ -11,7 +11,7 @@ import pytest
 import torch
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks import __main__, anatomy, decoding, lab, peer, report, table3, timing, trace, training
+from benchmarks import __main__, anatomy, attribution, decoding, lab, peer, report, table3, timing, trace, training
 from benchmarks.plain import PlainAttention, plain_copy
 from benchmarks.sentences import GERMAN, of_length, pairs, typed
 from benchmarks.wire import Wire
@@ -24,6 +24,8 @@ from tests.support.build import (
     tiny_pretrained,
     variant_name,
 )
+from transformer.analysis.alignment import read_gold
+from transformer.attribution import METHODS
 from transformer.inference.search import greedy
 from transformer.training.loop import _Losses
 from transformer.training.recipe import read_recipe
@@ -261,6 +263,19 @@ def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:
     assert b"cdn.test" not in site.page
     with pytest.raises(peer.NoPeer, match="names 0 libraries, not 3"):
         site.show("<svg></svg>")
+
+
+def test_every_method_is_compared_with_every_other_and_with_random_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribution, "gold_pairs", lambda: read_gold("the cat saw\tx\t0-0\n"))
+    agreement, faithfulness = attribution.measure(tiny_pretrained(), quick=True)
+    assert [row.cells[0] for row in agreement.rows] == list(METHODS)
+    for number, row in enumerate(agreement.rows):
+        assert row.cells[1 + number] == "1.00"
+        assert row.cells[1:] == tuple(other.cells[1 + number] for other in agreement.rows)  # the same both ways
+    assert {row.cells[0] for row in faithfulness.rows} == {*METHODS, attribution.RANDOM}
+    heights = [float(row.cells[1]) for row in faithfulness.rows]
+    assert heights == sorted(heights)
+    assert sum(int(row.cells[3].rstrip("%")) for row in faithfulness.rows if row.cells[3]) == pytest.approx(100, abs=5)
 
 
 def test_table3_has_a_row_for_every_recipe_and_each_changes_one_line() -> None:
