@@ -67,7 +67,7 @@ def test_a_question_has_a_right_answer_for_any_sentence(
         text = (
             given if isinstance(given, str) else ", ".join(map(str, given)) if isinstance(given, tuple) else str(given)
         )
-        assert is_right(question, text, right)
+        assert is_right(question, text, right) is (None if question.kind == "text" else True)
 
 
 def test_half_of_the_questions_change_with_the_sentence(model: Pretrained, traces: list[Trace]) -> None:
