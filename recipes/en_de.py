@@ -3,7 +3,8 @@
     python -m recipes.en_de train.tsv.gz dev.tsv test.tsv runs/en-de.tsv
 
 Leaves out every pair whose English is, whatever its case and punctuation, in the validation or test text or in the list
-of what people type (benchmarks/typed.tsv), or whose German is in the validation or test text. Our own pairs, beside
+of what people type (benchmarks/typed.tsv), or whose German is in the validation or test text. The sentences on which
+heads are measured (transformer/probing/data/: the probe set and the pairs with gold alignments) count as test text. Our own pairs, beside
 this file, come TIMES times. Copies of letters with marks and of signs follow, so that the vocabulary has all of them.
 """
 
@@ -18,6 +19,8 @@ from pathlib import Path
 
 from benchmarks.typed import typed_list
 from transformer.files import write_whole
+from transformer.probing.alignment import gold_pairs
+from transformer.probing.probes import PROBES
 from transformer.training.augmentation import MARKED
 from transformer.training.data import Pair, read_pairs
 
@@ -38,6 +41,11 @@ def letters() -> list[Pair]:
     return [(" ".join(row), " ".join(row)) for row in rows]
 
 
+def measured() -> list[Pair]:
+    """The pairs on which the package measures heads: its probe set, and the pairs with gold alignments."""
+    return [*read_pairs(PROBES / "en-de.tsv"), *((gold.source, gold.target) for gold in gold_pairs())]
+
+
 def training_text(train: Sequence[Pair], own: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
     """The pairs of both without those that share a side with a pair held out or a source with the list."""
     listed = {bare(sentence.source) for sentence in typed_list()}
@@ -53,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     train, validation, test = (read_pairs(getattr(options, name)) for name in ("train", "validation", "test"))
     own = read_pairs(OWN)
-    kept = training_text(train, own, [*validation, *test])
+    kept = training_text(train, own, [*validation, *test, *measured()])
     pairs = [*kept, *letters()]
     write_whole(options.output, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
     print(f"{options.output}: {len(pairs):,} pairs, {len(train) + TIMES * len(own) - len(kept):,} left out")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.typed import rows, typed_list
-from recipes.en_de import OWN, TIMES, bare, letters, main, training_text
+from recipes.en_de import OWN, TIMES, bare, letters, main, measured, training_text
 from transformer.training.data import read_pairs
 
 
@@ -27,11 +27,13 @@ def test_what_is_held_out_is_left_out_whatever_its_case_and_punctuation() -> Non
 
 def test_the_command_writes_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / name for name in ("train.tsv", "dev.tsv", "test.tsv", "out.tsv")]
-    for file, text in zip(files, ("One.\tEins.\nTwo.\tZwei.\n", "One!\tEins!\n", "Six.\tSechs.\n"), strict=False):
+    probe = "The cat is sleeping on the sofa."  # in the package's probe set
+    for file, text in zip(files, (f"One.\tEins.\nTwo.\tZwei.\n{probe}\tDie Katze schläft.\n", "One!\tEins!\n", "Six.\tSechs.\n"), strict=False):
         file.write_text(text, encoding="utf-8")
     assert main(list(map(str, files))) == 0
     written = read_pairs(files[-1])
     assert written[0] == ("Two.", "Zwei.") and ("One.", "Eins.") not in written
+    assert probe in [source for source, _ in measured()] and probe not in [source for source, _ in written]
     assert all(source == target for source, target in letters())
     copied = {letter for source, _ in letters() for letter in source.split()}
     assert {"@", "_", "ó", "Š", "ā"} <= copied and set(letters()) <= set(written)
