@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from pages.registry import pages
 from tests.support.server import ROOT, START, free_port, stop
 
 pytest.importorskip("playwright")
 pytest.importorskip("resource", reason="a system without limits on files")
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.explorer_page import opened, saved_pictures
 from tests.browser.live_training_page import press_train
@@ -71,10 +72,19 @@ def test_every_download_works_on_a_server_that_cannot_write(
     begins = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "csv": b"", "html": b"<!doctype html", "npz": b"PK"}
     for name, begin in begins.items():
         assert len(saved[name]) > 100 and saved[name].lstrip().lower().startswith(begin.lower()), name
-    for name in ("lab", "anatomy", "model"):
-        page.goto(f"{address}/{name}")
+    assert not list(folder.rglob("*"))
+
+
+def test_every_page_opens_on_a_server_that_cannot_write(context: BrowserContext, homeless: tuple[str, Path]) -> None:
+    address, folder = homeless
+    page = context.new_page()
+    stop = "?lesson=paper-in-45-minutes&stop=16"  # its answer is a BLEU score
+    for path, title in [*((listed.path, listed.title) for listed in pages()), (stop, "Results")]:
+        page.goto(f"{address}/{path}")
+        expect(page.locator("h1.hs-spoken")).to_have_text(title)
         page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        assert page.locator("[data-testid=stException], .hs-error").count() == 0
+        assert page.locator("[data-testid=stException], .hs-error").count() == 0, path
+    expect(page.locator(".st-key-hs-lesson-question")).to_be_visible()
     assert not list(folder.rglob("*"))
 
 
@@ -89,6 +99,6 @@ def test_a_server_that_cannot_write_trains(context: BrowserContext, homeless: tu
         page.get_by_role("button", name="Download (zip)").click()
     assert Path(download.value.path()).read_bytes().startswith(b"PK")
     page.locator("[class*=st-key-hs-after-]").get_by_role("link", name="Heads", exact=True).click()
-    page.wait_for_selector("[data-drawn]")
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
     assert page.locator("[data-testid=stException], .hs-error").count() == 0
     assert not list(folder.rglob("*"))

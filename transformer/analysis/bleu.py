@@ -7,14 +7,24 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from sacrebleu.metrics import BLEU
+from functools import cache
+from typing import TYPE_CHECKING
 
 from transformer.texts import UserError
 
+if TYPE_CHECKING:
+    from transformer.text.sacrebleu import BLEU
+
 ORDER = 4
 REFERENCES = 4  # most references
-_METRIC = BLEU(effective_order=True)  # as sacrebleu.sentence_bleu
+
+
+@cache
+def _metric() -> BLEU:
+    """As sacrebleu.sentence_bleu. The lessons of every page import this module, so sacreBLEU comes when it is used."""
+    from transformer.text.sacrebleu import BLEU
+
+    return BLEU(effective_order=True)
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,8 @@ def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
         raise UserError("there is no reference; type at least one right translation")
     if len(given) > REFERENCES:
         raise UserError("there are {count} references; at most {most} are allowed", count=len(given), most=REFERENCES)
-    divide = _METRIC.tokenizer
+    metric = _metric()
+    divide = metric.tokenizer
     tokens = tuple(divide(hypothesis.rstrip()).split())
     right = tuple(tuple(divide(text.rstrip()).split()) for text in given)
     length = min((len(one) for one in right), key=lambda one: (abs(one - len(tokens)), one))
@@ -103,12 +114,12 @@ def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
     penalty = 1.0 if len(tokens) >= length else math.exp(1 - length / len(tokens))
     logs = sum(math.log(order.precision) for order in orders)
     score = penalty * math.exp(logs / len(orders)) if any(order.matched for order in orders) else 0.0
-    _METRIC.sentence_score(hypothesis, given)  # sets the number of references of the signature
-    return Bleu(tokens, right, tuple(orders), length, penalty, score, str(_METRIC.get_signature()))
+    metric.sentence_score(hypothesis, given)  # sets the number of references of the signature
+    return Bleu(tokens, right, tuple(orders), length, penalty, score, str(metric.get_signature()))
 
 
 def chrf(hypothesis: str, references: Sequence[str]) -> float:
     """sacreBLEU's chrF (Popović 2015), 0 to 100."""
-    import sacrebleu
+    from transformer.text import sacrebleu
 
     return float(sacrebleu.sentence_chrf(hypothesis, [text for text in references if text.strip()]).score)

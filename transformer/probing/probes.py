@@ -96,7 +96,7 @@ def probe(
 
     Raises Stopped; ValueError for no pairs; InterventionError; InputError for a pair that does not fit the model.
     """
-    from sacrebleu.metrics import BLEU  # takes 0.1 s, needed only here
+    from transformer.text.sacrebleu import BLEU
 
     if not pairs:
         raise ValueError("there is nothing to probe: no sentence pairs were given")
@@ -135,7 +135,7 @@ def probe(
 def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]) -> tuple[float, float]:
     """95 % interval of the change of BLEU between two sets of translations of the same sentences: percentiles of a
     paired bootstrap over sentences (Koehn 2004), seeded."""
-    from sacrebleu.metrics import BLEU
+    from transformer.text.sacrebleu import BLEU
 
     metric = BLEU()
 
