@@ -19,6 +19,7 @@ from tests.browser.stillness import still
 SENTENCE = "The dog sees the cat."
 FORMATS = ("png", "svg", "csv")
 PARTS: dict[str, tuple[dict[str, str], ...]] = {
+    "lessons": (),  # it has no pictures
     "paper": ({},),
     "heads": ({"training": "0"}, {"view": "lines"}),
     "roles": ({}, {"part": "importance", "checkpoint": "reverse"}),
@@ -86,6 +87,15 @@ def opened(context: BrowserContext, server: str, name: str, params: dict[str, st
 
 def test_the_list_below_has_every_page() -> None:
     assert [page.name for page in pages()] == list(PARTS)
+
+
+def test_a_page_without_parts_below_has_no_picture(context: BrowserContext, server: str) -> None:
+    for name in (name for name, parts in PARTS.items() if not parts):
+        page = context.new_page()
+        page.goto(f"{server}/{name}")
+        expect(page.locator("h1.hs-spoken")).to_be_attached()
+        still(page)
+        assert page.evaluate(PICTURES) == []
 
 
 @pytest.mark.parametrize(
