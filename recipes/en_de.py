@@ -4,8 +4,9 @@
 
 Leaves out every pair whose English is, whatever its case and punctuation, in the validation or test text or in the list
 of what people type (benchmarks/typed.tsv), or whose German is in the validation or test text. The sentences on which
-heads are measured (transformer/probing/data/: the probe set and the pairs with gold alignments) count as test text. Our own pairs, beside
-this file, come TIMES times. Copies of letters with marks and of signs follow, so that the vocabulary has all of them.
+heads are measured (transformer/probing/data/: the probe set and the pairs with gold alignments) count as test text. Our
+own pairs, beside this file, come TIMES times. Copies of letters with marks and of signs follow, so that the vocabulary
+has all of them.
 """
 
 from __future__ import annotations

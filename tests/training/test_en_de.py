@@ -28,7 +28,8 @@ def test_what_is_held_out_is_left_out_whatever_its_case_and_punctuation() -> Non
 def test_the_command_writes_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / name for name in ("train.tsv", "dev.tsv", "test.tsv", "out.tsv")]
     probe = "The cat is sleeping on the sofa."  # in the package's probe set
-    for file, text in zip(files, (f"One.\tEins.\nTwo.\tZwei.\n{probe}\tDie Katze schläft.\n", "One!\tEins!\n", "Six.\tSechs.\n"), strict=False):
+    train = f"One.\tEins.\nTwo.\tZwei.\n{probe}\tDie Katze schläft.\n"
+    for file, text in zip(files, (train, "One!\tEins!\n", "Six.\tSechs.\n"), strict=False):
         file.write_text(text, encoding="utf-8")
     assert main(list(map(str, files))) == 0
     written = read_pairs(files[-1])
