@@ -10,7 +10,6 @@ import html
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -35,6 +34,7 @@ from pages.frame.state import (
     write_address,
     written_address,
 )
+from pages.frame.styles import STYLES, folded
 from pages.runtime import cache, language, session_models, short_links, viewer
 from pages.runtime.streamlit import (
     bound_to_page,
@@ -55,14 +55,6 @@ PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
-# Header and sentence fold to a line each on phones, and in big text on screens of up to 1,700 pixels.
-FOLDED = Path(__file__).parent / "folded.css"
-STYLES = {  # folder -> the text of all its style sheets
-    folder.name: "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.css")) if file != FOLDED)
-    for folder in Path(__file__).parents[1].iterdir()
-    if folder.is_dir()
-}
-PHONE, PROJECTOR = 760, 1700  # pixels
 
 
 def no_parts() -> Mapping[str, str]:
@@ -457,9 +449,9 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     at_stop = lesson.arriving()
     big = state.view.big if state is not None else viewer.start_big()
     lesson_open = state.lesson if state is not None else st.query_params.get(LESSON)
-    narrow = big or lesson_open  # a lesson takes a part of the window
-    folded = f"@media (max-width: {PROJECTOR if narrow else PHONE}px) {{{FOLDED.read_text(encoding='utf-8')}}}"
-    st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded}{':root{--hs-scale:1.3}' if big else ''}</style>")
+    narrow = big or bool(lesson_open)  # a lesson takes a part of the window
+    scale = ":root{--hs-scale:1.3}" if big else ""
+    st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded(narrow)}{scale}</style>")
     rerun_after_reconnect()
     for function in _every_run:
         function()

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.frame.frame import STYLES
 from pages.frame.messages import message
+from pages.frame.styles import STYLES
 from pages.runtime import viewer
 from pages.runtime.operator import Figures, figures
 from transformer.operator_key import opens

@@ -33,8 +33,9 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from streamlit import config, net_util, runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
@@ -147,6 +148,43 @@ def guard_metrics(opens: Callable[[str], bool], provider: StatsProvider) -> None
         return [guarded(route) for route in create(server, base_url) if isinstance(route, Route)]
 
     starlette_app.create_metrics_routes = create_guarded  # type: ignore[assignment]
+
+
+def style_first_page(style: str) -> None:
+    """Call before the server starts: every page has this style sheet before the app has answered.
+
+    Streamlit's browser side fetches the code that inserts a style sheet of the app when it meets one, and draws what
+    needs no such code at once: parts of the page would show without style for a moment, at places where they do not
+    stay, on a slow device for a second. The app sends its style sheets all the same; they come later in the page.
+    """
+    create = inspect.unwrap(starlette_app.create_streamlit_static_assets_routes)
+
+    @functools.wraps(create)
+    def create_styled(base_url: str | None) -> list[BaseRoute]:
+        routes = create(base_url)
+        for route in routes:
+            if isinstance(route, Mount) and isinstance(route.app, StaticFiles):
+                _style_answers(route.app, style)
+        return routes
+
+    starlette_app.create_streamlit_static_assets_routes = create_styled
+
+
+def _style_answers(files: StaticFiles, style: str) -> None:
+    """Let the server of Streamlit's files put a style sheet into its HTML page."""
+    get_response = files.get_response
+
+    async def get_styled(path: str, scope: Any) -> Response:
+        if not path.startswith("static"):  # another answer to "not modified since" would be the page without the style
+            headers = [pair for pair in scope["headers"] if not pair[0].startswith(b"if-")]
+            scope = {**scope, "headers": headers}
+        answer = await get_response(path, scope)
+        if not isinstance(answer, FileResponse) or Path(answer.path).suffix != ".html":
+            return answer
+        page = Path(answer.path).read_text(encoding="utf-8").replace("<body>", f"<body>\n<style>{style}</style>", 1)
+        return HTMLResponse(page, headers={"Cache-Control": answer.headers["Cache-Control"]})
+
+    files.get_response = get_styled  # type: ignore[method-assign]
 
 
 def viewers() -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import BrowserContext, Page, expect
+import re
+
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.explorer_page import click_head, params_of, wait_for_params
 from tests.browser.navigation import link_to
+from tests.browser.stillness import still
 
 LESSON = "attention-in-10-minutes"
 
@@ -15,6 +18,13 @@ def start(page: Page, server: str) -> None:
     page.locator(f".st-key-hs-lesson-start-{LESSON} button").click()
     expect(page.locator(".hs-lesson-title")).to_have_text("A model that translates")
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
+
+
+def is_sheet(panel: Locator) -> bool:
+    """At the bottom of a phone, as wide as that, and less than half as high."""
+    box = panel.bounding_box()
+    wide = box is not None and (box["x"], box["width"]) == (0, 390)
+    return box is not None and wide and box["y"] + box["height"] == 844 > 2 * box["height"]
 
 
 def test_a_person_goes_through_a_lesson_with_the_keyboard(context: BrowserContext, server: str) -> None:
@@ -64,16 +74,24 @@ def test_who_presses_another_head_may_answer_with_it_and_go_back(context: Browse
 def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     page.set_viewport_size({"width": 390, "height": 844})
+    late: list[Route] = []
+    page.route(re.compile(r"/static/js/Html\."), late.append)  # the code that inserts the app's own style sheets
     page.goto(f"{server}/?lesson={LESSON}&stop=1")
     panel = page.locator(".st-key-hs-lesson")
     expect(panel).to_be_visible()
-    box = panel.bounding_box()
-    assert box and box["width"] == 390 and box["y"] + box["height"] == 844 and box["height"] < 0.5 * 844
+    assert late and is_sheet(panel)  # also before that code is there
+    for route in late:
+        route.continue_()
+    page.unroute_all()
+    expect(page.locator(".hs-lesson-title")).to_be_visible()
+    assert is_sheet(panel)
     panel.get_by_role("button", name="Fold").click()
     folded = page.locator(".st-key-hs-lesson-folded")
     expect(folded).to_be_visible()
+    still(page)  # what was in the panel stays until its run has ended
     assert (small := folded.bounding_box()) and small["height"] < 120
     folded.get_by_role("button", name="Show").click()
     expect(panel).to_be_visible()
+    assert is_sheet(panel)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.close()

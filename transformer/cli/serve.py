@@ -224,6 +224,7 @@ def run(options: argparse.Namespace) -> int:
     sys.path.insert(0, str(app_folder()))
     streamlit_side = importlib.import_module("pages.runtime.streamlit")
     streamlit_side.prepare_server()
+    streamlit_side.style_first_page(importlib.import_module("pages.frame.styles").first_style())
     importlib.import_module("pages.runtime.operator").prepare_metrics()
     listens = options.address or os.environ.get(ADDRESS)
     port = next(argument.split("=")[1] for argument in sys.argv if argument.startswith("--server.port="))

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import pytest
 import streamlit as st
 import uvicorn
+from starlette.applications import Starlette
 from streamlit import net_util, runtime
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -49,6 +50,8 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(net_util, "_external_ip", None)
     original = inspect.unwrap(starlette_app.create_metrics_routes)
     monkeypatch.setattr(starlette_app, "create_metrics_routes", original)
+    original = inspect.unwrap(starlette_app.create_streamlit_static_assets_routes)
+    monkeypatch.setattr(starlette_app, "create_streamlit_static_assets_routes", original)
 
 
 @pytest.mark.usefixtures("untouched")
@@ -257,6 +260,45 @@ def test_metrics_are_answered_only_with_the_key() -> None:
     for found in (metrics_answer(key="right"), metrics_answer(bearer="Bearer right")):
         assert found[0] == 200 and found[1].count("ours 7\n") == 1
     assert metrics_answer(key="right", families="others") == (200, "# EOF\n")
+
+
+def page_answer(path: str, *headers: tuple[str, str]) -> tuple[int, dict[str, str], str]:
+    """Status, headers and text of a file of Streamlit's, of a server that starts now."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        app = Starlette(routes=starlette_app.create_streamlit_static_assets_routes(None))
+        given = [(name.encode(), value.encode()) for name, value in headers]
+        scope = {"type": "http", "method": "GET", "headers": given, "path": path, "query_string": b""}
+        await app(scope, receive, send)
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, ask()).result()
+    told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], told, b"".join(message.get("body", b"") for message in sent[1:]).decode()
+
+
+@pytest.mark.usefixtures("untouched")
+def test_every_page_has_its_style_before_the_app_answers() -> None:
+    _, before, plain = page_answer("/")
+    assert "<style>" not in plain and page_answer("/", ("if-none-match", before["etag"]))[0] == 304
+    for _ in range(2):  # a second call changes nothing
+        workarounds.style_first_page("p { color: red }")
+    for path in ("/", "/lab", "/index.html"):
+        for headers in ([], [("if-none-match", before["etag"])]):  # a browser that has the page of an older server
+            status, told, page = page_answer(path, *headers)
+            assert (status, told["cache-control"]) == (200, "no-cache")
+            assert page == plain.replace("<body>", "<body>\n<style>p { color: red }</style>") != plain
+    script = f"/static/js/{next(Path(get_static_dir()).glob('static/js/index.*.js')).name}"
+    status, told, _ = page_answer(script)
+    assert status == 200 and "immutable" in told["cache-control"]
+    assert page_answer(script, ("if-none-match", told["etag"]))[0] == 304
 
 
 def test_viewers_are_open_pages(monkeypatch: pytest.MonkeyPatch) -> None:
