@@ -276,6 +276,7 @@ def page_answer(path: str, *headers: tuple[str, str]) -> tuple[int, dict[str, st
         app = Starlette(routes=starlette_app.create_streamlit_static_assets_routes(None))
         given = [(name.encode(), value.encode()) for name, value in headers]
         scope = {"type": "http", "method": "GET", "headers": given, "path": path, "query_string": b""}
+        scope |= {"asgi": {"spec_version": "2.4"}}  # an older one waits for the reader to go away
         await app(scope, receive, send)
 
     with ThreadPoolExecutor(1) as thread:
