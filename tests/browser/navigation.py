@@ -5,12 +5,13 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 from pages.registry import pages
+from tests.browser.stillness import still
 
 
 def link_to(page: Page, title: str) -> Locator:
     """The header's link to a page, after opening the menu that it is in."""
     header = page.locator(".st-key-hs-header")
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    still(page)  # a menu that closes, or a page that comes, would take the link away from under the mouse
     group = next(listed.group for listed in pages() if listed.title == title)
     if not page.locator(".st-key-hs-page-links").is_visible():
         menu = header.locator("[class*=st-key-hs-page-menu]").get_by_role("button")

@@ -63,7 +63,7 @@ def test_who_presses_another_head_may_answer_with_it_and_go_back(context: Browse
     # Another page: the lesson comes along.
     link_to(page, "Positions").click()
     expect(page.locator("h1.hs-spoken")).to_have_text("Positions")
-    expect(page.locator(".hs-lesson-title")).to_have_count(1)
+    still(page)  # the panel of the page that was left stays until the run has ended
     expect(page.locator(".hs-lesson-title")).to_have_text("Many heads")
     back.get_by_role("button").click()
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
@@ -75,7 +75,8 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, serv
     page = context.new_page()
     page.set_viewport_size({"width": 390, "height": 844})
     late: list[Route] = []
-    page.route(re.compile(r"/static/js/Html\."), late.append)  # the code that inserts the app's own style sheets
+    # Without the code that inserts the app's own style sheets, for a moment.
+    page.route(re.compile(r"/static/js/Html\."), lambda route: late.append(route))
     page.goto(f"{server}/?lesson={LESSON}&stop=1")
     panel = page.locator(".st-key-hs-lesson")
     expect(panel).to_be_visible()
