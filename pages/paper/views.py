@@ -254,6 +254,8 @@ def items() -> tuple[Item, ...]:
             (
                 View("results", _("BLEU by hand"), {"part": "bleu"}),
                 View("results", _("Comparing scores"), {"part": "subsets"}),
+                View("results", _("Table 2: BLEU against the cost of training"), {"part": "tables"}),
+                View("recipe", _("What training cost, counted"), {"part": "batches"}),
                 View("model", _("Size and scores of this model")),
             ),
         ),

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.paper import views, visualised
 from pages.paper.views import items
 from pages.registry import pages
-from tests.support.app import components, messages, page_text
+from tests.support.app import components, figures, messages, page_text, written
 from transformer.interventions.sets import Interventions
 from transformer.view.state import View
 
@@ -75,6 +75,21 @@ def test_names_and_boxes_are_unique_and_every_section_has_a_view() -> None:
     named = ("equation 1", "equation 2", "equation 3", "Figure 2", "Figures 3 to 5", "Table 1", "Table 2", "Table 3")
     for what in named:
         assert what in written
+
+
+# What the paper reports in a section, and what a page that shows it has: a figure, or a part of its HTML.
+REPORTED = {
+    "6.1-results": {"Table 2, BLEU": "figure table-2", "Table 2, cost": "3.3e+18", "BLEU": "hs-bleu-product"},
+    "6.2": {"Table 3": "figure table-3"},
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_links_of_the_results_open_the_tables_of_the_paper(name: str, open_page: Callable[..., AppTest]) -> None:
+    (item,) = (one for one in items() if one.name == name)
+    shown = [open_page(view.page, **view.params) for view in item.views]
+    for what, mark in REPORTED[name].items():
+        assert any(mark in {f"figure {one}" for one in figures(app)} or mark in written(app) for app in shown), what
 
 
 def test_the_page_shows_the_figures_with_both_sizes_and_every_item(open_page: Callable[..., AppTest]) -> None:
