@@ -27,7 +27,7 @@ def draw(frame: PageFrame) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-heads-lead"):
             st.html(f'<p class="hs-lead">{html.escape(lead)}</p>', width="content")
             paper = next(link for page, link in frame.links.items() if page.name == "paper")
-            st.page_link(paper, label=_("Where in the paper? →"))
+            st.page_link(paper, label=_("In the paper →"))
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:

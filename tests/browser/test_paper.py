@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pages.registry import pages
-from tests.browser.explorer_page import params_of
+from tests.browser.explorer_page import params_of, plot
 from tests.browser.navigation import link_to
 
 
@@ -62,14 +62,39 @@ def test_the_papers_own_sentence_opens_with_its_head(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_every_page_is_two_clicks_away(context: BrowserContext, server: str, width: int) -> None:
+def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(
+    context: BrowserContext, server: str, width: int
+) -> None:
     page = context.new_page()
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(server)
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
     for listed in pages():
-        link_to(page, listed.title).click()
+        link = link_to(page, listed.title)  # one click opens the menu that it is in, if it is in one
+        if listed == pages()[0]:
+            folded = page.get_by_test_id("stPopoverBody")
+            menu = folded if folded.count() else page.locator(".st-key-hs-page-links")
+            assert menu.get_by_role("link").all_inner_texts()[:2] == ["Lessons", "Paper"]
+        link.click()
         expect(page.locator("h1.hs-spoken")).to_have_text(listed.title)
         if listed.group:
             expect(page.locator(".st-key-hs-header")).to_contain_text(f"{listed.group}: {listed.title}")
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_first_screen_of_heads_leads_to_the_paper(context: BrowserContext, server: str, width: int) -> None:
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(server)
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    lead = page.locator(".st-key-hs-heads-lead").get_by_role("link", name="In the paper")
+    expect(lead).to_be_in_viewport(ratio=1)
+    if width == 390:  # and the first head still begins in the upper half
+        grid = page.get_by_test_id("grid-cross")
+        box = grid.bounding_box()
+        assert box and box["y"] + plot(grid)[0]["y"] < 844 / 2
+    lead.click()
+    page.wait_for_selector("[data-testid=paper] .paper-box")
+    assert page.evaluate("location.pathname") == "/paper"
     page.close()
