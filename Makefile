@@ -17,6 +17,8 @@ PORT ?=
 ARGS ?=
 PYTHON = .venv/bin/python
 PYTEST = $(PYTHON) -m pytest --numprocesses auto --dist loadfile
+# Two workers with a Chromium each on two cores: what failed only because the machine was busy passes alone.
+AGAIN = $(PYTHON) -m pytest -m "not long" --last-failed --last-failed-no-failures none
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
 # The first Python that runs, is new enough and can make virtual environments. Each is tried by running it: a name on
@@ -39,7 +41,7 @@ test: .venv/installed-test
 
 test-all: lint frontend-lint frontend-test
 	$(PYTHON) -m tests.browser.find
-	$(PYTEST) -m "not long" $(ARGS)
+	$(PYTEST) -m "not long" --cache-clear $(ARGS) || $(AGAIN)
 
 test-long: .venv/installed-test
 	$(PYTHON) -m tests.browser.find
