@@ -10,6 +10,7 @@ import html
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -45,8 +46,6 @@ from pages.runtime.streamlit import (
 )
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Paint, Switch, layers_of
-from transformer.lessons import Computed, Question
-from transformer.lessons.answers import Answer
 from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
@@ -419,19 +418,12 @@ def _open_lesson(frame: PageFrame, paths: tuple[str, ...], at_stop: bool) -> Non
     if found is None:
         return
 
-    def evaluate(question: Question) -> tuple[tuple[str, ...], Answer | None]:
-        def value(given: str | float | tuple[str, ...] | Computed | None) -> Answer | None:
-            if not isinstance(given, Computed):
-                return given
-            pair = (state.source, state.target)
-            trace = frame.trace or cache.trace(frame.model, frame.model.name, *pair, max_tokens())
-            return lesson.computed(frame.model, trace, given)
-
-        options = value(question.options)
-        return tuple(map(str, options)) if isinstance(options, tuple) else (), value(question.answer)
+    def trace() -> Trace:
+        pair = (state.source, state.target)
+        return frame.trace or cache.trace(frame.model, frame.model.name, *pair, max_tokens())
 
     frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)))
-    frame.lesson.draw(evaluate, frame.trace.id if frame.trace is not None else "")
+    frame.lesson.draw(partial(lesson.evaluate, frame.model, trace), frame.trace.id if frame.trace is not None else "")
     frame.at_stop = at_stop
 
 

@@ -33,7 +33,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.lessons import Computed, Lesson, LessonError, Question, Stop, parse_lesson
 from transformer.lessons.answers import Answer
 from transformer.lessons.lesson import LARGEST
-from transformer.lessons.questions import PRESSED, is_right
+from transformer.lessons.questions import PRESSED, in_words, is_right
 from transformer.paths import lesson_folders
 from transformer.texts import UserError, _, translate
 from transformer.tracing.trace import Trace
@@ -41,6 +41,7 @@ from transformer.tracing.trace import Trace
 JUMP, ARRIVING, AT_STOP = "headscope_lesson_jump", "headscope_lesson_arriving", "headscope_lesson_view"
 FOLDED, GIVEN, NOTHING = "headscope_lesson_folded", "headscope_lesson_answers", "headscope_lesson_nothing"
 MOST_FILES = 100
+SENTENCE = (CHECKPOINT, SOURCE, TARGET)  # what a stop may leave open
 # What a stop may light, as selectors: a ring around it, the page's other blocks without colour. They are not made
 # fainter: their texts stay readable.
 LIT = {
@@ -113,13 +114,13 @@ def leave() -> None:
         store_state(replace(state, lesson="", stop=1))
 
 
-def stop_params(state: State | None, lesson: Lesson, number: int) -> dict[str, str]:
+def stop_params(now: Mapping[str, str], lesson: Lesson, number: int) -> dict[str, str]:
     """The link of a stop, with the model and the sentence of now where it names none."""
     params = dict(lesson.stops[number - 1].view.params)
-    if state is not None:
-        params.setdefault(CHECKPOINT, state.checkpoint)
-        if SOURCE not in params and params[CHECKPOINT] == state.checkpoint:
-            params |= {SOURCE: state.source, **({TARGET: state.target} if state.target else {})}
+    if CHECKPOINT in now:
+        params.setdefault(CHECKPOINT, now[CHECKPOINT])
+    if SOURCE not in params and params.get(CHECKPOINT) == now.get(CHECKPOINT, params.get(CHECKPOINT)):
+        params |= {side: now[side] for side in (SOURCE, TARGET) if side in now and (side == SOURCE or now[side])}
     return params | {LESSON: lesson.name, STOP: str(number)}
 
 
@@ -128,7 +129,7 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
     lesson and no view; once."""
     asked = st.session_state.pop(JUMP, None)
     params = st.query_params.to_dict()
-    if asked is None and state is None and LESSON in params and not params.keys() - {LESSON, STOP}:
+    if asked is None and state is None and LESSON in params and not params.keys() - {LESSON, STOP, *SENTENCE}:
         asked = (params[LESSON], int(params[STOP]) if params.get(STOP, "").isdecimal() else 1)
     if asked is None:
         return None
@@ -137,7 +138,8 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
         return None
     number = min(max(1, asked[1]), len(lesson.stops))
     st.session_state[ARRIVING] = True
-    return lesson.stops[number - 1].view.page, stop_params(state, lesson, number)
+    now = params if state is None else {CHECKPOINT: state.checkpoint, SOURCE: state.source, TARGET: state.target}
+    return lesson.stops[number - 1].view.page, stop_params(now, lesson, number)
 
 
 def arriving() -> bool:
@@ -326,14 +328,6 @@ def _field(question: Question, options: tuple[str, ...], key: str) -> str | tupl
     return typed.strip() or None
 
 
-def _words(answer: object) -> str:
-    if isinstance(answer, frozenset):
-        return ", ".join(sorted(map(str, answer))) or _("none")
-    if isinstance(answer, tuple):
-        return " → ".join(answer) if answer and isinstance(answer[0], str) else f"[{', '.join(map(str, answer))}]"
-    return f"{answer:,.4g}" if isinstance(answer, int | float) else str(answer)
-
-
 def _give(
     place: tuple[str, int, str],
     question: Question,
@@ -347,7 +341,7 @@ def _give(
         st.session_state[NOTHING] = key
         return
     given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
-    given[place] = Given(_words(answer), "" if right is None else _words(right), is_right(question, answer, right))
+    given[place] = Given(in_words(answer), "" if right is None else in_words(right), is_right(question, answer, right))
 
 
 def _reveal(given: Given, question: Question) -> None:
@@ -367,6 +361,17 @@ def _reveal(given: Given, question: Question) -> None:
 def computed(model: Pretrained, trace: Trace, answer: Computed) -> Answer:
     """An answer for a sentence, computed once for all viewers."""
     return answer.answer(model, trace)
+
+
+def evaluate(model: Pretrained, find: Callable[[], Trace], question: Question) -> tuple[tuple[str, ...], Answer | None]:
+    """Options and right answer of a question. find: the trace, asked for only where something is computed. Raises
+    UserError."""
+
+    def value(given: str | float | tuple[str, ...] | Computed | None) -> Answer | None:
+        return computed(model, find(), given) if isinstance(given, Computed) else given
+
+    options = value(question.options)
+    return tuple(map(str, options)) if isinstance(options, tuple) else (), value(question.answer)
 
 
 def mark_view(lesson: Lesson, number: int, page: str) -> None:

@@ -18,7 +18,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MENU, CODE = "hs-link", "hs-qr-asked"
 
 
-def _base() -> tuple[str, bool]:
+def page_address() -> tuple[str, bool]:
     """The address of this page without its query, as others can reach it, and whether they can.
 
     A server that was opened as localhost tells its address in the network, unless it listens on this machine alone.
@@ -33,6 +33,12 @@ def _base() -> tuple[str, bool]:
     return f"{url.scheme}://{netloc}{url.path or '/'}", reachable
 
 
+def app_address(path: str) -> tuple[str, bool]:
+    """The same for the app itself; path: of the open page."""
+    address, reachable = page_address()
+    return address.rstrip("/").removesuffix(f"/{path}").rstrip("/") + "/", reachable
+
+
 def link_menu(header: DeltaGenerator) -> None:
     """The menu; after it, the QR code if it was asked for."""
     menu = open_menu(header, _("Link"), MENU)
@@ -44,7 +50,7 @@ def link_menu(header: DeltaGenerator) -> None:
 
 
 def _links() -> None:
-    base, reachable = _base()
+    base, reachable = page_address()
     params = st.query_params.to_dict()
     st.caption(_("The address bar always holds a link to what you see. This is the same link, to copy."))
     if not reachable:
@@ -65,7 +71,7 @@ def _ask_for_code() -> None:
 
 
 def _show_code() -> None:
-    link = f"{_base()[0]}?{urlencode(st.query_params.to_dict())}"
+    link = f"{page_address()[0]}?{urlencode(st.query_params.to_dict())}"
     try:
         drawn = segno.make(link, micro=False).svg_data_uri(dark="#000", light="#fff", border=2, omitsize=True)
     except segno.DataOverflowError:

@@ -10,6 +10,7 @@ from pages.components.sentences import point
 from pages.frame import lesson
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
+from pages.lessons import worksheets
 from transformer.lessons import Lesson
 from transformer.texts import _, translate
 
@@ -19,12 +20,12 @@ def draw(frame: PageFrame) -> None:
     found = lesson.files(tuple(listed.path for listed in frame.links))
     for name, one in found.items():
         if isinstance(one, Lesson):
-            _card(name, one)
+            _card(frame, name, one)
         else:
             message(_("The lesson {name} cannot be read: {error}.").format(name=name, error=one), "error")
 
 
-def _card(name: str, one: Lesson) -> None:
+def _card(frame: PageFrame, name: str, one: Lesson) -> None:
     with st.container(border=True, key=f"hs-lesson-card-{name}"):
         counts = _("{minutes} minutes, {stops} stops, {questions} questions").format(
             minutes=one.minutes, stops=len(one.stops), questions=len(one.questions)
@@ -34,7 +35,9 @@ def _card(name: str, one: Lesson) -> None:
             f'<p class="hs-said">{html.escape(translate(one.about))}</p>'
             f'<p class="hs-said hs-said-quiet">{html.escape(counts)}</p>'
         )
-        st.button(_("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.go, args=(name, 1), type="primary")
+        with st.container(horizontal=True, gap="small"):
+            st.button(_("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.go, args=(name, 1), type="primary")
+            worksheets.menu(frame, one)
 
 
 CONTENT = Content(draw, sentence=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from transformer.inference.pretrained import Pretrained
 from transformer.lessons.answers import FUNCTIONS, Answer
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 # choose: one of the options; number: within the tolerance; cell, head, row, token: pressed in the picture; order: the
@@ -62,6 +63,15 @@ def numbers(text: str) -> tuple[float, ...]:
     """The numbers in a text: "[1, 8, 5, 5]" gives 1, 8, 5, 5. A comma between digits separates, followed by a space or
     not; a decimal number has a point."""
     return tuple(float(found) for found in re.findall(r"[+-]?\d+(?:\.\d+)?", text))
+
+
+def in_words(answer: Answer | tuple[str, ...]) -> str:
+    """An answer as people read it."""
+    if isinstance(answer, frozenset):
+        return ", ".join(sorted(answer)) or _("none")
+    if isinstance(answer, tuple):
+        return " → ".join(map(str, answer)) if isinstance(answer[0], str) else f"[{', '.join(map(str, answer))}]"
+    return f"{answer:,.4g}" if isinstance(answer, int | float) else answer
 
 
 def is_right(question: Question, given: str | tuple[str, ...], right: Answer | None) -> bool | None:

@@ -73,6 +73,13 @@ def test_a_link_that_names_only_a_lesson_opens_the_view_of_its_stop(lesson: Call
     assert app.button(key="hs-lesson-back").disabled and not app.button(key="hs-lesson-next").disabled
 
 
+def test_a_link_of_a_worksheet_brings_the_sentence_that_its_stop_leaves_open(lesson: Callable[..., AppTest]) -> None:
+    found = address(lesson(lesson="one", stop="2", source="cab"))
+    assert (found["source"], found["layer"], found["head"], found["stop"]) == ("cab", "1", "2", "2")
+    named = address(lesson(lesson="one", stop="1", source="cab"))  # its view names another
+    assert (named["source"], named["layer"]) == ("abc", "2")
+
+
 def test_next_and_back_open_the_views_and_keep_the_sentence(lesson: Callable[..., AppTest]) -> None:
     app = lesson(lesson="one", stop="1")
     app.text_input(key="source").input("cab").run()
