@@ -332,11 +332,68 @@ def test_pairs_are_aligned(capsysbinary: Any, monkeypatch: pytest.MonkeyPatch) -
         (["--layer", "1", "--head", "5"], "--head is 5; this model has 4"),
         (["--head", "1"], "--head needs --layer"),
         (["--score"], "the built-in pairs are English and German"),
+        (["--gold", "file"], "--gold needs --score"),
     ],
 )
 def test_a_wrong_place_to_align_by_is_said(options: list[str], message: str, capsys: Any) -> None:
     assert main(["align", "--checkpoint", "reverse", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+GOLD = ("a b c\tc b a\t0-2 1-1 2-0 0?1\n", "d e\te d\t0-1 1?0\n")
+
+
+def test_heads_are_scored_on_pairs_of_ones_own(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gold.tsv").write_text("# a comment\n" + "".join(GOLD))
+    written = tmp_path / "scores.json"
+    command = ["align", "--checkpoint", "reverse", "--score", "--layer", "1", "--head", "2", "--json", str(written)]
+    assert main([*command, "--gold", str(tmp_path / "gold.tsv")]) == 0
+    printed = capsys.readouterr().out
+    rows = {tuple(row[:4]): row[4:] for row in json.loads(written.read_text())["scores"]}
+    model, pairs = load("reverse"), [("a b c", "c b a"), ("d e", "e d")]
+    sure, possible = [{(0, 2), (1, 1), (2, 0)}, {(0, 1)}], [{(0, 1)}, {(1, 0)}]
+    for source in (Source("weights", "predicted", 0, 1), Source("weights", "fed", 1, None)):
+        links = list(align(model, pairs, source))
+        in_sure = sum(len(found & one) for found, one in zip(links, sure, strict=True))
+        in_possible = in_sure + sum(len(found & one) for found, one in zip(links, possible, strict=True))
+        aer, precision, recall = 1 - (in_sure + in_possible) / (5 + 4), in_possible / 5, in_sure / 4
+        assert rows["weights", source.reading, source.layer, source.head] == pytest.approx(
+            [aer, precision, recall, 5], rel=1e-4
+        )
+        if source.head is not None:  # the head that was asked for
+            line = next(one for one in printed.splitlines() if "layer 1, head 2, weights, predicted" in one)
+            assert line.split()[-4:] == [f"{100 * one:.1f}" for one in (aer, precision, recall)] + ["5"]
+    # The same links alone, with their pairs on standard input.
+    links_only = "".join(line.rpartition("\t")[2] for line in GOLD)
+    (tmp_path / "gold.pharaoh").write_text(links_only)
+    pairs_only = "".join(line.rpartition("\t")[0] + "\n" for line in GOLD)
+    monkeypatch.setattr("sys.stdin", Terminal(pairs_only.encode()))
+    assert main([*command, "--gold", str(tmp_path / "gold.pharaoh")]) == 0 and capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize(
+    "gold, typed, message",
+    [
+        ("a\ta\t0-0\na b\tb a\t0-2\n", "", "line 2: the link 0-2 is out of range; the source has 2 words"),
+        ("a\ta\t0=0\n", "", "line 1: '0=0' is not a link"),
+        ("a\ta\n", "", "line 1 has 2 columns"),
+        ("0-0\n0-0\n", "a\ta\n", "there are 2 lines of links for 1 sentence pairs; give one line for each pair"),
+        ("0-0\n0-1\n", "a\ta\nb\tb\n", "line 2: the link 0-1 is out of range"),
+        ("0-0\n", "a a\n", "line 1 of standard input has no tab"),
+        ("a\ta\t0?0\n", "", "none of the 1 pairs has a sure link"),
+        ("a\ta\t0-0\n" + "a " * 900 + "\ta\t0-0\n", "", None),
+        ("ﬃ\tﬃ\t0-0\n", "", "line 1: the tokens have"),
+    ],
+)
+def test_a_gold_file_that_cannot_be_scored_gets_one_sentence(
+    gold: str, typed: str, message: str | None, type_in: Any, tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "gold").write_text(gold, encoding="utf-8")
+    status, _ = type_in(typed.encode(), "align", "--checkpoint", "reverse", "--score", "--gold", str(tmp_path / "gold"))
+    error = capsys.readouterr().err
+    assert status == (0 if message is None else 2)
+    assert (message or "1 of 2 pairs are left out: they are blank or too long for the model") in error
+    assert len(error.splitlines()) == 1
 
 
 def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:

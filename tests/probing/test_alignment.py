@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 import transformer
-from transformer.analysis.alignment import Gold, Score, words_of
+from transformer.analysis.alignment import AlignmentError, Gold, Score, words_of
 from transformer.cancellation import Stopped
 from transformer.probing import alignment
 from transformer.probing.alignment import (
@@ -78,5 +78,5 @@ def test_symmetric_links_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_measurement_stops() -> None:
     with pytest.raises(Stopped):
         measure_alignment(transformer.load("en-de"), gold_pairs()[:3], progress=lambda done, total: False)
-    with pytest.raises(ValueError, match="no pair fits"):
+    with pytest.raises(AlignmentError, match="none of the 0 pairs has a sure link"):
         measure_alignment(transformer.load("en-de"), [])

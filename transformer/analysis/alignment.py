@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -31,12 +31,13 @@ def words_of(text: str) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class Gold:
     """A sentence pair aligned by hand. sure, possible: links; possible contains sure. source_words, target_words: what
-    they count, `words_of` the texts."""
+    they count, `words_of` the texts. line: its number in the file, from 1."""
 
     source: str
     target: str
     sure: frozenset[Link]
     possible: frozenset[Link]
+    line: int = field(default=0, compare=False)
 
     @property
     def source_words(self) -> tuple[str, ...]:
@@ -45,6 +46,32 @@ class Gold:
     @property
     def target_words(self) -> tuple[str, ...]:
         return words_of(self.target)
+
+
+def _gold(source: str, target: str, written: str, number: int) -> Gold:
+    """One pair and its links. Raises AlignmentError with the number of the line."""
+    sizes = (len(words_of(source)), len(words_of(target)))
+    links: dict[str, set[Link]] = {"-": set(), "?": set()}
+    for part in written.split():
+        match = LINK.fullmatch(part)
+        if match is None:
+            raise AlignmentError(
+                "line {number}: {part!r} is not a link; write i-j if it is sure, i?j if it is possible",
+                number=number,
+                part=part[:20],
+            )
+        link = (int(match[1]), int(match[3]))
+        if link[0] >= sizes[0] or link[1] >= sizes[1]:
+            raise AlignmentError(
+                "line {number}: the link {part} is out of range; the source has {source} words and the target "
+                "{target}, counted from 0",
+                number=number,
+                part=part,
+                source=sizes[0],
+                target=sizes[1],
+            )
+        links[match[2]].add(link)
+    return Gold(source, target, frozenset(links["-"]), frozenset(links["-"] | links["?"]), number)
 
 
 def read_gold(text: str) -> list[Gold]:
@@ -63,30 +90,24 @@ def read_gold(text: str) -> list[Gold]:
                 number=number,
                 count=len(columns),
             )
-        source, target, written = columns
-        sizes = (len(words_of(source)), len(words_of(target)))
-        links: dict[str, set[Link]] = {"-": set(), "?": set()}
-        for part in written.split():
-            match = LINK.fullmatch(part)
-            if match is None:
-                raise AlignmentError(
-                    "line {number}: {part!r} is not a link; write i-j if it is sure, i?j if it is possible",
-                    number=number,
-                    part=part[:20],
-                )
-            link = (int(match[1]), int(match[3]))
-            if link[0] >= sizes[0] or link[1] >= sizes[1]:
-                raise AlignmentError(
-                    "line {number}: the link {part} is out of range; the source has {source} words and the target "
-                    "{target}, counted from 0",
-                    number=number,
-                    part=part,
-                    source=sizes[0],
-                    target=sizes[1],
-                )
-            links[match[2]].add(link)
-        found.append(Gold(source, target, frozenset(links["-"]), frozenset(links["-"] | links["?"])))
+        source, target, links = columns
+        found.append(_gold(source, target, links, number))
     return found
+
+
+def read_links(text: str, pairs: Sequence[tuple[str, str]]) -> list[Gold]:
+    """Read lines of links alone (Pharaoh format), one for each of these pairs.
+
+    Raises AlignmentError with the number of the first wrong line, or for another number of lines.
+    """
+    lines = text.splitlines()
+    if len(lines) != len(pairs):
+        raise AlignmentError(
+            "there are {lines} lines of links for {pairs} sentence pairs; give one line for each pair",
+            lines=len(lines),
+            pairs=len(pairs),
+        )
+    return [_gold(*pair, line, number) for number, (pair, line) in enumerate(zip(pairs, lines, strict=True), 1)]
 
 
 def token_words(surfaces: Sequence[str], words: Sequence[str]) -> list[int]:

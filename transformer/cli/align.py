@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from transformer.analysis.alignment import READINGS, AlignmentError, Score, pharaoh
+from transformer.analysis.alignment import READINGS, AlignmentError, Gold, Score, pharaoh, read_gold, read_links
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device
 from transformer.cli.translate import complain, decoded
-from transformer.files import write_whole
+from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, Pretrained, load
 from transformer.interventions.sets import layers_of
 from transformer.probing.alignment import (
+    LARGEST,
     MEASURES,
     AlignmentScores,
     Source,
@@ -50,7 +52,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--score",
         action="store_true",
-        help=_("read nothing: print the alignment error rate of every head on the built-in pairs (English to German)"),
+        help=_(
+            "print the alignment error rate, precision and recall of every head on pairs aligned by hand: those of "
+            "--gold, or the built-in ones (English to German)"
+        ),
+    )
+    parser.add_argument(
+        "--gold",
+        type=Path,
+        metavar="FILE",
+        help=_(
+            "with --score: lines SOURCE<tab>TARGET<tab>LINKS; or lines of LINKS alone, whose pairs SOURCE<tab>TARGET "
+            "come from standard input. Sure links i-j, possible ones i?j; words and punctuation marks count from 0"
+        ),
     )
     parser.add_argument(
         "--json",
@@ -75,7 +89,7 @@ def chosen(model: Pretrained, options: argparse.Namespace) -> Source:
     if options.layer is None and english_to_german(model):
         scores = measure_alignment(model, gold_pairs(), [measure])
         readings = [options.reading] if options.reading else list(READINGS)
-        heads = [one for one in scores.scores if one.head is not None and one.reading in readings]
+        heads = [scores.winner(measure, reading=reading) for reading in readings]
         return min(heads, key=lambda one: scores.scores[one].aer)
     layer = None if options.layer is None else options.layer - 1
     return Source(measure, options.reading or READINGS[0], layer, None if options.head is None else options.head - 1)
@@ -105,16 +119,75 @@ def table(found: AlignmentScores, layers: int, heads: int) -> str:
     return "\n".join(lines)
 
 
-def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
-    if not english_to_german(model):
+def place_of(source: Source) -> str:
+    if source.layer is None:
+        return _("mean of all heads")
+    if source.head is None:
+        return _("layer {layer}", layer=source.layer + 1)
+    return _("layer {layer}, head {head}", layer=source.layer + 1, head=source.head + 1)
+
+
+def details(found: AlignmentScores, sources: Iterable[Source]) -> str:
+    """A line for each of these maps: error rate, precision and recall in percent, number of links."""
+    lines = [f"  {'':45}{'AER':>8}{'precision':>11}{'recall':>8}{'links':>8}"]
+    for source in sources:
+        one = found.scores[source]
+        name = f"{place_of(source)}, {source.measure}, {source.reading}"
+        numbers = f"{100 * one.aer:8.1f}{100 * one.precision:11.1f}{100 * one.recall:8.1f}{one.links:8}"
+        lines.append(f"  {name:45}{numbers}")
+    return "\n".join(lines)
+
+
+def read_pairs_and_links(path: Path) -> list[Gold]:
+    """The pairs of --gold. Raises AlignmentError, CommandError, OSError."""
+    try:
+        text = read_text(path, LARGEST).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
         raise CommandError(
-            "{name} translates from {source} to {target}, but the built-in pairs are English and German",
+            "{file} is not UTF-8 text (byte {byte}); save it as UTF-8", file=path, byte=error.start
+        ) from error
+    try:
+        if "\t" in text:
+            return read_gold(text)
+        pairs = []
+        for number, line in enumerate(decoded(sys.stdin.buffer), 1):
+            source, tab, target = line.partition("\t")
+            if not tab:
+                raise CommandError(
+                    "line {number} of standard input has no tab; {file} has links only, so write its pairs there as "
+                    "SOURCE<tab>TARGET",
+                    number=number,
+                    file=path,
+                )
+            pairs.append((source, target))
+        return read_links(text, pairs)
+    except AlignmentError as error:
+        raise CommandError("{file}: {error}", file=path, error=error) from error
+
+
+def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
+    if options.gold is None and not english_to_german(model):
+        raise CommandError(
+            "{name} translates from {source} to {target}, but the built-in pairs are English and German; give pairs "
+            "of your own with --gold",
             name=model.name,
             source=model.languages[0],
             target=model.languages[1],
         )
-    found = measure_alignment(model, gold_pairs())
+    golds = read_pairs_and_links(options.gold) if options.gold else gold_pairs()
+    asked = [] if options.layer is None else [chosen(model, options)]
+    found = measure_alignment(model, golds)
+    if found.pairs < len(golds):
+        complain(
+            _(
+                "{left} of {count} pairs are left out: they are blank or too long for the model",
+                left=len(golds) - found.pairs,
+                count=len(golds),
+            )
+        )
     print(table(found, layers_of(model.config, "cross"), model.config.heads))
+    best = [found.winner(measure, reading=reading) for measure in MEASURES for reading in READINGS]
+    print(f"\n{_('the best heads in percent')}\n{details(found, dict.fromkeys([*asked, *best]))}")
     if options.json:
         write_whole(options.json, (to_json(found) + "\n").encode())
     return 0
@@ -124,14 +197,13 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     if options.score:
         return show_scores(model, options)
+    if options.gold:
+        raise CommandError("--gold needs --score; give both, or neither")
     source = chosen(model, options)
-    place = _("mean of all heads") if source.layer is None else _("layer {layer}", layer=source.layer + 1)
-    if source.head is not None:
-        place = _("layer {layer}, head {head}", layer=(source.layer or 0) + 1, head=source.head + 1)
     print(
         _(
             "links from {place}, {measure}, reading {reading}",
-            place=place,
+            place=place_of(source),
             measure=source.measure,
             reading=source.reading,
         ),

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from transformer.analysis.alignment import (
     READINGS,
+    AlignmentError,
     Gold,
     Link,
     Score,
@@ -105,9 +106,13 @@ class AlignmentScores:
     best: Score
     pairs: int
 
-    def winner(self, measure: str = "weights", single: bool = True) -> Source:
-        """The map with the smallest error. single: of single heads only."""
-        choices = [one for one in self.scores if one.measure == measure and (one.head is not None or not single)]
+    def winner(self, measure: str = "weights", single: bool = True, reading: str | None = None) -> Source:
+        """The map with the smallest error. single: of single heads only; reading: None: of both."""
+        choices = [
+            one
+            for one in self.scores
+            if one.measure == measure and (one.head is not None or not single) and reading in (None, one.reading)
+        ]
         return min(choices, key=lambda one: self.scores[one].aer)
 
 
@@ -120,20 +125,26 @@ def measure_alignment(
     """Trace every pair with its given target, and score the links of every map.
 
     progress: called with (pairs done, all) after each; False stops (Stopped). Pairs that are too long for the model are
-    left out. Raises ValueError if none is left, AlignmentError, NotFiniteError.
+    left out. Raises AlignmentError, with the line of a pair; NotFiniteError.
     """
     fitting = [gold for gold in golds if fits(model, gold.source, "source") and fits(model, gold.target, "target")]
     links: dict[Source, list[tuple[frozenset[Link], Gold]]] = {}
+    if not any(gold.sure for gold in fitting):
+        raise AlignmentError(
+            "none of the {count} pairs has a sure link and fits the model; a score needs pairs with sure links i-j",
+            count=len(golds),
+        )
     for done, gold in enumerate(fitting, start=1):
         trace = model.trace(gold.source, gold.target)
         check_numbers(trace.cross.weights)
-        for measure in measures:
-            for source, matrix in matrices(model, trace, gold, measure):
-                links.setdefault(source, []).append((best_links(matrix), gold))
+        try:
+            for measure in measures:
+                for source, matrix in matrices(model, trace, gold, measure):
+                    links.setdefault(source, []).append((best_links(matrix), gold))
+        except AlignmentError as error:
+            raise AlignmentError("line {number}: {error}", number=gold.line, error=error) from error
         if not progress(done, len(fitting)):
             raise Stopped
-    if not fitting:
-        raise ValueError("no pair fits the model")
     diagonal = [(diagonal_links(len(gold.source_words), len(gold.target_words)), gold) for gold in fitting]
     scores = {source: score(found) for source, found in links.items()}
     return AlignmentScores(scores, score(diagonal), best_possible(fitting), len(fitting))
