@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 import torch
 
 from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.components.translation import table
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
 from pages.runtime.shared import shared
+from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
-from transformer.inference.search import FINISHED, OPEN, Candidate, Hypothesis, Trail, greedy, n_best, output_limit
+from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, greedy, n_best, output_limit
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
@@ -27,42 +27,101 @@ from transformer.view.languages import browser_texts
 OPTIONS = ("beams", "alpha", "node")
 KEY = "beam"
 MOST_BEAMS, MOST_ALPHA = 8, 2.0
+POSITIONS = 20  # of the slider of the length penalty from one whole number to the next
+LEVELS = (1.0, 1.5, MOST_ALPHA)  # a search with one of these penalties serves all smaller ones
+CUT = "cut"
 
 _picture = st.components.v2.component("headscope.beam", js=script("beam"), css=style("beam"))
 
 
 @dataclass(frozen=True)
+class Node:
+    """A candidate of one step. parent: its rank in the step before; text: everything up to here; total: log p of it;
+    fate: as in `Candidate`, or "cut": it reached the limit without </s>; ranked: it is compared with the finished
+    hypotheses."""
+
+    parent: int
+    token: int
+    text: str
+    log_prob: float
+    total: float
+    fate: str
+    ranked: bool
+
+
+@dataclass(frozen=True)
 class Search:
-    """A finished beam search. trail: its candidates, step by step; found: the finished hypotheses, best first; greedy:
-    what greedy search writes."""
+    """A beam search as a tree. steps: its nodes, best first; ends: `end` for every position of the slider; greedy: what
+    greedy search writes."""
 
-    trail: tuple[tuple[Candidate, ...], ...]
-    found: tuple[Hypothesis, ...]
+    steps: tuple[tuple[Node, ...], ...]
+    beams: int
+    limit: int
+    rule: BeamRule
     greedy: Hypothesis
+    ends: tuple[int | None, ...] = ()
 
-    def parents(self, number: int) -> list[int]:
-        """For every candidate of a step, from the second on, the rank of the one it continues in the step before."""
-        kept = [rank for rank, one in enumerate(self.trail[number - 1]) if one.fate == OPEN]
-        return [kept[one.parent] for one in self.trail[number]]
+    def score(self, node: tuple[int, int], alpha: float) -> float:
+        """node: step and rank, from 0."""
+        number, rank = node
+        return self.steps[number][rank].total / self.rule.divisor(number + 1, alpha)
 
-    def path(self, number: int, rank: int) -> list[int]:
-        """The ranks from the first step to a candidate."""
-        ranks = [rank]
-        for later in range(number, 0, -1):
-            ranks.append(self.parents(later)[ranks[-1]])
-        return ranks[::-1]
+    def end(self, alpha: float) -> int | None:
+        """After how many steps a search with this length penalty ends: the same candidates, and the rule of `n_best`.
+        None if it goes on longer than this one."""
+        best: list[float] = []
+        for number, nodes in enumerate(self.steps):
+            best += [self.score((number, rank), alpha) for rank, one in enumerate(nodes) if one.ranked]
+            best = sorted(best, reverse=True)[: self.beams]
+            going = [one.total for one in nodes if one.fate == OPEN]
+            if not going or self._enough(best, number + 1, max(going), alpha):
+                return number + 1
+        return None
+
+    def _enough(self, best: list[float], length: int, going: float, alpha: float) -> bool:
+        if self.rule.ends == "overtaken":
+            longest = self.limit if alpha > 0 else length + 1
+            return bool(best) and best[0] >= going / self.rule.divisor(longest, alpha)
+        if len(best) < self.beams or self.rule.ends == "full":
+            return len(best) == self.beams
+        return going / self.rule.divisor(length, alpha) <= best[-1]
+
+    def ranking(self, alpha: float) -> list[tuple[int, int]]:
+        """Step and rank of the last nodes of the n-best list, best first."""
+        found = [
+            (number, rank)
+            for number, nodes in enumerate(self.steps[: self.end(alpha)])
+            for rank, one in enumerate(nodes)
+            if one.ranked
+        ]
+        return sorted(found, key=lambda node: -self.score(node, alpha))[: self.beams]
 
     def ids(self, number: int, rank: int) -> tuple[int, ...]:
-        return tuple(self.trail[at][one].token for at, one in enumerate(self.path(number, rank)))
+        found = []
+        for nodes in reversed(self.steps[: number + 1]):
+            found.append(nodes[rank].token)
+            rank = nodes[rank].parent
+        return tuple(reversed(found))
 
-    def node_of(self, hypothesis: Hypothesis) -> tuple[int, int]:
-        """Step and rank at which a hypothesis was finished."""
-        number = len(hypothesis.ids) - 1
-        return next(
-            (number, rank)
-            for rank, one in enumerate(self.trail[number])
-            if one.fate == FINISHED and self.ids(number, rank) == hypothesis.ids
-        )
+
+def _tree(model: Pretrained, trail: Trail, limit: int) -> tuple[tuple[Node, ...], ...]:
+    steps: list[tuple[Node, ...]] = []
+    kept: list[tuple[int, tuple[int, ...]]] = [(0, ())]  # rank and ids of the open hypotheses of the step before
+    for candidates in trail:
+        nodes, going = [], []
+        for rank, one in enumerate(candidates):
+            parent, before = kept[one.parent]
+            ids = (*before, one.token)
+            unfinished = one.fate == OPEN and len(steps) + 1 == limit
+            cut = unfinished or (one.fate == FINISHED and one.token != model.config.end_id)
+            text = model.tokenizer.decode(ids)
+            fate = CUT if cut else one.fate
+            nodes.append(Node(parent, one.token, text, one.log_prob, one.total, fate, one.fate == FINISHED))
+            if one.fate == OPEN:
+                going.append((rank, ids))
+        steps.append(tuple(nodes))
+        kept = going
+    return tuple(steps)
 
 
 @shared(queued=True)
@@ -70,19 +129,28 @@ def search(model: Pretrained, source: str, beams: int, alpha: float, begin: tupl
     ids = torch.tensor([model.encode(source, limit=limit)], device=model.model.device)
     allowed = output_limit(model.model, ids.shape[1], model.token_limit(limit))
     trail: Trail = []
-    (found,) = n_best(model.model, ids, beams, alpha, allowed, rule=model.rule, prefixes=[begin], trail=trail)
+    n_best(model.model, ids, beams, alpha, allowed, rule=model.rule, prefixes=[begin], trail=trail)
     (plain,) = greedy(model.model, ids, allowed, prefixes=[begin])
-    return Search(tuple(map(tuple, trail)), tuple(found), plain)
+    found = Search(_tree(model, trail, allowed), beams, allowed, model.rule, plain)
+    positions = range(int(MOST_ALPHA * POSITIONS) + 1)
+    return replace(found, ends=tuple(found.end(position / POSITIONS) for position in positions))
 
 
-def _node(options: Options, tree: Search, start: tuple[int, int]) -> tuple[int, int]:
-    """The chosen node, from 0; the winner's last one if there is no such node."""
+def reaching(model: Pretrained, source: str, beams: int, alpha: float, begin: tuple[int, ...], limit: int) -> Search:
+    """A search that went on for as long as one with this length penalty does: one of a few that many penalties share,
+    so that moving the slider rarely needs a new one."""
+    shared_by = min((level for level in (model.alpha, *LEVELS) if level >= alpha), default=alpha)
+    tree = search(model, source, beams, shared_by, begin, limit)
+    return tree if tree.end(alpha) is not None else search(model, source, beams, alpha, begin, limit)
+
+
+def _node(options: Options, tree: Search, end: int) -> tuple[int, int] | None:
+    """The node that a person chose, from 0; None if there is no such node, and the winner's last one is shown."""
     match = re.fullmatch(r"(\d{1,3})\.(\d{1,2})", options.typed("node", ""), re.ASCII)
-    number, rank = (int(part) - 1 for part in match.groups()) if match else start
-    if not (0 <= number < len(tree.trail) and 0 <= rank < len(tree.trail[number])):
-        number, rank = start
-    options.shown["node"] = f"{number + 1}.{rank + 1}" if match else ""
-    return number, rank
+    number, rank = (int(part) - 1 for part in match.groups()) if match else (-1, -1)
+    there = 0 <= number < end and 0 <= rank < len(tree.steps[number])
+    options.shown["node"] = f"{number + 1}.{rank + 1}" if there else ""
+    return (number, rank) if there else None
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -90,78 +158,89 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     source = trace.source_text
     head = st.container()
     controls, picture = controls_and_picture()
-    first, *fields = controls.columns([3, 1, 1], vertical_alignment="bottom")
+    first, second = controls.columns([3, 1], vertical_alignment="bottom")
     with first:
         begin = step.beginning(frame, source, _("Begin with"))
-    with fields[0]:
+    with second:
         help_ = _("Hypotheses that stay open at every step.")
         beams = options.number("beams", _("Beams"), 1, MOST_BEAMS, 4, help=help_)
-    with fields[1]:
-        help_ = _("α of the length penalty ((5 + length) / 6)^α: 0 prefers short translations, 1 allows long ones.")
-        alpha = options.fraction("alpha", _("Length penalty α"), 0.0, MOST_ALPHA, model.alpha, 0.1, "%.1f", help=help_)
-    tree = search(model, source, beams, alpha, begin, limit)
-    winner = tree.found[0]
-    start = tree.node_of(winner)
-    wins = dict(enumerate(tree.path(*start)))
-    number, rank = _node(options, tree, start)
+    alpha = options.decimal("alpha", 0.0, MOST_ALPHA, model.alpha)
+    tree = reaching(model, source, beams, alpha, begin, limit)
+    end = tree.end(alpha) or len(tree.steps)
+    winner = tree.ranking(alpha)[0]
+    chosen = _node(options, tree, end)
+    number, rank = chosen or winner
 
-    def chosen() -> None:
+    def pick() -> None:
         node = getattr(st.session_state.get(KEY), "node", None)
         place: list[Any] = [node.get(name) for name in ("step", "rank")] if isinstance(node, Mapping) else []
         if place and all(type(value) is int and 0 <= value < 999 for value in place):
             options.report("node", f"{place[0] + 1}.{place[1] + 1}")
 
+    def slide() -> None:
+        value = getattr(st.session_state.get(KEY), "alpha", None)
+        if isinstance(value, int | float) and 0 <= value <= MOST_ALPHA:
+            options.report("alpha", round(float(value), 4), model.alpha)
+
     with head:
-        point(_says(model, tree, beams, alpha))
+        point(says(model, tree, winner, alpha))
     with picture:
         _picture(
             key=KEY,
             data={
+                "steps": [_column(model, nodes) for nodes in tree.steps],
+                "greedy": _hypothesis(model, tree.greedy),
                 "beams": beams,
-                "steps": [_column(model, tree, at, wins, alpha) for at in range(len(tree.trail))],
+                "limit": tree.limit,
+                "penalty": tree.rule.penalty,
+                "alpha": alpha,
+                "end": end,
+                "ends": list(tree.ends),
+                "positions": POSITIONS,
+                "picked": chosen is not None,
                 "node": {"step": number, "rank": rank},
                 **payload.attention(model, source, tree.ids(number, rank), number, limit),
                 **payload.caption(trace),
                 "big": frame.state.view.big,
                 "texts": browser_texts("beam"),
             },
-            on_node_change=chosen,
+            on_node_change=pick,
+            on_alpha_change=slide,
         )
-    _finished(model, tree, alpha)
+    paragraph(
+        _(
+            "Purple: the winner; white: kept; green: finished; dashed: cut off at the limit; grey: dropped. In each "
+            "box: log p of everything up to there, and in bold its score, log p divided by the length penalty."
+        ),
+        _("log p is negative, so a longer translation, with a larger divisor, loses less."),
+        quiet=True,
+    )
 
 
-def _column(
-    model: Pretrained, tree: Search, number: int, wins: Mapping[int, int], alpha: float
-) -> list[dict[str, Any]]:
+def _column(model: Pretrained, nodes: tuple[Node, ...]) -> list[dict[str, Any]]:
     """The nodes of one step."""
-    candidates = tree.trail[number]
-    parents = tree.parents(number) if number else [0] * len(candidates)
-    tokens = payload.labels(model, [one.token for one in candidates])
-    divisor = model.rule.divisor(number + 1, alpha)
-    return [
-        {
-            "parent": parents[rank],
-            "token": tokens[rank],
-            "text": model.tokenizer.decode(tree.ids(number, rank)),
-            "log_prob": one.log_prob,
-            "total": one.total,
-            "fate": one.fate,
-            "score": one.total / divisor,
-            "divisor": divisor,
-            "wins": wins.get(number) == rank,
-        }
-        for rank, one in enumerate(candidates)
-    ]
+    tokens = payload.labels(model, [one.token for one in nodes])
+    return [{**vars(one), "token": token} for one, token in zip(nodes, tokens, strict=True)]
 
 
-def _score(model: Pretrained, hypothesis: Hypothesis, alpha: float) -> float:
-    return hypothesis.score / model.rule.divisor(len(hypothesis.ids), alpha)
+def _hypothesis(model: Pretrained, hypothesis: Hypothesis) -> dict[str, Any]:
+    return {
+        "text": model.tokenizer.decode(hypothesis.ids),
+        "total": hypothesis.score,
+        "length": len(hypothesis.ids),
+        "cut": hypothesis.ids[-1] != model.config.end_id,
+    }
 
 
-def _says(model: Pretrained, tree: Search, beams: int, alpha: float) -> str:
-    winner, plain = tree.found[0], tree.greedy
-    text = model.tokenizer.decode(winner.ids)
-    if winner.ids == plain.ids:
+def says(model: Pretrained, tree: Search, winner: tuple[int, int], alpha: float) -> str:
+    """What the search found, compared with greedy search."""
+    best, plain = tree.steps[winner[0]][winner[1]], tree.greedy
+    if best.fate == CUT:
+        sentence = _(
+            "No hypothesis ended within {limit} tokens, the most for this source, so the search was cut off there and "
+            "its best is unfinished; try another source."
+        )
+    elif tree.ids(*winner) == plain.ids:
         sentence = _(
             "Beam search keeps the {beams} most probable beginnings at every step and drops the others. Here it ends "
             "with the same words as greedy search, which keeps one: “{text}”"
@@ -172,36 +251,10 @@ def _says(model: Pretrained, tree: Search, beams: int, alpha: float) -> str:
             "{score}); greedy search, which keeps one, writes “{greedy}” ({other})."
         )
     return sentence.format(
-        beams=beams,
-        text=text,
+        beams=tree.beams,
+        limit=tree.limit,
+        text=best.text,
         greedy=model.tokenizer.decode(plain.ids),
-        score=f"{_score(model, winner, alpha):.3f}",
-        other=f"{_score(model, plain, alpha):.3f}",
+        score=f"{tree.score(winner, alpha):.3f}".replace("-", "−"),
+        other=f"{plain.score / tree.rule.divisor(len(plain.ids), alpha):.3f}".replace("-", "−"),
     )
-
-
-def _finished(model: Pretrained, tree: Search, alpha: float) -> None:
-    """The finished hypotheses and greedy's, with what their scores are made of."""
-    head = ("", _("translation"), _("log p"), _("tokens"), _("length penalty"), _("score"))
-
-    def row(name: str, hypothesis: Hypothesis) -> tuple[str, ...]:
-        length = len(hypothesis.ids)
-        numbers = (f"{hypothesis.score:.4f}", str(length), f"{model.rule.divisor(length, alpha):.4f}")
-        return (name, model.tokenizer.decode(hypothesis.ids), *numbers, f"{_score(model, hypothesis, alpha):.4f}")
-
-    rows = [row(str(number), one) for number, one in enumerate(tree.found, start=1)]
-    st.html(table(head, [*rows, row(_("greedy"), tree.greedy)], "hs-decoding-finished"))
-    likeliest = max(tree.found, key=lambda one: one.score)
-    if likeliest.ids != tree.found[0].ids:
-        text = _("“{text}” has the highest log p. Divided by the length penalty, the winner's score is higher.")
-        paragraph(text.format(text=model.tokenizer.decode(likeliest.ids)))
-    legend = _(
-        "The tree has {steps} steps, scroll it to the right. Purple: the winner; white: kept; green: finished; grey: "
-        "dropped. The number is log p of everything up to there, or the score where it ends; {count} hypotheses in all."
-    )
-    paragraph(legend.format(steps=len(tree.trail), count=f"{sum(map(len, tree.trail)):,}"), quiet=True)
-    if model.rule.penalty == "wu":
-        formula = _("Score = log p ÷ ((5 + length) / 6)^α (section 6.1; Wu et al. 2016).")
-    else:
-        formula = _("Score = log p ÷ length^α, as this model's files ask for.")
-    paragraph(formula, _("log p is negative, so a longer translation, with a larger divisor, loses less."), quiet=True)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.explorer_page import params_of, wait_for_params
+from transformer.inference.pretrained import Pretrained
 
 SOURCE = "The man who called me yesterday is my brother."
 
@@ -84,6 +85,39 @@ def test_the_tree_of_beam_search_grows_and_every_node_opens_its_attention(page: 
     field.press("Enter")
     page.wait_for_selector("[data-testid=beam-node-0-15]")
     wait_for_params(page, beams="8", part="beam")
+
+
+def test_the_length_penalty_ranks_again_before_the_server_answers(
+    page: Page, context: BrowserContext, model: Pretrained
+) -> None:
+    page.goto(f"{page.url.split('?')[0]}?part=beam&source={SOURCE.replace(' ', '+')}")
+    page.wait_for_selector("[data-testid=beam-alpha]")
+    rows = page.locator("[data-testid^=beam-found-]")
+    at_once = page.get_by_test_id("beam-alpha").evaluate(
+        """slider => {
+          slider.value = 0;
+          slider.dispatchEvent(new Event("input"));
+          return [...slider.getRootNode().querySelectorAll(".beam-found tbody tr")].map((row) => row.innerText);
+        }"""
+    )
+    best = model.n_best(SOURCE, 4, 0.0, 128)
+    greedy = model.translate(SOURCE).text
+    cells = [row.split("\t") for row in at_once]
+    assert [row[1] for row in cells] == [*(one.text for one in best), greedy] and cells[-1][0] == "greedy"
+    assert [row[5] for row in cells[:-1]] == [f"{one.score:.4f}".replace("-", "−") for one in best]
+    assert {row[4] for row in cells} == {"1.0000"}  # α = 0: no penalty
+    wait_for_params(page, alpha="0.0")
+    page.get_by_test_id("beam-alpha").fill("2")
+    best = model.n_best(SOURCE, 4, 2.0, 128)  # the server goes on searching
+    expect(rows.locator("td:nth-child(2)")).to_have_text([one.text for one in best])
+    other = context.new_page()
+    wait_for_params(page, alpha="2.0")
+    other.goto(page.url)
+    expect(other.locator("[data-testid^=beam-found-]").locator("td:nth-child(2)")).to_have_text(
+        [one.text for one in best]
+    )
+    expect(other.get_by_test_id("beam-alpha")).to_have_value("2")
+    other.close()
 
 
 def test_samples_change_with_the_seed_and_narrow_with_top_k(page: Page) -> None:

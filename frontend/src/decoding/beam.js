@@ -2,22 +2,58 @@ import { el, printable, svgEl } from "../core/dom.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { StepHeads } from "./heads.js";
+import { divisor, rankAt } from "./ranking.js";
 import { BEAM_TEXTS, DECODING_TEXTS } from "./texts.js";
 
-// Every hypothesis that beam search looked at, as a tree: a column for each step, best first. data = {beams, alpha, steps:
-// [[{parent: index of the node in the column before, token, log_prob, total, fate, score, divisor, wins}]], node: {step,
-// rank}, cross, self}. `node`, the chosen one, goes to Python.
+// Every hypothesis that beam search looked at, as a tree: a column for each step, best first; above it the length penalty,
+// which ranks again at once, and below it the n-best list. data = {steps: [[{parent: index of the node in the column
+// before, token, text, log_prob, total, fate, ranked}]], greedy: {text, total, length, cut}, limit, picked: whether a
+// person chose the node, node: {step, rank}, cross, self, and what ranking.js needs}. `node` and `alpha` go to Python.
 
-const [WIDTH, HEIGHT, ACROSS, DOWN] = [92, 34, 122, 42]; // of a node; from node to node
+const [WIDTH, HEIGHT, ACROSS, DOWN] = [104, 34, 132, 42]; // of a node; from node to node
+const PAUSE = 200; // milliseconds after which a slider that rests is reported
 
-const minus = (text) => String(text).replace("-", "−");
+const minus = (number, digits) => number.toFixed(digits).replace("-", "−");
 
 class View extends PlainView {
   constructor(parent) {
     super(parent, "beam", { ...DECODING_TEXTS, ...BEAM_TEXTS });
   }
 
+  // An answer to an older position of the slider does not move it.
+  take(before) {
+    if (this.timer || (this.reported !== undefined && this.reported !== this.data.alpha && before)) return;
+    this.reported = undefined;
+    this.alpha = this.data.alpha;
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+    super.destroy();
+  }
+
   build() {
+    this.slider = el("input", {
+      type: "range",
+      class: "hs-slide",
+      min: 0,
+      max: (this.data.ends.length - 1) / this.data.positions,
+      step: 1 / this.data.positions,
+      "data-testid": "beam-alpha",
+      "aria-label": this.t("penalty"),
+      input: () => this.slide(Number(this.slider.value)),
+    });
+    this.number = el("output", { class: "hs-number" });
+    const formula = this.t(this.data.penalty === "length" ? "formula_length" : "formula_wu");
+    const penalty = el(
+      "label",
+      { class: "beam-penalty" },
+      el("span", {}, this.t("penalty")),
+      this.slider,
+      this.number,
+      el("small", {}, formula),
+    );
+    this.hint(penalty, () => [this.t("penalty_hint")]);
     this.tree = el("figure", {
       class: "beam-scroll",
       "data-saved-by": "beam-save",
@@ -26,12 +62,61 @@ class View extends PlainView {
     });
     this.heads = { cross: new StepHeads(this, "cross"), self: new StepHeads(this, "self") };
     this.says = el("p", { class: "beam-says", "data-testid": "beam-says", role: "status" });
-    const attention = el("div", { class: "decoding-attention" }, this.heads.cross.element, this.heads.self.element);
-    return [this.tree, this.says, attention, savingMenu(this, "beam-save", () => this.saved())];
+    this.list = el("div", { class: "beam-list", "data-saved-by": "beam-list-save", "data-testid": "beam-list" });
+    this.attention = el("div", { class: "decoding-attention" }, this.heads.cross.element, this.heads.self.element);
+    return [
+      penalty,
+      this.tree,
+      savingMenu(this, "beam-save", () => this.savedTree()),
+      this.says,
+      this.list,
+      savingMenu(this, "beam-list-save", () => this.savedList()),
+      this.attention,
+    ];
+  }
+
+  slide(alpha) {
+    this.alpha = alpha;
+    this.draw();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.reported = alpha;
+      this.component.setStateValue("alpha", alpha);
+    }, PAUSE);
   }
 
   paint() {
-    const { steps, node } = this.data;
+    this.ranked = rankAt(this.data, this.alpha);
+    const { found, end, exact } = this.ranked;
+    this.slider.value = this.alpha;
+    this.number.textContent = this.alpha.toFixed(2);
+    const { node, picked } = this.data;
+    this.node = picked && node.step < end ? node : found[0];
+    const focused = this.element.getRootNode().activeElement?.dataset.testid;
+    const left = this.tree.scrollLeft;
+    this.tree.replaceChildren(this.drawTree());
+    this.tree.scrollLeft = left;
+    if (focused) this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
+    this.says.textContent = this.saysOf(this.node.step, this.node.rank).join(" · ");
+    this.list.replaceChildren(...this.drawList());
+    this.list.toggleAttribute("data-stale", !exact);
+    const room = this.element.clientWidth - 16;
+    for (const kind of ["cross", "self"]) this.heads[kind].draw(this.data[kind], room / (room > 560 ? 2 : 1));
+    const same = this.node.step === node.step && this.node.rank === node.rank;
+    this.attention.toggleAttribute("data-stale", !same);
+  }
+
+  wins(step, rank) {
+    return this.ranked.wins[step] === rank;
+  }
+
+  score(step, rank) {
+    return this.data.steps[step][rank].total / divisor(this.data.penalty, step + 1, this.alpha);
+  }
+
+  drawTree() {
+    const steps = this.data.steps.slice(0, this.ranked.end);
     const place = (step, rank) => [8 + step * ACROSS, 22 + rank * DOWN];
     const width = 16 + steps.length * ACROSS;
     const height = 26 + Math.max(...steps.map((step) => step.length)) * DOWN;
@@ -52,49 +137,39 @@ class View extends PlainView {
           const [fromX, fromY] = place(step - 1, one.parent);
           const [a, b, middle] = [fromY + HEIGHT / 2, y + HEIGHT / 2, (fromX + WIDTH + x) / 2];
           const d = `M${fromX + WIDTH} ${a}C${middle} ${a} ${middle} ${b} ${x} ${b}`;
-          lines.push(svgEl("path", { d, "data-fate": one.fate, "data-wins": one.wins || null }));
+          lines.push(svgEl("path", { d, "data-fate": one.fate, "data-wins": this.wins(step, rank) || null }));
         }
-        boxes.push(this.box(one, step, rank, x, y, node.step === step && node.rank === rank));
+        boxes.push(this.box(one, step, rank, x, y));
       });
     });
-    const left = this.tree.scrollLeft;
     const svg = svgEl("svg", { class: "beam-tree", width, height, viewBox: `0 0 ${width} ${height}` });
     svg.append(svgEl("g", { class: "beam-lines" }, ...lines), ...boxes);
-    const focused = this.element.getRootNode().activeElement?.dataset.testid;
-    this.tree.replaceChildren(svg);
-    this.tree.scrollLeft = left;
-    if (focused) this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
-    this.says.textContent = this.saysOf(steps[node.step][node.rank]).join(" · ");
-    const room = this.element.clientWidth - 16;
-    for (const kind of ["cross", "self"]) this.heads[kind].draw(this.data[kind], room / (room > 560 ? 2 : 1));
+    return svg;
   }
 
-  saysOf(one) {
-    const values = {
-      token: printable(one.token),
-      log_prob: minus(one.log_prob.toFixed(3)),
-      total: minus(one.total.toFixed(3)),
-    };
-    const fate = this.t(`node_${one.fate}`, { beams: this.data.beams });
-    const parts = [one.text, this.t("node", values), one.wins && one.fate === "finished" ? this.t("winner") : fate];
-    if (one.fate === "finished") {
-      const [score, divisor] = [minus(one.score.toFixed(4)), one.divisor.toFixed(3)];
-      parts.push(this.t("normalised", { score, total: values.total, divisor }));
-    }
-    return parts;
+  saysOf(step, rank) {
+    const one = this.data.steps[step][rank];
+    const total = minus(one.total, 3);
+    const values = { token: printable(one.token), log_prob: minus(one.log_prob, 3), total };
+    const [first] = this.ranked.found;
+    const winner = first.step === step && first.rank === rank;
+    const fate = this.t(`node_${one.fate}`, { beams: this.data.beams, limit: this.data.limit });
+    const by = divisor(this.data.penalty, step + 1, this.alpha).toFixed(3);
+    const score = this.t("normalised", { score: minus(this.score(step, rank), 4), total, divisor: by });
+    return [one.text, this.t("node", values), ...(winner ? [this.t("winner")] : []), fate, score].filter(Boolean);
   }
 
-  box(one, step, rank, x, y, chosen) {
+  box(one, step, rank, x, y) {
     const choose = () => this.component.setStateValue("node", { step, rank });
     const attributes = {
       class: "beam-node",
       "data-fate": one.fate,
-      "data-wins": one.wins || null,
+      "data-wins": this.wins(step, rank) || null,
       "data-testid": `beam-node-${step}-${rank}`,
       role: "button",
       tabindex: 0,
-      "aria-pressed": String(chosen),
-      "aria-label": this.saysOf(one).join(". "),
+      "aria-pressed": String(this.node.step === step && this.node.rank === rank),
+      "aria-label": this.saysOf(step, rank).join(". "),
       click: choose,
       keydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
@@ -103,27 +178,113 @@ class View extends PlainView {
       },
     };
     const label = printable(one.token);
-    const shown = label.length > 11 ? `${label.slice(0, 10)}…` : label;
-    const score = minus((one.fate === "finished" ? one.score : one.total).toFixed(2));
+    const shown = label.length > 12 ? `${label.slice(0, 11)}…` : label;
+    const number = (name, value, at, anchor) =>
+      svgEl("text", { class: name, x: x + at, y: y + 28, "text-anchor": anchor }, minus(value, 2));
     const node = svgEl(
       "g",
       attributes,
       svgEl("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 5 }),
       svgEl("text", { x: x + WIDTH / 2, y: y + 14, "text-anchor": "middle" }, shown),
-      svgEl("text", { class: "beam-score", x: x + WIDTH / 2, y: y + 28, "text-anchor": "middle" }, score),
+      number("beam-total", one.total, 7, "start"),
+      number("beam-score", this.score(step, rank), WIDTH - 7, "end"),
     );
-    return this.hint(node, () => this.saysOf(one));
+    return this.hint(node, () => this.saysOf(step, rank));
   }
 
-  saved() {
+  // The finished hypotheses, best first, and greedy's, with what their scores are made of.
+  ranking() {
+    const { steps, greedy, penalty } = this.data;
+    const row = (name, { text, total, length, cut }) => {
+      const by = divisor(penalty, length, this.alpha);
+      return { name, text, total, length, by, score: total / by, cut };
+    };
+    const found = this.ranked.found.map(({ step, rank }, n) => {
+      const { text, total, fate } = steps[step][rank];
+      return row(String(n + 1), { text, total, length: step + 1, cut: fate === "cut" });
+    });
+    return [...found, row(this.t("greedy"), greedy)];
+  }
+
+  drawList() {
+    const rows = this.ranking();
+    const head = ["translation", "log_p", "tokens", "divisor", "score"].map((name) =>
+      el("th", { scope: "col" }, this.t(`list_${name}`)),
+    );
+    const body = rows.map(({ name, text, total, length, by, score, cut }, n) =>
+      el(
+        "tr",
+        { "data-testid": n < rows.length - 1 ? `beam-found-${n}` : "beam-greedy" },
+        el("th", { scope: "row" }, name),
+        el("td", {}, printable(text), cut ? el("small", {}, ` ${this.t("cut")}`) : null),
+        ...[minus(total, 4), length, by.toFixed(4), minus(score, 4)].map((number) =>
+          el("td", { class: "hs-number" }, String(number)),
+        ),
+      ),
+    );
+    const table = el(
+      "table",
+      { class: "beam-found" },
+      el("thead", {}, el("tr", {}, el("td", {}), ...head)),
+      el("tbody", {}, ...body),
+    );
+    return [table, el("p", { class: "beam-why", "data-testid": "beam-why" }, this.why(rows.slice(0, -1)))];
+  }
+
+  // Why the first of the list is the first.
+  why(rows) {
+    if (!this.ranked.exact) return this.t("searching");
+    const likeliest = rows.reduce((best, one) => (one.total > best.total ? one : best));
+    if (likeliest !== rows[0])
+      return this.t("why_penalty", {
+        text: likeliest.text,
+        total: minus(likeliest.total, 3),
+        divisor: likeliest.by.toFixed(3),
+      });
+    if (rows[0].cut) return this.t("why_cut");
+    return rows.length > 1 ? this.t("why_both") : this.t("why_only");
+  }
+
+  savedTree() {
     const { steps, stem, caption } = this.data;
-    const head = ["csv_step", "csv_parent", "csv_token", "csv_log_prob", "csv_total", "csv_fate"].map((name) =>
-      this.t(name),
-    );
-    const rows = steps.flatMap((candidates, step) =>
-      candidates.map((one) => [step + 1, step ? one.parent + 1 : "", one.token, one.log_prob, one.total, one.fate]),
-    );
-    return { element: this.tree.firstElementChild, stem, caption: [caption], rows: [head, ...rows] };
+    const head = ["step", "parent", "token", "log_prob", "total", "score", "fate"].map((name) => this.t(`csv_${name}`));
+    const rows = steps
+      .slice(0, this.ranked.end)
+      .flatMap((candidates, step) =>
+        candidates.map((one, rank) => [
+          step + 1,
+          step ? one.parent + 1 : "",
+          one.token,
+          one.log_prob,
+          one.total,
+          this.score(step, rank),
+          one.fate,
+        ]),
+      );
+    return { element: this.tree.firstElementChild, ...this.named(stem, caption), rows: [head, ...rows] };
+  }
+
+  savedList() {
+    const { stem, caption } = this.data;
+    const head = ["rank", "translation", "log_p", "tokens", "divisor", "score"].map((name) => this.t(`list_${name}`));
+    const rows = this.ranking().map(({ name, text, total, length, by, score }) => [
+      name,
+      text,
+      total,
+      length,
+      by,
+      score,
+    ]);
+    return { element: this.list, ...this.named([...stem, "n-best"], caption), rows: [head, ...rows] };
+  }
+
+  named(stem, caption) {
+    const { beams } = this.data;
+    const alpha = this.alpha.toFixed(2);
+    return {
+      stem: [...stem, `beam${beams}`, `alpha${alpha}`],
+      caption: [caption, this.t("caption", { beams, alpha })],
+    };
   }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from pages.decoding.step import Branch, read_branches, translations, without, wr
 from pages.runtime.shared import clear_caches
 from tests.support.app import address, components, messages, page_text
 from tests.support.build import tiny_pretrained
+from transformer.checkpoints.beam_rule import BeamRule, length_penalty
 from transformer.inference.sampling import Sampling
+from transformer.inference.search import Hypothesis, n_best
 from transformer.inference.steps import continuations
 from transformer.interventions.sets import Interventions, Paint, Where
 
@@ -117,31 +120,83 @@ def test_what_cannot_be_is_said_in_a_sentence_and_the_page_goes_on(
     assert components(app, "beam" if params.get("part") == "beam" else "decoding")
 
 
-def test_the_tree_ends_with_what_beam_search_returns(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_the_tree_holds_the_n_best_list_and_greedys_row(open_page: Callable[..., AppTest], folder: Path) -> None:
     app = open_page("decoding", target="", part="beam", beams="3", alpha="0.5")
     assert not app.exception and not messages(app)
     found, model = data(app, "beam"), tiny(folder)
     best = model.n_best(SOURCE, 3, 0.5, LIMIT)
-    path = [one for column in found["steps"] for one in column if one["wins"]]
-    assert path[-1]["text"] == best[0].text and path[-1]["total"] == pytest.approx(best[0].score, abs=1e-5)
-    assert [one["fate"] for one in path] == ["open"] * (len(path) - 1) + ["finished"]
+    ranked = [one for column in found["steps"][: found["end"]] for one in column if one["ranked"]]
+    wanted = {one.text: pytest.approx(one.score, abs=1e-9) for one in best}
+    assert {one["text"]: one["total"] for one in ranked if one["text"] in wanted} == wanted
     for column, before in zip(found["steps"][1:], found["steps"], strict=False):
         for one in column:
             assert one["total"] == pytest.approx(before[one["parent"]]["total"] + one["log_prob"], abs=1e-5)
             assert before[one["parent"]]["fate"] == "open"
-    text = page_text(app)
-    assert all(one.text in text for one in best)
+    (plain,) = continuations(model, SOURCE, limit=LIMIT)
+    assert found["greedy"] == {
+        "text": model.tokenizer.decode(plain.hypothesis.ids),
+        "total": plain.hypothesis.score,
+        "length": len(plain.hypothesis.ids),
+        "cut": plain.hypothesis.ids[-1] != model.config.end_id,
+    }
 
 
-@pytest.mark.parametrize("beams, alpha", [(1, 0.6), (4, 0.0), (4, 0.6), (8, 1.5)])
-def test_trees_are_beam_search_to_the_last_digit(beams: int, alpha: float) -> None:
+MISSISSIPPI = "mississippi"  # one of the sources on which the beam and greedy search of the model "reverse" agree
+
+
+@pytest.mark.parametrize("source", ["headscope", "abc", MISSISSIPPI, "zyx wvu"])
+@pytest.mark.parametrize("beams", [1, 4, 8])
+def test_trees_are_beam_search_to_the_last_digit_for_every_length_penalty(source: str, beams: int) -> None:
     model = transformer.load("reverse")
-    for source in ("headscope", "abc", "mississippi", "zyx wvu"):
-        tree = beam.search(model, source, beams, alpha, (), LIMIT)
-        ids = torch.tensor([model.encode(source)])
-        (wanted,) = transformer.beam(model.model, ids, beams, alpha, LIMIT)
-        assert tree.found[0] == wanted
-        assert tree.ids(*tree.node_of(wanted)) == wanted.ids
+    ids = torch.tensor([model.encode(source)])
+    for alpha in (0.0, 0.6, 1.5, 2.0):
+        tree = beam.reaching(model, source, beams, alpha, (), LIMIT)
+        (wanted,) = n_best(model.model, ids, beams, alpha, LIMIT)
+        assert [tree.ids(*node) for node in tree.ranking(alpha)] == [one.ids for one in wanted]
+        assert [tree.score(*node, alpha) for node in tree.ranking(alpha)] == [
+            one.score / length_penalty(len(one.ids), alpha) for one in wanted
+        ]
+
+
+@pytest.mark.parametrize("ends", ["overtaken", "present", "full"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_one_tree_knows_where_searches_with_other_penalties_end(ends: str, cut: bool) -> None:
+    clear_caches()
+    rule = BeamRule(penalty="length", ends=ends, cut=cut)
+    model = replace(tiny_pretrained(), rule=rule)
+    ids, known = torch.tensor([model.encode(SOURCE)]), 0
+    tree = beam.search(model, SOURCE, 3, 2.0, (), 12)
+    for position, end in enumerate(tree.ends):
+        alpha, trail = position / beam.POSITIONS, []  # type: ignore[var-annotated]
+        (wanted,) = n_best(model.model, ids, 3, alpha, 12, rule=rule, trail=trail)
+        if end is not None:
+            known += 1
+            assert end == len(trail)
+            assert [tree.ids(*node) for node in tree.ranking(alpha)] == [one.ids for one in wanted]
+        else:
+            assert len(trail) > len(tree.steps)
+    assert known and tree.end(2.0) == len(tree.steps)
+
+
+def test_a_search_that_never_ends_is_said_in_one_sentence_and_in_the_tree(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("decoding", target="", part="beam", source="ka lo minu", beams="2")
+    found = data(app, "beam")
+    last = found["steps"][found["limit"] - 1]
+    assert found["end"] == found["limit"] and "cut" in {one["fate"] for one in last}
+    assert sum(one["ranked"] for column in found["steps"] for one in column) == 1
+    assert f"No hypothesis ended within {found['limit']} tokens" in page_text(app)
+
+
+def test_the_winner_is_told_with_its_score_and_against_greedy_search() -> None:
+    clear_caches()
+    model = transformer.load("reverse")
+    tree = beam.search(model, MISSISSIPPI, 4, 0.6, (), LIMIT)
+    said = beam.says(model, tree, tree.ranking(0.6)[0], 0.6)
+    assert said.startswith("Beam search keeps the 4 most probable") and said.endswith("“ippississim”")
+    hypothesis = Hypothesis((7, 3), (-0.5, -1.5))  # of two tokens: length penalty (7 / 6)^0.6
+    said = beam.says(model, replace(tree, greedy=hypothesis), tree.ranking(0.6)[0], 0.6)
+    score = tree.score(*tree.ranking(0.6)[0], 0.6)
+    assert f"finds “ippississim” (score −{-score:.3f})" in said and f"(−{2 / (7 / 6) ** 0.6:.3f})." in said
 
 
 def test_samples_are_those_of_the_interface(open_page: Callable[..., AppTest], folder: Path) -> None:

@@ -1,0 +1,33 @@
+// The n-best list of a beam search for any length penalty, from its tree: data = {steps: [[{parent, total, ranked}]],
+// beams, penalty: "wu" or "length", alpha, end: after how many steps a search with alpha ends, ends: the same for every
+// position of the slider, null where it goes on longer than this tree, positions: from one whole number to the next}.
+
+export function divisor(penalty, length, alpha) {
+  return penalty === "length" ? length ** alpha : ((5 + length) / 6) ** alpha;
+}
+
+// After how many steps the search ends, or null if it has to go on for that.
+function endOf({ alpha, end, ends, positions }, asked) {
+  return asked === alpha ? end : (ends[Math.round(asked * positions)] ?? null);
+}
+
+// {end, exact: whether the tree is long enough, found: [{step, rank, score}] best first, wins: ranks of the winner's
+// nodes, step by step}
+export function rankAt(data, alpha) {
+  const known = endOf(data, alpha);
+  const end = known ?? data.steps.length;
+  const score = (step, rank) => data.steps[step][rank].total / divisor(data.penalty, step + 1, alpha);
+  const found = data.steps
+    .slice(0, end)
+    .flatMap((nodes, step) =>
+      nodes.flatMap((one, rank) => (one.ranked ? { step, rank, score: score(step, rank) } : [])),
+    )
+    .sort((one, other) => other.score - one.score)
+    .slice(0, data.beams);
+  const wins = [];
+  for (let { step, rank } = found[0]; step >= 0; step--) {
+    wins[step] = rank;
+    rank = data.steps[step][rank].parent;
+  }
+  return { end, exact: known !== null, found, wins };
+}
