@@ -36,6 +36,7 @@ def line(
     from has too."""
     hypothesis = found.hypothesis
     return {
+        "ids": list(hypothesis.ids),
         "tokens": labels(model, hypothesis.ids),
         "probs": [round(math.exp(value), 6) for value in hypothesis.log_probs],
         "forced": forced,
@@ -47,14 +48,15 @@ def line(
     }
 
 
-def bars(model: Pretrained, step: Step, before: Sequence[int]) -> dict[str, Any]:
-    """The distribution of a step. before: ids written before it."""
+def bars(model: Pretrained, step: Step, before: Sequence[int], rules: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """The distribution of a step. before: ids written before it; rules: what each rule of sampling leaves of it, in
+    order, {name, value, p, rest}."""
     possible = model.config.output_size - len({model.config.pad_id, model.config.start_id})
     return {
         "ids": list(step.ids),
         "tokens": labels(model, step.ids),
         "p": list(step.probabilities),
-        "narrowed": None if step.narrowed is None else list(step.narrowed),
+        "rules": list(rules),
         "rest": step.rest,
         "others": possible - len(step.ids),
         "entropy": step.entropy,

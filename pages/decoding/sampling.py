@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import streamlit as st
+import torch
+from torch import Tensor
 
 from pages.components.sentences import controls_and_picture, point
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.state import max_tokens
+from pages.runtime import cache
+from transformer.inference.pretrained import Pretrained
 from transformer.inference.sampling import Sampling
+from transformer.inference.steps import Step
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.languages import browser_texts
 
 OPTIONS = ("temperature", "top_k", "top_p", "seed")
 DRAWN = 6  # translations
+
+
+def after_each_rule(model: Pretrained, sample: Sampling, logits: Tensor, step: Step) -> list[dict[str, Any]]:
+    """What is left of a distribution after temperature, then top-k, then top-p: probabilities of the step's tokens, and
+    of all others together. logits: [vocab]; value: the rule's, None where it is off."""
+    log_probs = logits.log_softmax(-1)
+    log_probs[[model.config.pad_id, model.config.start_id]] = -math.inf  # never written
+    ids = torch.tensor(step.ids, device=logits.device)
+    temperature, top_k, top_p = sample.temperature, sample.top_k, sample.top_p
+    rules = [
+        ("temperature", None if temperature == 1 else temperature, Sampling(temperature)),
+        ("top_k", top_k or None, Sampling(temperature, top_k)),
+        ("top_p", None if top_p == 1 else top_p, sample),
+    ]
+    left = []
+    for name, value, so_far in rules:
+        probabilities = so_far.narrow(log_probs).exp()
+        shown = probabilities[ids]
+        rest = probabilities.index_fill(0, ids, 0).sum().item()  # not 1 less the shown: that would rarely be exactly 0
+        left.append({"name": name, "value": value, "p": shown.tolist(), "rest": rest})
+    return left
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -41,6 +70,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     found = payload.continued(model, source, (begin,) * DRAWN, limit, sample)
     line, number = step.position(options, found)
     ids = found[line].hypothesis.ids
+    logits = cache.trace_output(model, source, ids, limit).logits[number]
+    rules = after_each_rule(model, sample, logits, found[line].steps[number])
     different = len({model.tokenizer.decode(one.hypothesis.ids) for one in found})
     with head:
         text = _(
@@ -54,7 +85,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             data={
                 "lines": [payload.line(model, one, len(begin)) for one in found],
                 "at": {"line": line, "step": number},
-                "bars": payload.bars(model, found[line].steps[number], ids[:number]),
+                "bars": payload.bars(model, found[line].steps[number], ids[:number], rules),
                 "grows": False,
                 **payload.attention(model, source, ids, number, limit),
                 **payload.caption(trace),

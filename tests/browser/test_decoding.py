@@ -36,6 +36,9 @@ def test_another_token_starts_a_translation_that_can_be_undone_and_sent(page: Pa
     kept, branch = lines(page, 2)
     assert kept == first and branch.startswith(f"{token} ") and branch != first
     expect(page.locator(".hs-point")).to_contain_text(f"but “{token}” was taken")
+    taken = page.locator(".decoding-row[data-taken]")
+    page.wait_for_function("() => new URLSearchParams(location.search).has('branches')")
+    assert params_of(page)["branches"] == f"1.1.{taken.get_attribute('data-id')}"  # marked by its id, not by its text
     page.get_by_test_id("decoding-chip-1-3").click()
     expect(page.get_by_test_id("decoding-chip-1-3")).to_have_attribute("aria-pressed", "true")
     page.get_by_test_id("decoding-bar-2").click()

@@ -5,8 +5,9 @@ import { StepHeads } from "./heads.js";
 import { DECODING_TEXTS } from "./texts.js";
 
 // Translations of one source, token by token; the distribution that the chosen token was taken from, and the attention
-// of that step. data = {lines: [{tokens, probs, forced, shared, text, score, complete, drops}], at: {line, step}, bars:
-// {tokens, ids, p, narrowed, rest, others, entropy, most, before}, grows: a bar can be taken, cross, self: see heads.js}.
+// of that step. data = {lines: [{ids, tokens, probs, forced, shared, text, score, complete, drops}], at: {line, step},
+// bars: {tokens, ids, p, rules: [{name, value, p, rest}], rest, others, entropy, most, before}, grows: a bar can be taken,
+// cross, self: see heads.js}. rules: of sampling, each with what it left of the distribution before it.
 // What a person does goes to Python: `at`, the chosen token; `take`, {line, step, id}; `drop`, a line.
 
 const percent = (p) =>
@@ -94,61 +95,72 @@ class View extends PlainView {
 
   buildBars() {
     const { bars, at, grows } = this.data;
-    const taken = this.data.lines[at.line].tokens[at.step];
+    const taken = this.data.lines[at.line].ids[at.step];
     const title = bars.before ? this.t("after", { text: bars.before }) : this.t("after_nothing");
-    const most = Math.max(bars.p[0], ...(bars.narrowed || []));
-    const rows = bars.tokens.map((token, i) => {
-      const values = { token: printable(token), p: percent(bars.p[i]) };
+    const columns = [bars, ...bars.rules];
+    const most = Math.max(...columns.map(({ p }) => Math.max(...p)));
+    const cell = (column, p) => [
+      el(
+        "span",
+        { class: "decoding-bar", "data-rule": column || null },
+        el("i", { style: `width: ${(100 * p) / most}%` }),
+      ),
+      el("span", { class: "hs-number" }, p || !column ? percent(p) : "0"),
+    ];
+    const rows = bars.ids.map((id, i) => {
+      const values = { token: printable(bars.tokens[i]), p: percent(bars.p[i]) };
       const inside = [
-        el("span", { class: "decoding-token" }, printable(token)),
-        el("span", { class: "decoding-bar" }, el("i", { style: `width: ${(100 * bars.p[i]) / most}%` })),
-        el("span", { class: "hs-number" }, values.p),
+        el("span", { class: "decoding-token" }, values.token),
+        ...columns.flatMap(({ p }, column) => cell(column, p[i])),
       ];
-      if (bars.narrowed) {
-        const p = bars.narrowed[i];
-        inside.push(
-          el("span", { class: "decoding-bar", "data-narrowed": "" }, el("i", { style: `width: ${(100 * p) / most}%` })),
-        );
-        inside.push(el("span", { class: "hs-number" }, p ? percent(p) : "0"));
-      }
       const attributes = {
         class: "decoding-row",
-        "data-taken": token === taken || null,
+        "data-id": id,
+        "data-taken": id === taken || null,
         "data-testid": `decoding-bar-${i}`,
       };
       if (!grows) return el("div", attributes, ...inside);
-      const click = () => this.component.setTriggerValue("take", { ...at, id: bars.ids[i] });
+      const click = () => this.component.setTriggerValue("take", { ...at, id });
       return el("button", { type: "button", ...attributes, "aria-label": this.t("bar", values), click }, ...inside);
     });
     const others = el(
       "div",
       { class: "decoding-row", "data-rest": "" },
       el("span", { class: "decoding-token" }, this.t("rest", { count: bars.others.toLocaleString("en") })),
-      el("span", { class: "decoding-bar" }, el("i", { style: `width: ${(100 * bars.rest) / most}%` })),
-      el("span", { class: "hs-number" }, percent(bars.rest)),
+      ...columns.flatMap(({ rest }, column) => cell(column, rest)),
     );
     const entropy = this.t("entropy", { value: bars.entropy.toFixed(2), most: bars.most.toFixed(2) });
     const dim = this.hint(el("p", { class: "hs-number", tabindex: 0 }, entropy), () => [this.t("entropy_hint")]);
-    const heading = bars.narrowed
-      ? el("p", { class: "decoding-columns" }, el("span", {}, this.t("model")), el("span", {}, this.t("narrowed")))
+    const heading = bars.rules.length
+      ? el(
+          "div",
+          { class: "decoding-row decoding-columns" },
+          el("span", {}),
+          ...this.columnNames().map((name) => el("span", {}, name)),
+        )
       : null;
-    return [
-      el("h2", {}, title),
-      heading,
-      el("div", { class: "decoding-table", "data-two": bars.narrowed ? "" : null }, ...rows, others),
-      dim,
-    ].filter(Boolean);
+    const table = { class: "decoding-table", "data-rules": bars.rules.length ? "" : null };
+    return [el("h2", {}, title), el("div", table, heading, ...rows, others), dim];
+  }
+
+  columnNames() {
+    const { rules } = this.data.bars;
+    const of = ({ name, value }) => (value === null ? this.t(`${name}_off`) : this.t(name, { value }));
+    return [this.t("model"), ...rules.map(of)];
   }
 
   saved() {
     const { bars, at, stem, caption } = this.data;
-    const head = ["csv_rank", "csv_token", "csv_probability", ...(bars.narrowed ? ["csv_narrowed"] : [])];
-    const rows = bars.tokens.map((token, i) => [i + 1, token, bars.p[i], ...(bars.narrowed ? [bars.narrowed[i]] : [])]);
+    const columns = [bars, ...bars.rules];
+    const [, ...names] = this.columnNames();
+    const head = [...["csv_rank", "csv_token", "csv_probability"].map((name) => this.t(name)), ...names];
+    const rows = bars.tokens.map((token, i) => [i + 1, token, ...columns.map(({ p }) => p[i])]);
+    const rest = ["", this.t("rest", { count: bars.others }), ...columns.map((column) => column.rest)];
     return {
       element: this.picture,
       stem: [...stem, `line${at.line + 1}`, `step${at.step + 1}`],
       caption: [caption, this.data.lines[at.line].text],
-      rows: [head.map((name) => this.t(name)), ...rows],
+      rows: [head, ...rows, rest],
     };
   }
 }

@@ -17,8 +17,13 @@ export const DECODING_TEXTS = {
   entropy_hint:
     "Entropy of the whole distribution: 0 if one token has all the probability, ln(vocabulary) if all are equal",
   bar: "Go on with {token}, probability {p}",
-  narrowed: "as drawn",
   model: "the model",
+  temperature: "then temperature {value}",
+  temperature_off: "temperature 1: the same",
+  top_k: "then top-k {value}",
+  top_k_off: "top-k off: the same",
+  top_p: "then top-p {value}",
+  top_p_off: "top-p off: the same",
   cross: "Cross-attention of the chosen step",
   self: "Masked self-attention of the chosen step",
   rows: "a row for each head, from layer 1, head 1 down; dark: much attention",
@@ -26,7 +31,6 @@ export const DECODING_TEXTS = {
   csv_rank: "rank",
   csv_token: "token",
   csv_probability: "probability",
-  csv_narrowed: "as drawn",
 };
 export const BEAM_TEXTS = {
   region: "The tree of beam search",

@@ -153,7 +153,7 @@ def test_trees_are_beam_search_to_the_last_digit_for_every_length_penalty(source
         tree = beam.reaching(model, source, beams, alpha, (), LIMIT)
         (wanted,) = n_best(model.model, ids, beams, alpha, LIMIT)
         assert [tree.ids(*node) for node in tree.ranking(alpha)] == [one.ids for one in wanted]
-        assert [tree.score(*node, alpha) for node in tree.ranking(alpha)] == [
+        assert [tree.score(node, alpha) for node in tree.ranking(alpha)] == [
             one.score / length_penalty(len(one.ids), alpha) for one in wanted
         ]
 
@@ -195,7 +195,7 @@ def test_the_winner_is_told_with_its_score_and_against_greedy_search() -> None:
     assert said.startswith("Beam search keeps the 4 most probable") and said.endswith("“ippississim”")
     hypothesis = Hypothesis((7, 3), (-0.5, -1.5))  # of two tokens: length penalty (7 / 6)^0.6
     said = beam.says(model, replace(tree, greedy=hypothesis), tree.ranking(0.6)[0], 0.6)
-    score = tree.score(*tree.ranking(0.6)[0], 0.6)
+    score = tree.score(tree.ranking(0.6)[0], 0.6)
     assert f"finds “ippississim” (score −{-score:.3f})" in said and f"(−{2 / (7 / 6) ** 0.6:.3f})." in said
 
 
@@ -205,7 +205,40 @@ def test_samples_are_those_of_the_interface(open_page: Callable[..., AppTest], f
     found, model = data(app), tiny(folder)
     wanted = [model.translate(SOURCE, limit=LIMIT, sample=Sampling(1.5, 4, seed=3 + n)).text for n in range(6)]
     assert [line["text"] for line in found["lines"]] == wanted
-    assert sum(found["bars"]["narrowed"]) == pytest.approx(1) and not any(found["bars"]["narrowed"][4:])
+    assert sum(found["bars"]["rules"][1]["p"]) == pytest.approx(1) and not any(found["bars"]["rules"][1]["p"][4:])
+
+
+def test_each_rule_of_sampling_starts_from_what_the_one_before_left(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    app = open_page("decoding", target="", part="sampling", temperature="2", top_k="3", top_p="0.7", seed="5", at="1.2")
+    assert not app.exception and not messages(app)
+    bars, model, sample = data(app)["bars"], tiny(folder), Sampling(2.0, 3, 0.7, seed=5)
+    (drawn,) = continuations(model, SOURCE, limit=LIMIT, sample=sample)
+    assert bars["ids"] == list(drawn.steps[1].ids)
+    assert bars["p"] == pytest.approx(drawn.steps[1].probabilities, abs=1e-5)
+    temperature, top_k, top_p = bars["rules"]
+    assert [(one["name"], one["value"]) for one in bars["rules"]] == [("temperature", 2), ("top_k", 3), ("top_p", 0.7)]
+    for one in bars["rules"]:
+        assert sum(one["p"]) + one["rest"] == pytest.approx(1)
+    for first, other in ((0, 1), (1, 2)):  # p ∝ p^(1/2)
+        ratio = (bars["p"][first] / bars["p"][other]) ** 0.5
+        assert temperature["p"][first] / temperature["p"][other] == pytest.approx(ratio, rel=1e-4)
+    best = sum(temperature["p"][:3])
+    assert top_k["p"] == pytest.approx([*(p / best for p in temperature["p"][:3]), *[0.0] * (len(bars["p"]) - 3)])
+    kept = 1 if top_k["p"][0] >= 0.7 else 2 if sum(top_k["p"][:2]) >= 0.7 else 3
+    best = sum(top_k["p"][:kept])
+    assert top_p["p"] == pytest.approx([*(p / best for p in top_k["p"][:kept]), *[0.0] * (len(bars["p"]) - kept)])
+    assert top_p["p"] == pytest.approx(drawn.steps[1].narrowed, abs=1e-5) and top_p["rest"] == 0
+
+
+def test_a_rule_that_is_off_leaves_the_distribution_before_it(open_page: Callable[..., AppTest]) -> None:
+    bars = data(open_page("decoding", target="", part="sampling", top_k="2"))["bars"]
+    temperature, top_k, top_p = bars["rules"]
+    assert [one["value"] for one in bars["rules"]] == [None, 2, None]
+    assert top_p["p"] == top_k["p"] != temperature["p"]
+    written = sum(bars["p"]) + bars["rest"]  # the model gives <pad> and <s> the rest, but they are never written
+    assert temperature["p"] == pytest.approx([p / written for p in bars["p"]], rel=1e-4)
 
 
 def test_given_words_stand_beside_the_models_own(open_page: Callable[..., AppTest]) -> None:
