@@ -122,7 +122,7 @@ def joined(sources: Sequence[str], encode: Callable[[str], Sequence[int]], count
 
 def sentences_table(model: Pretrained, sentences: list[Typed]) -> Table:
     sources = [sentence.source for sentence in sentences]
-    greedy, searched = model.translate_all(sources), model.translate_all(sources, beams=BEAMS)
+    greedy, searched = model.translate_all(sources), model.translate_all(sources, beam=BEAMS)
     table = Table(
         "What people type: translations that are exactly one of the accepted ones",
         ("kind", "sentences", "greedy", f"beam {BEAMS}", "run away", "made-up words"),
@@ -154,7 +154,7 @@ def names_table(model: Pretrained, names: list[list[str]]) -> Table:
     sources = [source for _kind, _name, source in names]
     found: dict[str, list[tuple[bool, bool]]] = {}
     for (kind, name, _), first, best in zip(
-        names, model.translate_all(sources), model.translate_all(sources, beams=BEAMS), strict=True
+        names, model.translate_all(sources), model.translate_all(sources, beam=BEAMS), strict=True
     ):
         found.setdefault(kind, []).append((copied(name, first), copied(name, best)))
     found["all"] = [result for results in list(found.values()) for result in results]
@@ -176,7 +176,7 @@ def joined_table(model: Pretrained, sources: list[str]) -> Table:
     )
     away = [
         sum(runs_away(model, source, found) for source, found in zip(sources, translations, strict=True))
-        for translations in (model.translate_all(sources), model.translate_all(sources, beams=BEAMS))
+        for translations in (model.translate_all(sources), model.translate_all(sources, beam=BEAMS))
     ]
     table.add(
         len(sources), *(f"{count} ({count / len(sources):.1%})" for count in away),

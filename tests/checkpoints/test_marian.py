@@ -144,7 +144,7 @@ def test_the_search_settings_come_from_the_folder(pair) -> None:
     source, mask = batch(found, SENTENCES[:1])
     limit = min(source.shape[1] + 50, found.config.max_positions)
     (wanted,) = generated(theirs, source, mask, limit, num_beams=3, **about)
-    assert found.translate(SENTENCES[0], beams=3).tokens == tuple(found.tokenizer.pieces(wanted))
+    assert found.translate(SENTENCES[0], beam=3).tokens == tuple(found.tokenizer.pieces(wanted))
     (folder / "generation_config.json").write_text(json.dumps({"length_penalty": "long", "early_stopping": []}))
     assert transformer.load(folder).rule == RULES[False]
     (folder / "generation_config.json").unlink()

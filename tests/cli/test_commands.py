@@ -466,12 +466,17 @@ def test_a_line_too_long_is_named_and_shifts_nothing(
     model = load(name)
     assert (status, empty, end) == (1, b"", b"")
     assert [first.decode(), third.decode()] == [model.translate(text).text for text in ("the cat", "big dog")]
-    error = capsys.readouterr().err
-    assert (
-        error.startswith("line 2: not translated, because it has ")
-        and "the limit is 40" in error
-        and error.count("\n") == 1
-    )
+    (error,) = (line for line in capsys.readouterr().err.splitlines() if "not translated" in line)
+    assert error.startswith("line 2: not translated, the source text has ") and "at most 40 are allowed" in error
+
+
+@pytest.mark.parametrize("more", [[], ["--n-best", "2"]])
+def test_a_translation_that_does_not_end_is_named(
+    type_in: Any, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    status, out = type_in(b"Hello.\n" + b"asdfghjkl qwertz " * 6, "translate", "--checkpoint", "en-de", *more)
+    assert status == 0 and out.count(b"\n") == (3 if more else 2)  # of the second line only the cut one
+    assert capsys.readouterr().err == "line 2: the translation did not end within 123 tokens and was cut off\n"
 
 
 def test_beginnings_samples_and_the_n_best(trained: Path, type_in: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -492,7 +497,10 @@ def test_beginnings_samples_and_the_n_best(trained: Path, type_in: Any, capsys: 
     status, out = type_in(lines, "translate", "--checkpoint", name, "--n-best", "2", "--beam", "3")
     many = [(number, one) for number, text in ((1, "the cat"), (3, "big dog")) for one in model.n_best(text, 3)[:2]]
     assert out.decode().splitlines() == [f"{number}\t{one.score:.4f}\t{one.text}" for number, one in many]
-    assert status == 1 and capsys.readouterr().err.startswith("line 4: not translated, the source text has ")
+    assert status == 1 and "line 4: not translated, the source text has " in capsys.readouterr().err
+    one_by_one = type_in(lines, "translate", "--checkpoint", name, "--n-best", "2", "--beam", "3", "--batch", "1")
+    assert one_by_one == (1, out)
+    capsys.readouterr()
     for wrong in (["--seed", "1", "--beam", "2"], ["--top-k", "1", "--n-best", "2"]):
         assert type_in(lines, "translate", "--checkpoint", name, *wrong)[0] == 2
         assert capsys.readouterr().err.startswith("error: sampling has no beams; leave out --beam and --n-best")
@@ -701,7 +709,7 @@ def test_too_long_is_the_only_input_error_named() -> None:
     model = tiny_pretrained()
     with pytest.raises(InputError):
         model.encode("")
-    assert list(translate.translations(model, ["", " \t"])) == [("", None), ("", None)]
+    assert list(translate.translations(model, ["", " \t"])) == [([], None), ([], None)]
 
 
 def test_as_a_program(trained: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from transformer.__main__ import main, parser
 from transformer.cli.common import switches
 from transformer.inference.pretrained import load
+from transformer.inference.sampling import Sampling
 from transformer.interventions.sets import NONE, Interventions
 from transformer.training.evaluation import corpus_bleu
 from transformer.training.tasks import task_pairs
@@ -59,7 +60,9 @@ def test_the_option_is_read_as_links_are() -> None:
 
 
 @pytest.mark.parametrize("search", [[], ["--beam", "3", "--length-penalty", "0.5"]])
-@pytest.mark.parametrize("switch", ["zero=cross", "scaling=off", "padding=off pad=3", "causal=off padding=off"])
+@pytest.mark.parametrize(
+    "switch", ["zero=cross", "scaling=off", "padding=off pad=3", "causal=off padding=off", "paint=2+:1_1@cross.2"]
+)
 def test_translate_under_switches(translate: Callable, search: list[str], switch: str) -> None:
     """In batches of any size what one sentence alone gives."""
     model, on = load("sort"), Interventions.parse(switch)
@@ -67,8 +70,37 @@ def test_translate_under_switches(translate: Callable, search: list[str], switch
     wanted = [model.translate(text, beams, alpha, interventions=on).text for text in LINES]
     for batch in ("1", "256"):
         assert translate(LINES, "--batch", batch, *search, "--switch", *switch.split()) == (0, wanted)
-    if switch == "zero=cross":
+    if switch.startswith(("zero", "paint")):
         assert wanted != translate(LINES, *search)[1]
+
+
+def test_n_best_and_samples_with_a_painted_row(translate: Callable) -> None:
+    model, switch = load("sort"), "paint=2+:1_1@cross.2"
+    on, sample = Interventions.parse(switch), Sampling(temperature=2.0, seed=3)
+    many = [(number, one) for number, text in enumerate(LINES, 1) for one in model.n_best(text, 3, interventions=on)]
+    wanted = [f"{number}\t{one.score:.4f}\t{one.text}" for number, one in many]
+    assert translate(LINES, "--n-best", "3", "--switch", switch) == (0, wanted)
+    drawn = [model.translate(text, interventions=on, sample=sample).text for text in LINES]
+    assert translate(LINES, "--temperature", "2", "--seed", "3", "--switch", switch) == (0, drawn)
+
+
+def test_a_line_without_a_token_that_has_a_painted_weight_is_named(
+    translate: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    switch, found = "paint=1:0_0_0_1@cross", load("sort")
+    wanted = found.translate("4321", interventions=Interventions.parse(switch)).text
+    for more in ([], ["--n-best", "1"]):
+        status, lines = translate(["1", "4321"], *more, "--switch", switch)
+        assert status == 1 and lines[-1].endswith(wanted) and len(lines) == 2 - len(more) // 2
+        assert capsys.readouterr().err.startswith("line 1: not translated, all keys with a painted weight are masked")
+
+
+def test_a_beginning_too_long_for_one_line_is_named(translate: Callable, capsys: pytest.CaptureFixture[str]) -> None:
+    """A translation of "1" may have 2 + 50 tokens, one of "123456" 57."""
+    prefix = "12345" * 11
+    status, lines = translate(["1", "123456"], "--prefix", prefix)
+    assert status == 1 and lines[0] == "" and lines[1].startswith(prefix)
+    assert "line 1: not translated, the beginning has 56 tokens with </s>; a translation" in capsys.readouterr().err
 
 
 def test_unset_is_as_before(translate: Callable) -> None:
@@ -79,7 +111,7 @@ def test_unset_is_as_before(translate: Callable) -> None:
 def test_a_line_too_long_with_its_padding_is_named(translate: Callable, capsys: pytest.CaptureFixture[str]) -> None:
     assert translate(["1" * 50, "21"], "--switch", "pad=20")[0] == 1
     assert (
-        "line 1: not translated, because it has 71 tokens with 20 pad tokens and the limit is 64"
+        "line 1: not translated, the source text has 51 tokens and 20 pad tokens; at most 64 are allowed together"
         in capsys.readouterr().err
     )
 

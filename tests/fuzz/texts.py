@@ -85,7 +85,7 @@ def case(seed: int) -> None:
         check_trace(one, source, text(rng) if rng.random() < 0.5 else None)
     if rng.random() < 0.1 and one.name != "en-de":
         try:
-            one.translate(source, limit=LIMIT, beams=rng.choice((1, 2))).text.encode("utf-8")
+            one.translate(source, limit=LIMIT, beam=rng.choice((1, 2))).text.encode("utf-8")
         except InputError as error:
             one_sentence(str(error))
     if rng.random() < 0.03:

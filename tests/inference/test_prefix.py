@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+import transformer
 from tests.inference.test_search import END, SEEDS, _forced, lively_model, variants
 from tests.support.build import padded_sources, sentences, tiny_pretrained
 from transformer.checkpoints.beam_rule import length_penalty
 from transformer.inference.pretrained import InputError
 from transformer.inference.sampling import Sampling
 from transformer.inference.search import beam, greedy, n_best
+from transformer.interventions.sets import Interventions
 from transformer.texts import UserError
 
 
@@ -75,7 +77,7 @@ def test_a_text_to_begin_with() -> None:
     assert found.text.startswith(prefix) and found.tokens[: len(model.tokenizer.encode(prefix))] == tuple(
         model.tokenizer.pieces(model.tokenizer.encode(prefix))
     )
-    assert model.translate(text, beams=3, prefix=prefix).text.startswith(prefix)
+    assert model.translate(text, beam=3, prefix=prefix).text.startswith(prefix)
     assert found.score == pytest.approx(sum(torch.tensor(found.probabilities).log().tolist()), abs=1e-4)
     many = model.n_best(text, 3)
     assert many[0] == model.translate(text, 3) and len({one.tokens for one in many}) == len(many)
@@ -94,6 +96,41 @@ def test_batches_with_beginnings_and_samples_are_as_one_by_one() -> None:
     assert together == [model.translate(text, sample=sample).text for text in texts]
 
 
+@pytest.mark.parametrize("switches", ["", "zero=cross.1", "paint=2+:1_3@cross"])
+@pytest.mark.parametrize("beam", [1, 3, 4])
+def test_the_n_best_of_a_batch_are_those_of_each_text_alone(beam: int, switches: str) -> None:
+    model, texts, on = tiny_pretrained(), [*sentences()[:5], " ", sentences()[6]], Interventions.parse(switches)
+    prefixes = [texts[1].split()[0], "", "", texts[0].split()[0], "", "", ""]
+    together = model.n_best_all(texts, beam, 0.5, interventions=on, prefixes=prefixes)
+    assert [[one.text for one in many][:1] for many in together] == [
+        [text] if text else [] for text in model.translate_all(texts, beam, 0.5, interventions=on, prefixes=prefixes)
+    ]
+    for text, prefix, many in zip(texts, prefixes, together, strict=True):
+        alone = model.n_best(text, beam, 0.5, interventions=on, prefix=prefix) if text.strip() else []
+        assert [(one.text, one.tokens, one.complete) for one in many] == [
+            (one.text, one.tokens, one.complete) for one in alone
+        ]
+        for ours, one in zip(many, alone, strict=True):
+            assert ours.probabilities == pytest.approx(one.probabilities, rel=1e-3, abs=1e-6)
+
+
+def test_a_batch_of_samples_has_the_scores_of_each_alone() -> None:
+    model, texts, sample = tiny_pretrained(), sentences()[:4], Sampling(temperature=0.7, seed=4)
+    for text, (found,) in zip(texts, model.n_best_all(texts, beam=1, sample=sample), strict=True):
+        alone = model.translate(text, sample=sample)
+        assert found.tokens == alone.tokens and found.score == pytest.approx(alone.score, abs=1e-3)
+
+
+def test_a_translation_says_whether_it_ended() -> None:
+    """en-de writes this to the limit: no hypothesis of the beam ends."""
+    model, endless = transformer.load("en-de"), "asdfghjkl qwertz " * 6
+    limit = len(model.encode(endless)) + 50
+    for count in (1, 4):
+        cut, whole = model.n_best_all([endless, "Hello."], count)
+        assert len(cut) == 1 and not cut[0].complete and len(cut[0].tokens) == limit
+        assert cut[0].tokens[-1] != "</s>" and all(one.complete and one.tokens[-1] == "</s>" for one in whole)
+
+
 def test_a_wrong_beginning_gives_one_sentence() -> None:
     model, text = tiny_pretrained(), sentences()[0]
     with pytest.raises(InputError, match="^the beginning '漢字' has characters that this model cannot write; leave"):
@@ -104,5 +141,5 @@ def test_a_wrong_beginning_gives_one_sentence() -> None:
         model.translate_all([text, text], prefixes=["", "漢"])
     with pytest.raises(UserError, match="^there are 2 texts and 1 prefixes; give one for each text, or none"):
         model.translate_all([text, text], prefixes=[""])
-    with pytest.raises(UserError, match="^sampling has no beams; give beams=1, or no sample"):
-        model.translate(text, beams=2, sample=Sampling())
+    with pytest.raises(UserError, match="^sampling has no beams; give beam=1, or no sample"):
+        model.translate(text, beam=2, sample=Sampling())

@@ -19,7 +19,7 @@ SETTINGS = tuple(itertools.product((1, 2, 4, 8), (0.0, 0.6, 1.0, 2.0)))
 Ids = tuple[int, ...]
 
 
-def _nodes(trail: Trail) -> list[list[tuple[Hypothesis, float, str]]]:
+def _nodes(model: Pretrained, trail: Trail) -> list[list[tuple[Hypothesis, float, str]]]:
     """Every node of every step: what was written up to there, its total log-probability, and what became of it."""
     steps = []
     open_ = [Hypothesis((), ())]
@@ -27,7 +27,8 @@ def _nodes(trail: Trail) -> list[list[tuple[Hypothesis, float, str]]]:
         nodes = []
         for one in candidates:
             parent = open_[one.parent]
-            hypothesis = Hypothesis((*parent.ids, one.token), (*parent.log_probs, one.log_prob))
+            ended = one.token == model.config.end_id
+            hypothesis = Hypothesis((*parent.ids, one.token), (*parent.log_probs, one.log_prob), ended)
             nodes.append((hypothesis, one.total, one.fate))
         open_ = [hypothesis for hypothesis, _, fate in nodes if fate == OPEN]
         steps.append(nodes)
@@ -79,7 +80,7 @@ def test_the_tree_is_beam_search_to_the_last_digit_on_200_sentences() -> None:
         trail: Trail = []
         (found,) = n_best(model.model, source, beams, alpha, LIMIT, trail=trail)
         (wanted,) = transformer.beam(model.model, source, beams, alpha, LIMIT)
-        steps = _nodes(trail)
+        steps = _nodes(model, trail)
         ended = [(one, total) for nodes in steps for one, total, fate in nodes if fate == FINISHED]
         ranked = sorted(ended, key=lambda node: node[1] / length_penalty(len(node[0].ids), alpha), reverse=True)
         assert [one for one, _ in ranked[:beams]] == found, sentence

@@ -56,6 +56,6 @@ def test_typed_sentences_end_and_do_not_loop(model: Pretrained, source: str, wor
 
 def test_beam_search_does_not_loop_either(model: Pretrained) -> None:
     for source, *_ in TYPED:
-        found = model.translate(source, beams=4)
+        found = model.translate(source, beam=4)
         assert found.tokens[-1] == "</s>", (source, found.text)
         assert repeats(found.tokens) <= max(3, repeats(model.tokenizer.encode(source))), (source, found.text)

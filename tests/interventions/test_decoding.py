@@ -152,7 +152,7 @@ def test_padding_of_a_batch_stays_out_of_sight_under_switches(beams: int) -> Non
     model, limit = writer().model, 12
     tap = writer().tap(Interventions((Scale(0.4), KnockOut(Where("cross", 1, 1)))))
     batch = padded_sources(3, (7, 4, 2, 6), vocab=model.config.vocab_size)
-    search = greedy if beams == 1 else functools.partial(beam, beams=beams)
+    search = greedy if beams == 1 else functools.partial(beam, beam=beams)
     together = search(model, batch, limit=limit, tap=tap)
     for row, row_result in zip(batch, together, strict=True):
         (alone,) = search(model, row[row != model.config.pad_id][None], limit=limit, tap=tap)

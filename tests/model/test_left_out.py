@@ -162,7 +162,7 @@ def _best_of_all(model: Transformer, source: torch.Tensor, limit: int) -> float:
 def test_a_wide_beam_without_the_mask_is_an_exhaustive_search(norm: str, seed: int) -> None:
     model = tiny_model(seed, 0.25, vocab_size=7, tied_output=False, norm=norm, causal=False)
     source = padded_sources(seed, (4,), 7)
-    (found,) = beam(model, source, beams=200, alpha=0.0, limit=3)
+    (found,) = beam(model, source, beam=200, alpha=0.0, limit=3)
     assert found.score == pytest.approx(_best_of_all(model, source, 3), abs=1e-4)
 
 

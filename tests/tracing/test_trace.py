@@ -144,7 +144,7 @@ def test_a_translation_is_decoded_under_the_edits() -> None:
     trace = model.trace(SOURCE, limit=9, edits={"logits": favour})
     assert trace.own and set(trace.target_out_ids) == {wanted} and not trace.complete
     assert trace.target_text == model.translate(SOURCE, limit=9, edits={"logits": favour}).text
-    assert model.translate(SOURCE, beams=3, limit=9, edits={"logits": favour}).tokens == trace.target_out
+    assert model.translate(SOURCE, beam=3, limit=9, edits={"logits": favour}).tokens == trace.target_out
 
     def silence(outputs: torch.Tensor) -> torch.Tensor:
         return outputs.index_fill(1, torch.tensor([0]), 0)

@@ -165,9 +165,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None) -> tuple[int, float | None]:
     """Beams and length penalty: from the options, else a recipe's [decoding], else 1 and None (the checkpoint's)."""
     recipe = recipe or {}
-    beams = options.beam if options.beam is not None else recipe.get("beam", 1)
+    beam = options.beam if options.beam is not None else recipe.get("beam", 1)
     alpha = options.length_penalty if options.length_penalty is not None else recipe.get("length_penalty")
-    return beams, alpha
+    return beam, alpha
 
 
 def add_switches(parser: argparse.ArgumentParser) -> None:

@@ -20,10 +20,11 @@ from transformer.cli.common import (
     switches,
     whole,
 )
-from transformer.inference.pretrained import InputError, Pretrained, load
+from transformer.inference.pretrained import InputError, Pretrained, Translation, load
 from transformer.inference.sampling import Sampling
+from transformer.inference.search import output_limit
 from transformer.interventions.sets import NONE, InterventionError, Interventions
-from transformer.texts import N_, _, translate
+from transformer.texts import N_, _
 
 SUMMARY = N_("Translate the lines of standard input, one translation per line.")
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
@@ -105,57 +106,50 @@ def translations(
     model: Pretrained,
     texts: Iterable[str],
     batch: int = 256,
-    beams: int = 1,
+    beam: int = 1,
     alpha: float | None = None,
     interventions: Interventions = NONE,
     prefix: str = "",
     sample: Sampling | None = None,
-) -> Iterator[tuple[str, str | None]]:
-    """For every text, in order, its translation and an error message or None.
+) -> Iterator[tuple[list[Translation], str | None]]:
+    """For every text, in order, its translations and an error message or None; arguments as in `n_best_all`.
 
-    A blank text and a text that is too long give an empty translation, so that the lines still match. prefix: what
-    every translation has to begin with; sample: as in `Pretrained.translate`.
+    A blank text and one that is too long have no translations, so that the lines still match. prefix: what every
+    translation has to begin with.
     """
 
-    def together(texts: list[str]) -> list[str]:
+    def together(texts: list[str]) -> list[list[Translation]]:
         prefixes = [prefix] * len(texts) if prefix else None
-        return model.translate_all(texts, beams, alpha, interventions=interventions, prefixes=prefixes, sample=sample)
+        return model.n_best_all(texts, beam, alpha, interventions=interventions, prefixes=prefixes, sample=sample)
 
-    numbers = itertools.count(1)
+    first = 1  # number of the chunk's first line
     texts = iter(texts)
     while chunk := list(itertools.islice(texts, batch)):
         wrong: list[str | None] = [None] * len(chunk)
         for index, text in enumerate(chunk):
-            number = next(numbers)
             try:
-                model.pad(model.encode(text), interventions)
+                source = model.encode(text)
+                model.pad(source, interventions)
+                model.beginning(prefix, output_limit(model.model, len(source), model.output_limit(interventions)))
             except InputError as error:
                 chunk[index] = ""
                 if error.tokens:
-                    fits = error.tokens - interventions.pads <= error.limit  # then the padding makes it too long
-                    if interventions.pads and fits:
-                        message = N_(
-                            "line {number}: not translated, because it has {tokens:,} tokens with {pads} pad tokens "
-                            "and the limit is {limit}; the output line is empty"
-                        )
-                    else:
-                        message = N_(
-                            "line {number}: not translated, because it has {tokens:,} tokens and the limit is {limit}; "
-                            "the output line is empty"
-                        )
-                    values = {"tokens": error.tokens, "pads": interventions.pads, "limit": error.limit}
-                    wrong[index] = translate(message, number=number, **values)
+                    wrong[index] = _not_translated(first + index, error)
         try:
             yield from zip(together(chunk), wrong, strict=True)
-        except InterventionError:  # a switch hides all of a short line: translate one by one to find it
+        except InterventionError:  # a switch does not fit a line, such as a short one: find it
             for index, text in enumerate(chunk):
+                found: list[Translation] = []
                 try:
-                    (translation,) = together([text])
+                    (found,) = together([text])
                 except InterventionError as error:
-                    line = number - len(chunk) + 1 + index
-                    translation = ""
-                    wrong[index] = _("line {number}: not translated, {error}", number=line, error=error)
-                yield translation, wrong[index]
+                    wrong[index] = _not_translated(first + index, error)
+                yield found, wrong[index]
+        first += len(chunk)
+
+
+def _not_translated(number: int, error: Exception) -> str:
+    return _("line {number}: not translated, {error}", number=number, error=error)
 
 
 def write(
@@ -163,62 +157,52 @@ def write(
     source: BinaryIO,
     target: BinaryIO,
     batch: int,
-    beams: int,
+    beam: int,
     alpha: float | None,
     interventions: Interventions = NONE,
     prefix: str = "",
     sample: Sampling | None = None,
+    n_best: int | None = None,
 ) -> int:
-    """Translate source to target line by line. Returns 1 if a line could not be translated, else 0."""
+    """Translate source to target line by line. Returns 1 if a line could not be translated, else 0.
+
+    n_best: write up to so many translations of every line, each as its number, the sum of log-probabilities, the text.
+    """
     status = 0
-    results = translations(model, decoded(source), batch, beams, alpha, interventions, prefix, sample)
-    for count, (text, wrong) in enumerate(results, 1):
+    results = translations(model, decoded(source), batch, beam, alpha, interventions, prefix, sample)
+    for number, (found, wrong) in enumerate(results, 1):
         if wrong:
             complain(wrong)
             status = 1
-        target.write(" ".join(text.splitlines()).encode("utf-8", "replace") + b"\n")
-        if count % batch == 0:
+        if found and not any(one.complete for one in found):
+            complain(
+                _(
+                    "line {number}: the translation did not end within {limit} tokens and was cut off",
+                    number=number,
+                    limit=len(found[0].tokens),
+                )
+            )
+        texts = [" ".join(one.text.splitlines()) for one in found]
+        if n_best is None:
+            lines = texts[:1] or [""]
+        else:
+            lines = [f"{number}\t{one.score:.4f}\t{text}" for one, text in zip(found[:n_best], texts, strict=False)]
+        target.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+        if number % batch == 0:
             target.flush()
     target.flush()
-    return status
-
-
-def write_n_best(
-    model: Pretrained,
-    source: BinaryIO,
-    target: BinaryIO,
-    count: int,
-    beams: int,
-    alpha: float | None,
-    interventions: Interventions = NONE,
-    prefix: str = "",
-) -> int:
-    """Up to `count` translations of every line: its number, the sum of log-probabilities, the text; none for a blank
-    line. Returns 1 if a line could not be translated, else 0."""
-    status = 0
-    for number, text in enumerate(decoded(source), 1):
-        try:
-            found = model.n_best(text, beams, alpha, interventions=interventions, prefix=prefix) if text.strip() else []
-        except (InputError, InterventionError) as error:
-            complain(_("line {number}: not translated, {error}", number=number, error=error))
-            found, status = [], 1
-        for one in found[:count]:
-            target.write(f"{number}\t{one.score:.4f}\t{' '.join(one.text.splitlines())}\n".encode("utf-8", "replace"))
-        target.flush()
     return status
 
 
 def run(options: argparse.Namespace) -> int:
     interventions = switches(options)
     sample = sampling_of(options)
-    beams, alpha = search(options)
+    beam, alpha = search(options)
     if options.n_best:
-        beams = max(options.beam or 0, options.n_best, 2)
+        beam = max(options.beam or 0, options.n_best, 2)
     model = load(options.checkpoint, find_device(options.device))
     interventions.check(model.config)
     model.beginning(options.prefix, model.token_limit())
     source, target = sys.stdin.buffer, sys.stdout.buffer
-    if options.n_best:
-        return write_n_best(model, source, target, options.n_best, beams, alpha, interventions, options.prefix)
     batch = 1 if sys.stdin.isatty() else options.batch
-    return write(model, source, target, batch, beams, alpha, interventions, options.prefix, sample)
+    return write(model, source, target, batch, beam, alpha, interventions, options.prefix, sample, options.n_best)

@@ -18,7 +18,7 @@ from transformer.checkpoints.importers import open_folder
 from transformer.checks import expect
 from transformer.files import Packed, read_own
 from transformer.inference.sampling import Drawn, Sampling
-from transformer.inference.search import Hypothesis, beam, greedy, most_probable, n_best, output_limit
+from transformer.inference.search import Hypothesis, Prefixes, greedy, most_probable, n_best, output_limit
 from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.sets import NONE, Interventions, check_interventions
@@ -68,11 +68,13 @@ _LONG_BEGINNING = N_(
 
 @dataclass(frozen=True)
 class Translation:
-    """text: the translation; tokens: its pieces, ending in </s> unless cut off; probabilities: one per token."""
+    """text: the translation; tokens: its pieces; probabilities: one per token; complete: whether it ends in </s>, and
+    was not cut off at the limit."""
 
     text: str
     tokens: tuple[str, ...]
     probabilities: tuple[float, ...]
+    complete: bool = True
 
     @property
     def score(self) -> float:
@@ -179,7 +181,7 @@ class Pretrained:
     def _decode(
         self,
         source: list[int],
-        beams: int,
+        beam: int,
         alpha: float | None,
         limit: int | None,
         interventions: Interventions = NONE,
@@ -191,16 +193,27 @@ class Pretrained:
         tap = self.tap(interventions, edits)
         allowed = output_limit(self.model, len(source), self.output_limit(interventions, limit))
         batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
-        prefixes = [self.beginning(prefix, allowed)]
-        if beams == 1:
-            choose = Drawn(sample, [sample.seed]) if sample else most_probable
-            found = greedy(self.model, batch, allowed, tap=tap, prefixes=prefixes, choose=choose)
-        else:
-            alpha = self.alpha if alpha is None else alpha
-            (found,) = n_best(self.model, batch, beams, alpha, allowed, tap, self.rule, prefixes)
+        (found,) = self._search(batch, beam, alpha, allowed, tap, [self.beginning(prefix, allowed)], sample)
         if edits and isinstance(tap, EditingTap):
             tap.check_names()
         return found
+
+    def _search(
+        self,
+        batch: torch.Tensor,
+        beam: int,
+        alpha: float | None,
+        limit: int,
+        tap: AnyTap,
+        prefixes: Prefixes,
+        sample: Sampling | None,
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each source of a batch, best first; one if there are no beams."""
+        if beam == 1:
+            choose = Drawn(sample, [sample.seed] * len(batch)) if sample else most_probable
+            found = greedy(self.model, batch, limit, tap=tap, prefixes=prefixes, choose=choose)
+            return [[hypothesis] for hypothesis in found]
+        return n_best(self.model, batch, beam, self.alpha if alpha is None else alpha, limit, tap, self.rule, prefixes)
 
     def beginning(self, prefix: str, allowed: int) -> list[int]:
         """Ids of the text that a translation of at most `allowed` tokens has to begin with. Raises InputError."""
@@ -214,12 +227,17 @@ class Pretrained:
 
     def _translation(self, found: Hypothesis) -> Translation:
         probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
-        return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
+        pieces = tuple(self.tokenizer.pieces(found.ids))
+        return Translation(self.tokenizer.decode(found.ids), pieces, probabilities, found.complete)
+
+    def _ranked(self, found: Sequence[Hypothesis]) -> list[Translation]:
+        """The hypotheses as translations; an empty one if the search found none."""
+        return [self._translation(hypothesis) for hypothesis in found or [Hypothesis((), (), False)]]
 
     def translate(
         self,
         text: str,
-        beams: int = 1,
+        beam: int = 1,
         alpha: float | None = None,
         limit: int | None = None,
         interventions: Interventions = NONE,
@@ -235,12 +253,12 @@ class Pretrained:
         translation has to begin with. sample: draw each token instead of taking the most probable one, without beams.
         Raises InputError, InterventionError; TapError for edits that do not fit; WrongTypeError.
         """
-        return self._translations(text, beams, alpha, limit, interventions, edits, prefix, sample)[0]
+        return self._translations(text, beam, alpha, limit, interventions, edits, prefix, sample)[0]
 
     def n_best(
         self,
         text: str,
-        beams: int = 4,
+        beam: int = 4,
         alpha: float | None = None,
         limit: int | None = None,
         interventions: Interventions = NONE,
@@ -248,17 +266,17 @@ class Pretrained:
         edits: Edits | None = None,
         prefix: str = "",
     ) -> list[Translation]:
-        """The finished translations of beam search, best first, at most `beams`; the first is that of `translate`.
+        """The finished translations of beam search, best first, at most `beam`; the first is that of `translate`.
 
         The search ends when its best translation is certain, so there may be fewer. Arguments and errors as in
         `translate`.
         """
-        return self._translations(text, beams, alpha, limit, interventions, edits, prefix)
+        return self._translations(text, beam, alpha, limit, interventions, edits, prefix)
 
     def _translations(
         self,
         text: str,
-        beams: int,
+        beam: int,
         alpha: float | None,
         limit: int | None,
         interventions: Interventions,
@@ -267,11 +285,11 @@ class Pretrained:
         sample: Sampling | None = None,
     ) -> list[Translation]:
         source = self.encode(text, limit=limit)
-        _check_search(beams, alpha, sample)
+        _check_search(beam, alpha, sample)
         check_interventions(interventions)
         interventions.check_lengths(source=len(source) + interventions.pads)
-        found = self._decode(source, beams, alpha, limit, interventions, edits, prefix, sample)
-        return [self._translation(hypothesis) for hypothesis in found or [Hypothesis((), ())]]
+        found = self._decode(source, beam, alpha, limit, interventions, edits, prefix, sample)
+        return self._ranked(found)
 
     def outputs(self, sources: Sequence[Sequence[int]], limit: int | None = None) -> list[tuple[int, ...]]:
         """The greedy translation of every source, decoded in one padded batch. sources: ids from `encode`, for `trace`;
@@ -292,7 +310,7 @@ class Pretrained:
     def translate_all(
         self,
         texts: Sequence[str],
-        beams: int = 1,
+        beam: int = 1,
         alpha: float | None = None,
         batch_tokens: int = 3000,
         interventions: Interventions = NONE,
@@ -300,10 +318,28 @@ class Pretrained:
         prefixes: Sequence[str] | None = None,
         sample: Sampling | None = None,
     ) -> list[str]:
-        """Translations of many texts, in batches of similar length; a blank text gives a blank translation.
+        """Translations of many texts; a blank text gives a blank translation. Arguments and errors as in
+        `n_best_all`."""
+        found = self.n_best_all(texts, beam, alpha, batch_tokens, interventions, prefixes=prefixes, sample=sample)
+        return [many[0].text if many else "" for many in found]
+
+    def n_best_all(
+        self,
+        texts: Sequence[str],
+        beam: int = 4,
+        alpha: float | None = None,
+        batch_tokens: int = 3000,
+        interventions: Interventions = NONE,
+        *,
+        prefixes: Sequence[str] | None = None,
+        sample: Sampling | None = None,
+    ) -> list[list[Translation]]:
+        """For every text what `n_best` finds, in batches of similar length; with beam=1 its greedy translation, or a
+        sample. A blank text has none.
 
         prefixes: what each translation has to begin with; sample: as in `translate`, each text as if alone.
-        With switches, only sources of equal length share a batch, because a switch could make padding visible.
+        With switches, only sources of equal length share a batch, because a switch could make padding visible. A
+        switch of a token that a text lacks changes nothing there, while `translate` refuses it.
         Raises InputError with the number of the text if a text or a prefix is too long for the model; UserError if
         texts and prefixes differ in number; InterventionError; WrongTypeError.
         """
@@ -316,7 +352,7 @@ class Pretrained:
                 "there are {texts} texts and {prefixes} prefixes; give one for each text, or none",
                 texts=len(texts), prefixes=len(prefixes),
             )  # fmt: skip
-        _check_search(beams, alpha, sample)
+        _check_search(beam, alpha, sample)
         check_interventions(interventions)
         tap = self.tap(interventions)
         # This module imports numpy; the import here keeps `transformer.load` fast.
@@ -336,25 +372,20 @@ class Pretrained:
                         "text {number}: {error}",
                         side=error.side, tokens=error.tokens, limit=error.limit, number=index + 1, error=error,
                     ) from None  # fmt: skip
-        out = [""] * len(texts)
+        out: list[list[Translation]] = [[] for _ in texts]
         keys = list(numbered)
         if not keys:
             return out
         lengths = [(len(numbered[key]), len(numbered[key])) for key in keys]
-        groups = bucket(lengths, max(1, batch_tokens // beams), None)
+        groups = bucket(lengths, max(1, batch_tokens // beam), None)
         if interventions:
             groups = [same for rows in groups for same in _of_one_length(rows, lengths)]
         for rows in groups:
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
             forced = [begun[keys[row]] for row in rows]
-            if beams == 1:
-                choose = Drawn(sample, [sample.seed] * len(rows)) if sample else most_probable
-                hypotheses = greedy(self.model, batch, longest, tap=tap, prefixes=forced, choose=choose)
-            else:
-                alpha = self.alpha if alpha is None else alpha
-                hypotheses = beam(self.model, batch, beams, alpha, longest, tap, self.rule, forced)
-            for row, hypothesis in zip(rows, hypotheses, strict=True):
-                out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
+            found = self._search(batch, beam, alpha, longest, tap, forced, sample)
+            for row, hypotheses in zip(rows, found, strict=True):
+                out[keys[row]] = self._ranked(hypotheses)
         return out
 
     def trace(
@@ -534,14 +565,14 @@ def _check_edits(edits: Edits | None) -> None:
             )  # fmt: skip
 
 
-def _check_search(beams: int, alpha: float | None, sample: Sampling | None = None) -> None:
-    expect(beams, int, "beams", Text("a whole number of at least 1"))
-    if beams < 1:
-        raise UserError("beams is {beams}; give a whole number of at least 1", beams=beams)
+def _check_search(beam: int, alpha: float | None, sample: Sampling | None = None) -> None:
+    expect(beam, int, "beam", Text("a whole number of at least 1"))
+    if beam < 1:
+        raise UserError("beam is {beam}; give a whole number of at least 1", beam=beam)
     expect(alpha, (int, float, type(None)), "alpha", Text("a number, or None for the checkpoint's"))
     expect(sample, (Sampling, type(None)), "sample", Text("a Sampling, or None"))
-    if sample is not None and beams > 1:
-        raise UserError("sampling has no beams; give beams=1, or no sample")
+    if sample is not None and beam > 1:
+        raise UserError("sampling has no beams; give beam=1, or no sample")
 
 
 def _of_one_length(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:

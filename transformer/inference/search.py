@@ -22,10 +22,12 @@ class Hypothesis:
 
     ids: predicted tokens in order, ending in </s> unless cut off at the limit
     log_probs: natural log-probability of each under the full softmax
+    complete: whether it ends in </s>
     """
 
     ids: tuple[int, ...]
     log_probs: tuple[float, ...]
+    complete: bool = True
 
     @property
     def score(self) -> float:
@@ -119,7 +121,10 @@ def greedy(
             rows = torch.tensor(going, device=source.device)
             active, fed = [active[index] for index in going], chosen[rows]
             decoder.select(rows)
-    return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]
+    return [
+        Hypothesis(tuple(ids), tuple(probs), ids[-1] == config.end_id)
+        for ids, probs in zip(written, scores, strict=True)
+    ]
 
 
 OPEN, FINISHED, PRUNED = "open", "finished", "pruned"
@@ -147,7 +152,7 @@ Trail = list[list[Candidate]]  # for each step the candidates of one sentence, b
 def beam(
     model: Transformer,
     source: Tensor,
-    beams: int = 4,
+    beam: int = 4,
     alpha: float = ALPHA,
     limit: int | None = None,
     tap: AnyTap = OFF,
@@ -156,18 +161,18 @@ def beam(
 ) -> list[Hypothesis]:
     """Beam search (section 6.1: beam 4, alpha 0.6): the hypothesis with the best score / length_penalty.
 
-    source: ids [batch, source] ending in </s>, padded; tap, prefixes: as in `greedy`; rule: how to compare hypotheses
-    and when a sentence is finished.
+    source: ids [batch, source] ending in </s>, padded; beam: hypotheses that stay open at every step; tap, prefixes: as
+    in `greedy`; rule: how to compare hypotheses and when a sentence is finished.
     """
-    found = n_best(model, source, beams, alpha, limit, tap, rule, prefixes)
-    return [best[0] if best else Hypothesis((), ()) for best in found]
+    found = n_best(model, source, beam, alpha, limit, tap, rule, prefixes)
+    return [best[0] if best else Hypothesis((), (), False) for best in found]
 
 
 @torch.inference_mode()
 def n_best(
     model: Transformer,
     source: Tensor,
-    beams: int = 4,
+    beam: int = 4,
     alpha: float = ALPHA,
     limit: int | None = None,
     tap: AnyTap = OFF,
@@ -175,7 +180,7 @@ def n_best(
     prefixes: Prefixes | None = None,
     trail: Trail | None = None,
 ) -> list[list[Hypothesis]]:
-    """The finished hypotheses of beam search, best first, at most `beams` for each source; arguments as in `beam`.
+    """The finished hypotheses of beam search, best first, at most `beam` for each source; arguments as in `beam()`.
 
     The search ends as soon as its best hypothesis is certain, so there may be fewer. trail: an empty list, which gets
     the candidates that the search for the first source looked at, step by step.
@@ -185,26 +190,26 @@ def n_best(
     vocab = config.output_size
     count = len(source)
     limits = _limits(model, source, limit)
-    # Row r of the batch is hypothesis r % beams of sentence owners[r // beams].
-    decoder = _start(model, source, True, tap, beams)
+    # Row r of the batch is hypothesis r % beam of sentence owners[r // beam].
+    decoder = _start(model, source, True, tap, beam)
     owners = list(range(count))
-    fed = torch.full((count * beams, 1), config.start_id, device=device)
-    totals = torch.full((count, beams), -torch.inf, device=device)
-    totals[:, 0] = 0.0  # all beams start with the same prefix, so only the first may branch
-    history: list[list[tuple[int, ...]]] = [[()] * beams for _ in owners]
-    probs: list[list[tuple[float, ...]]] = [[()] * beams for _ in owners]
-    finished: list[list[Hypothesis]] = [[] for _ in owners]  # for each sentence the best `beams`, best first
+    fed = torch.full((count * beam, 1), config.start_id, device=device)
+    totals = torch.full((count, beam), -torch.inf, device=device)
+    totals[:, 0] = 0.0  # all hypotheses start with the same prefix, so only the first may branch
+    history: list[list[tuple[int, ...]]] = [[()] * beam for _ in owners]
+    probs: list[list[tuple[float, ...]]] = [[()] * beam for _ in owners]
+    finished: list[list[Hypothesis]] = [[] for _ in owners]  # for each sentence the best `beam`, best first
     exact = rule.ends == "overtaken"
     forced = prefixes or [()] * count
 
     def value(hypothesis: Hypothesis) -> float:
         return hypothesis.score / rule.divisor(len(hypothesis.ids), alpha)
 
-    def finish(owner: int, hypothesis: Hypothesis) -> None:
+    def finish(owner: int, ids: tuple[int, ...], log_probs: tuple[float, ...]) -> None:
         best = finished[owner]
-        best.append(hypothesis)
+        best.append(Hypothesis(ids, log_probs, ids[-1] == config.end_id))
         best.sort(key=value, reverse=True)  # stable: of equal values the earlier hypothesis stays first
-        del best[beams:]
+        del best[beam:]
 
     def enough(owner: int, step: int, best_open: float) -> bool:
         """Whether the search for this sentence ends. best_open: highest sum of log-probabilities of its open rows."""
@@ -213,8 +218,8 @@ def n_best(
             # Totals only fall and a positive penalty only grows, so this bounds every open hypothesis.
             length = limits[owner] if alpha > 0 else step + 1
             return bool(best) and value(best[0]) >= best_open / rule.divisor(length, alpha)
-        if len(best) < beams or rule.ends == "full":
-            return len(best) == beams
+        if len(best) < beam or rule.ends == "full":
+            return len(best) == beam
         return best_open / rule.divisor(step, alpha) <= value(best[-1])
 
     for step in range(1, max(limits) + 1):
@@ -223,13 +228,13 @@ def n_best(
             log_probs = log_probs.log_softmax(-1)
         for i, owner in enumerate(owners):
             if step <= len(forced[owner]):
-                rows_of = log_probs[i * beams : (i + 1) * beams]
+                rows_of = log_probs[i * beam : (i + 1) * beam]
                 kept = rows_of[:, forced[owner][step - 1]].clone()
                 rows_of.fill_(-torch.inf)
                 rows_of[:, forced[owner][step - 1]] = kept
-        joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
-        # Among 2 x beams candidates, at least `beams` do not end.
-        values, flat = joint.topk(2 * beams, dim=-1)
+        joint = (totals.view(-1, 1) + log_probs).view(len(owners), beam * vocab)
+        # Among 2 x beam candidates, at least `beam` do not end.
+        values, flat = joint.topk(2 * beam, dim=-1)
         rows: list[int] = []
         tokens: list[int] = []
         new_totals, new_history, new_probs, new_owners = [], [], [], []
@@ -245,11 +250,11 @@ def n_best(
                     continue
                 fate = PRUNED
                 if token == config.end_id or (full and rule.cut):
-                    if rank < beams:
+                    if rank < beam:
                         fate = FINISHED
                         last = total - totals[i, parent].item()
-                        finish(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
-                elif len(open_rows) < beams:
+                        finish(owner, (*history[i][parent], token), (*probs[i][parent], last))
+                elif len(open_rows) < beam:
                     fate = OPEN
                     open_rows.append(parent)
                     open_tokens.append(token)
@@ -259,7 +264,7 @@ def n_best(
             if full and open_rows and not finished[owner]:
                 parent, token = open_rows[0], open_tokens[0]
                 last = open_totals[0] - totals[i, parent].item()
-                finish(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
+                finish(owner, (*history[i][parent], token), (*probs[i][parent], last))
                 seen = [
                     replace(one, fate=FINISHED if one.parent == parent and one.token == token else one.fate)
                     for one in seen
@@ -268,11 +273,11 @@ def n_best(
                 trail.append(seen)
             if full or not open_rows or enough(owner, step, max(open_totals)):
                 continue
-            while len(open_rows) < beams:  # fewer open hypotheses than beams: fill the shape with impossible ones
+            while len(open_rows) < beam:  # fewer open hypotheses than wanted: fill the shape with impossible ones
                 open_rows.append(open_rows[0])
                 open_tokens.append(open_tokens[0])
                 open_totals.append(-torch.inf)
-            rows += [i * beams + parent for parent in open_rows]
+            rows += [i * beam + parent for parent in open_rows]
             tokens += open_tokens
             new_totals.append(open_totals)
             new_owners.append(owner)

@@ -43,4 +43,7 @@ def greedy(model: RecurrentModel, source: Tensor, limit: int | None = None) -> l
             active, fed, state, keys, annotations, real = (
                 tensor[going] for tensor in (active, fed, state, keys, annotations, real)
             )
-    return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]
+    return [
+        Hypothesis(tuple(ids), tuple(probs), ids[-1] == config.end_id)
+        for ids, probs in zip(written, scores, strict=True)
+    ]

@@ -112,7 +112,7 @@ def surprise(
 def evaluate(
     model: Pretrained,
     pairs: Sequence[Pair],
-    beams: int = 1,
+    beam: int = 1,
     alpha: float | None = None,
     preparation: Preparation | None = None,
     interventions: Interventions = NONE,
@@ -135,7 +135,7 @@ def evaluate(
         pairs = preparation.pairs(pairs)
     fitting = [source if fits(model, source, "source", interventions) else "" for source in sources]
     began = time.perf_counter()
-    hypotheses = model.translate_all(fitting, beams, alpha, interventions=interventions)
+    hypotheses = model.translate_all(fitting, beam, alpha, interventions=interventions)
     seconds = time.perf_counter() - began
     total, tokens, measured = surprise(model, pairs, interventions=interventions)
     if not tokens:
@@ -161,8 +161,8 @@ def evaluate(
         exact=exact,
         perplexity=math.exp(total / tokens),
         target_tokens=tokens,
-        beams=beams,
-        length_penalty=penalty if beams > 1 else None,
+        beams=beam,
+        length_penalty=penalty if beam > 1 else None,
         untranslated=fitting.count(""),
         unmeasured=len(pairs) - measured,
         seconds=seconds,
