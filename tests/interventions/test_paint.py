@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
-from tests.support.build import tiny_pretrained
+from tests.support.build import sentences, tiny_pretrained
 from transformer import InterventionError, Interventions, Where
 from transformer.analysis.attention import check
+from transformer.inference.sampling import Sampling
 from transformer.interventions.paint import Paint
 
 MODEL = tiny_pretrained()
@@ -55,6 +58,21 @@ def test_decoding_goes_on_from_a_painted_row() -> None:
     own = MODEL.trace(SOURCE, interventions=switches, limit=12)
     assert own.target_out == found.tokens and trace.cross.weights[0, 0, 1, 2] == 1.0
     assert torch.equal(own.cross.weights[..., 1:, 2], torch.ones_like(own.cross.weights[..., 1:, 2]))
+
+
+@pytest.mark.parametrize("search", [{}, {"beam": 3}, {"sample": Sampling(temperature=0.8, seed=5)}], ids=str)
+@pytest.mark.parametrize("switch", ["paint=2+:1_3@cross", "paint=3:0_1@decoder_self paint=2:0_1@encoder_self.1"])
+def test_batches_beams_and_samples_are_what_a_trace_with_the_same_row_gives(
+    search: dict[str, Any], switch: str
+) -> None:
+    on, texts = Interventions.parse(switch), [SOURCE, "ka", *sentences()[:4], "minu lo"]
+    ids = {piece: number for number, piece in enumerate(MODEL.tokenizer.pieces(range(MODEL.config.output_size)))}
+    together = MODEL.n_best_all(texts, **{"beam": 1, **search}, interventions=on)
+    assert together != MODEL.n_best_all(texts, **{"beam": 1, **search})
+    for text, (found, *_) in zip(texts, together, strict=True):
+        assert found.tokens == MODEL.translate(text, **search, interventions=on).tokens
+        trace = MODEL.trace(text, output=[ids[piece] for piece in found.tokens], interventions=on)
+        assert found.probabilities == pytest.approx(trace.probabilities.tolist(), rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.parametrize(
