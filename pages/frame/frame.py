@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 import transformer
-from pages.frame import downloads, lesson, link, sentence
+from pages.frame import downloads, lesson, link, room, sentence
 from pages.frame.examples import examples
 from pages.frame.messages import message
 from pages.frame.options import PANEL, Options, Value
@@ -155,6 +155,7 @@ class PageFrame:
     def finish(self, content: Content) -> None:
         """Write the address, which describes what is on the screen; then draw the menus of the header."""
         write_address(self.state, self.options.for_address(), content.names)
+        room.show(next(page.path for page in self.links if page.name == self.options.page))
         if self.lesson is not None:
             if self.at_stop:
                 lesson.mark_view(self.lesson.lesson, self.lesson.number, self.options.page)
@@ -432,13 +433,14 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     content = page.content
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
     state = current_state()
-    jump = lesson.take_jump(state, paths := tuple(listed.path for listed in links))
-    if jump is not None:
+    paths = tuple(listed.path for listed in links)
+    jump = room.take_jump() or lesson.take_jump(state, paths)
+    if jump is not None and jump[0] in paths:
         target = next(listed for listed in links if listed.path == jump[0])
         if target is not page:
             st.switch_page(links[target], query_params=jump[1])
         st.query_params.from_dict(jump[1])
-    at_stop = lesson.arriving()
+    at_stop, led = lesson.arriving(), room.arriving()
     big = state.view.big if state is not None else viewer.start_big()
     lesson_open = state.lesson if state is not None else st.query_params.get(LESSON)
     narrow = big or bool(lesson_open)  # a lesson takes a part of the window
@@ -455,7 +457,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
-    returned = state is not None and (went_through_history() or at_stop)
+    returned = state is not None and (went_through_history() or at_stop or led)
     followed = False  # a link of another page
     if state is None:
         unknown = _read_short_link()
@@ -480,6 +482,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         state = store_state(replace(state, notices=(*state.notices, *lost)))
     st.session_state[PAGE] = page.name
     header = _header(page, links, state, arrived)
+    room.bar(page.path)
     model = _open_model(state)
     if fresh or returned:
         state = _read_link(state, model, page)

@@ -45,8 +45,8 @@ def link_menu(header: DeltaGenerator) -> None:
     if menu is not None:
         with menu:
             _links()
-    if st.session_state.pop(CODE, False):
-        st.dialog(_("Scan this code"), width="large")(_show_code)()
+    if link := st.session_state.pop(CODE, ""):
+        st.dialog(_("Scan this code"), width="large")(_show_code)(link)
 
 
 def _links() -> None:
@@ -55,7 +55,8 @@ def _links() -> None:
     st.caption(_("The address bar always holds a link to what you see. This is the same link, to copy."))
     if not reachable:
         st.caption(_("Only this machine can open it: the server listens on this machine alone (see --address)."))
-    st.code(f"{base}?{urlencode(params)}", language=None, wrap_lines=True)
+    link = f"{base}?{urlencode(params)}"
+    st.code(link, language=None, wrap_lines=True)
     if st.button(_("Short link"), key="hs-short", help=_("Works as long as this server runs."), width="stretch"):
         short = short_links.shorten(params)
         if short is None:
@@ -63,15 +64,15 @@ def _links() -> None:
         else:
             st.code(f"{base}?{short_links.PARAM}={short}", language=None, wrap_lines=True)
     large = _("As large as the window, for phones to scan.")
-    st.button(_("QR code"), key="hs-qr", help=large, on_click=_ask_for_code, width="stretch")
+    st.button(_("QR code"), key="hs-qr", help=large, on_click=ask_for_code, args=(link,), width="stretch")
 
 
-def _ask_for_code() -> None:
-    st.session_state[MENU], st.session_state[CODE] = False, True
+def ask_for_code(link: str) -> None:
+    """Callback: show the QR code of a link, as large as the window."""
+    st.session_state[MENU], st.session_state[CODE] = False, link
 
 
-def _show_code() -> None:
-    link = f"{page_address()[0]}?{urlencode(st.query_params.to_dict())}"
+def _show_code(link: str) -> None:
     try:
         drawn = segno.make(link, micro=False).svg_data_uri(dark="#000", light="#fff", border=2, omitsize=True)
     except segno.DataOverflowError:

@@ -23,6 +23,8 @@ LONGEST, EACH = 100_000, 32
 START = "The man who called me yesterday is my brother."
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar
 LESSON, STOP = "lesson", "stop"  # names in the address bar
+ROOM = "room"  # name in the address bar: the code of the room that this session is in
+SEAT = "headscope_seat"  # in the session: where it sits in that room (pages/frame/room.py)
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,8 @@ def write_address(state: State, chosen: Mapping[str, int | float | str], names: 
     params |= view | state.switches.to_params() | {name: str(value) for name, value in chosen.items()}
     if state.lesson:
         params |= {LESSON: state.lesson, STOP: str(state.stop)}
+    if (seat := st.session_state.get(SEAT)) is not None:
+        params[ROOM] = seat.code
     # A text that is too long is cut, but stays too long in the link.
     params = {name: text[: longest() + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
     st.session_state[WRITTEN] = params

@@ -24,7 +24,7 @@ import stat
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -442,6 +442,49 @@ def rerun_after_reconnect() -> None:
     Without it, Streamlit's page waits for the next click. If its server died and another one answers now, that server
     has no session: the click would meet a fresh state from the link, and be lost.
     """
+
+
+AT_ONCE, PAUSE_BETWEEN = 4, 0.005  # runs asked for at once; seconds between two looks whether one has ended
+_asked: dict[str, AppSession | None] = {}  # sessions that are to run (None) and that run
+
+
+def rerun_sessions(sessions: Iterable[str]) -> None:
+    """Ask these sessions for a run each, with the values that their widgets have, as soon as they are idle.
+
+    A few at a time: many threads that compute at once would all end late.
+    """
+    server = runtime.get_instance()
+    manager = getattr(server, "_session_mgr", None)
+    if not isinstance(manager, WebsocketSessionManager):
+        return
+    loop = server._get_async_objs().eventloop
+
+    def ask() -> None:
+        for name, session in list(_asked.items()):
+            if session is not None and session._scriptrunner is None:
+                del _asked[name]
+        running = sum(session is not None for session in _asked.values())
+        for name in [name for name, session in _asked.items() if session is None]:
+            if running >= AT_ONCE:
+                break
+            info = manager.get_active_session_info(name)
+            if info is None:
+                del _asked[name]
+            elif info.session._scriptrunner is None:  # else it runs with newer values than it has stored
+                info.session.request_rerun(info.session._client_state)
+                _asked[name] = info.session
+                running += 1
+        if _asked:
+            loop.call_later(PAUSE_BETWEEN, ask)
+
+    def start() -> None:
+        idle = not _asked
+        _asked.update(dict.fromkeys(sessions))  # one that runs now runs once more: it may have looked before the news
+        if idle and _asked:
+            ask()
+
+    with contextlib.suppress(RuntimeError):  # the server is ending
+        loop.call_soon_threadsafe(start)
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------

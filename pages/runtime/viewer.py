@@ -1,4 +1,5 @@
-"""What belongs to the viewer and not to the link: big text and the language, kept in cookies of the browser."""
+"""What belongs to the viewer and not to the link, kept in cookies of the browser: big text, the language, who one is in a
+room."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from pages.runtime import language
 from transformer.view.bundle import script
 
 BIG = "headscope_big"  # in the session and as a cookie
+SEAT_KEPT = "headscope_room"  # the same: who one is in a room (pages/frame/room.py)
+YEAR, DAY = 365 * 24 * 60 * 60, 24 * 60 * 60  # seconds
 
 _viewer = st.components.v2.component("headscope.viewer", js=script("viewer"))
 
@@ -25,6 +28,7 @@ def keep_big(big: bool) -> None:
 
 def tell_browser() -> None:
     """The language of the page, and what the viewer chose in this session."""
-    chosen = {name: st.session_state.get(name) for name in (language.CHOSEN, BIG)}
-    keep = {name: value for name, value in chosen.items() if value is not None}
+    ages = {language.CHOSEN: YEAR, BIG: YEAR, SEAT_KEPT: DAY}
+    chosen = {name: (st.session_state.get(name), age) for name, age in ages.items()}
+    keep = {name: (value, age if value else 0) for name, (value, age) in chosen.items() if value is not None}
     _viewer(key="viewer", data={"language": language.session_language(), "keep": keep}, height=1)

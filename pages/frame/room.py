@@ -1,0 +1,419 @@
+"""The room that this session is in: the teacher's view that others follow, and what the members send.
+
+The address names the room, so that a reload comes back to it. A cookie holds who one is: the teacher's secret, or the
+member's id. Size of text, language and theme stay each person's own.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.frame.link import ask_for_code, base_address
+from pages.frame.messages import capital, message
+from pages.frame.state import ROOM, SEAT, written_address
+from pages.runtime import viewer
+from pages.runtime.rooms import GUESSED, WATCH, rooms
+from pages.runtime.streamlit import session_id, viewer_network
+from transformer.rooms import Room, RoomError
+from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Given, read_code
+from transformer.texts import _
+
+LEFT, JUMP, ARRIVING, SAID = (f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said"))
+OWN = frozenset({ROOM, "big"})  # names in links that are not part of the common view
+TICK = 1.0  # seconds between two looks at who is there and what was answered
+BINS = 8  # of a histogram of numbers
+
+
+@dataclass
+class Seat:
+    """member: id, "" for the teacher, who has the secret. room, follows: as they were at the start of this run. step,
+    shown: what of the room this session has shown last."""
+
+    code: str
+    member: str = ""
+    secret: str = ""
+    room: Room | None = None
+    follows: bool = True
+    step: int = -1
+    shown: tuple[str, Mapping[str, str]] | None = None
+
+    @property
+    def teaches(self) -> bool:
+        return bool(self.secret)
+
+    def revealed(self, question: str) -> bool:
+        return self.room is not None and question in self.room.revealed
+
+
+def seat() -> Seat | None:
+    """Of this session; None if it is in no room."""
+    return st.session_state.get(SEAT)
+
+
+def _take(seat: Seat) -> None:
+    st.session_state[SEAT] = seat
+    st.session_state[viewer.SEAT_KEPT] = f"{seat.code}.{'t' if seat.teaches else 'm'}.{seat.secret or seat.member}"
+
+
+def _rise(said: str = "") -> None:
+    """Leave the seat; say why."""
+    gone = st.session_state.pop(SEAT, None)
+    if gone is not None:
+        WATCH.rise(session_id())
+        st.session_state[LEFT] = gone.code
+        st.session_state[viewer.SEAT_KEPT] = ""
+    st.session_state[SAID] = said
+
+
+# -- in and out --------------------------------------------------------------------------------------------------------
+
+
+def open_room() -> None:
+    """Callback: open a room as its teacher."""
+    try:
+        _take(Seat(*_opened()))
+    except RoomError as error:
+        st.session_state[SAID] = capital(error) + "."
+
+
+def _opened() -> tuple[str, str, str]:
+    code, secret = rooms().open()
+    return code, "", secret
+
+
+def join(typed: str) -> None:
+    """Callback, or at the start of a run: enter the room of a code, as the one who was there before if there was."""
+    code = read_code(typed)
+    network = viewer_network()
+    if GUESSED.too_many(network):
+        st.session_state[SAID] = _("Too many wrong codes were tried from your network. Try again in some minutes.")
+        return
+    kept_code, _dot, kept = str(st.context.cookies.get(viewer.SEAT_KEPT, "")).partition(".")
+    role, _dot, ticket = kept.partition(".") if kept_code == code else ("", "", "")
+    try:
+        if role == "t" and rooms().steers(code, ticket):
+            _take(Seat(code, secret=ticket))
+        else:
+            _take(Seat(code, rooms().join(code, ticket if role == "m" else "").id))
+        st.session_state.pop(LEFT, None)
+    except RoomError as error:
+        GUESSED.count(network)
+        st.session_state[SAID] = capital(error) + "."
+
+
+def _leave() -> None:
+    here = seat()
+    if here is not None:
+        rooms().leave(here.code, here.member)
+        _rise()
+
+
+def _end() -> None:
+    here = seat()
+    if here is not None:
+        rooms().end(here.code, here.secret)
+        _rise(_("The room {code} has ended; its answers are deleted.").format(code=here.code))
+
+
+def _join_typed() -> None:
+    if seat() is None and (typed := st.session_state["hs-room-code"]).strip():
+        join(typed)
+
+
+def join_or_open() -> None:
+    """What the page Lessons has for a class: a room to open, and a code to type."""
+    if seat() is not None:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hs-room-doors"):
+        about = _("Students join with a code and see your view; their answers arrive on your screen.")
+        st.button(_("Open a room"), key="hs-room-open", on_click=open_room, help=about)
+        st.text_input(
+            _("Join a room"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("code of four letters"),
+            on_change=_join_typed, width=240,
+        )  # fmt: skip
+        st.button(_("Join"), key="hs-room-join", on_click=_join_typed)
+
+
+# -- a run -------------------------------------------------------------------------------------------------------------
+
+
+def take_jump() -> tuple[str, dict[str, str]] | None:
+    """Call at the start of a run. Path and parameters of the view to go to: one that the teacher shows, once."""
+    asked = st.query_params.get(ROOM)
+    if seat() is None and asked and st.session_state.get(LEFT) != read_code(asked):
+        join(asked)
+        if seat() is None:
+            st.session_state[LEFT] = read_code(asked)
+    here = seat()
+    if here is None:
+        return None
+    here.room = rooms().find(here.code)
+    member = rooms().member(here.code, here.member)
+    if here.room is None:
+        _rise(_("The room {code} has ended.").format(code=here.code))
+        return None
+    if here.teaches:
+        jump = st.session_state.pop(JUMP, None)
+    elif member is None:
+        _rise(_("The teacher has removed you from the room {code}.").format(code=here.code))
+        return None
+    else:
+        WATCH.sit(session_id(), here.code, here.member, here.room.step)
+        here.follows = member.follows
+        view = (here.room.path, here.room.params)
+        news = here.follows and here.room.step != here.step and here.room.step > 0 and view != here.shown
+        jump = view if news else None
+        if here.follows:
+            here.step, here.shown = here.room.step, view
+    if jump is None:
+        return None
+    st.session_state[ARRIVING] = True
+    return jump[0], {name: text for name, text in jump[1].items() if name not in OWN} | {ROOM: here.code}
+
+
+def arriving() -> bool:
+    """Whether this run shows a view of the room for the first time; once."""
+    return bool(st.session_state.pop(ARRIVING, False))
+
+
+def show(path: str) -> None:
+    """After the address was written: make it the room's view, if this is the teacher."""
+    here = seat()
+    if here is None or not here.teaches:
+        return
+    view = (path, _common())
+    if view != here.shown:
+        here.shown = view
+        try:
+            rooms().show(here.code, here.secret, *view)
+        except RoomError as error:
+            message(capital(error) + ".")
+
+
+def _common() -> dict[str, str]:
+    return {name: text for name, text in written_address().items() if name not in OWN}
+
+
+# -- the bar under the header ------------------------------------------------------------------------------------------
+
+
+def bar(path: str) -> None:
+    """Who is in the room and what one can do in it; and what was said of a room since the last run."""
+    if said := st.session_state.pop(SAID, ""):
+        message(said)
+    here = seat()
+    if here is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-room"):
+        if here.teaches:
+            _teacher_bar(here)
+        else:
+            _member_bar(here, path)
+
+
+def _code(here: Seat, more: str = "") -> None:
+    room = html.escape(_("Room {code}").format(code=here.code))
+    st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(more)}</p>', width="content")
+
+
+def _link(here: Seat) -> str:
+    return f"{base_address()[0].rsplit('/', 1)[0]}/?{ROOM}={here.code}"
+
+
+def _teacher_bar(here: Seat) -> None:
+    _presence(here)
+    st.button(_("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=(_link(here),), type="primary")
+    help_text = _("All follow your view again, also those who look around by themselves.")
+    st.button(_("Call all back"), key="hs-room-call", on_click=rooms().call_back, args=(here.code, here.secret),
+              help=help_text)  # fmt: skip
+    menu = st.popover(_("People"), key="hs-room-people", on_change="rerun")
+    if menu.open:
+        with menu:
+            _people(here)
+    menu = st.popover(_("Views they sent"), key="hs-room-finds", on_change="rerun")
+    if menu.open:
+        with menu:
+            _finds(here)
+    menu = st.popover(_("Answers"), key="hs-room-answers", on_change="rerun")
+    if menu.open:
+        with menu:
+            _all_answers(here)
+
+
+@st.fragment(run_every=TICK)
+def _presence(here: Seat) -> None:
+    there = rooms().here(here.code)
+    following = sum(member.follows for member in there)
+    _code(here, _("{count} here, {following} follow").format(count=len(there), following=following))
+
+
+@st.fragment(run_every=TICK)
+def _people(here: Seat) -> None:
+    there = rooms().here(here.code)
+    if not there:
+        st.caption(_("Nobody has joined yet."))
+    for number, member in enumerate(there, start=1):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            name = member.name or _("Person {number}").format(number=number)
+            text = name if member.follows else _("{name} (looks around)").format(name=name)
+            st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
+            if member.name:
+                st.button(_("Remove the name"), key=f"hs-room-unname-{member.id}", on_click=rooms().remove_name,
+                          args=(here.code, here.secret, member.id), type="tertiary")  # fmt: skip
+            st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=rooms().remove,
+                      args=(here.code, here.secret, member.id), type="tertiary")  # fmt: skip
+    st.button(_("End the room"), key="hs-room-end", on_click=_end, help=_("Answers and names are deleted."))
+    st.caption(_("A room ends by itself after {hours} hours.").format(hours=HOURS))
+
+
+@st.fragment(run_every=TICK)
+def _finds(here: Seat) -> None:
+    finds = rooms().finds(here.code)
+    if not finds:
+        st.caption(_("Members can send you the view that they look at. None has come yet."))
+    for find in finds:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            text = ": ".join(filter(None, (find.name, find.text or _("a view"))))
+            st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
+            if st.button(_("Show to all"), key=f"hs-room-project-{find.number}"):
+                st.session_state[JUMP] = (find.path, dict(find.params))
+                st.rerun()
+            st.button(_("Remove"), key=f"hs-room-unfind-{find.number}", on_click=rooms().remove_find,
+                      args=(here.code, here.secret, find.number), type="tertiary")  # fmt: skip
+
+
+@st.fragment(run_every=TICK)
+def _all_answers(here: Seat) -> None:
+    answers = rooms().answers(here.code)
+    st.caption(_("Only you see who gave which answer.") if answers else _("No question has been answered yet."))
+    for given in answers:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            verdict = {True: "✓ ", False: "✗ ", None: ""}[given.verdict]
+            text = f"{given.question}: {given.name or _('without a name')}: {verdict}{given.answer}"
+            st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
+            st.button(
+                _("Remove"), key=f"hs-room-unanswer-{given.question}-{given.member}", on_click=rooms().remove_answer,
+                args=(here.code, here.secret, given.member, given.question), type="tertiary",
+            )  # fmt: skip
+    if answers:
+        st.download_button(_("All answers as CSV"), lambda: as_csv(rooms().answers(here.code)), key="hs-room-csv",
+                           file_name=f"room-{here.code}.csv", mime="text/csv", on_click="ignore")  # fmt: skip
+
+
+def as_csv(answers: list[Given]) -> bytes:
+    """One line an answer. A text that a spreadsheet would take for a formula starts with an apostrophe."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["question", "name", "answer", "right"])
+    for given in answers:
+        row = [given.question, given.name, given.answer]
+        writer.writerow([f"'{cell}" if cell[:1] in "=+-@\t" and cell else cell for cell in row]
+                        + [{True: "yes", False: "no", None: ""}[given.verdict]])  # fmt: skip
+    return text.getvalue().encode("utf-8-sig")
+
+
+def _member_bar(here: Seat, path: str) -> None:
+    _code(here)
+    st.session_state["hs-room-follow"] = here.follows
+    about = _("The teacher's view appears on your screen. Switch it off to look around by yourself.")
+    st.toggle(_("Follow the teacher"), key="hs-room-follow", on_change=_follow, help=about)
+    menu = st.popover(_("Send this view"), key="hs-room-send", on_change="rerun")
+    if menu.open:
+        with menu:
+            text = st.text_input(_("What should the teacher look at?"), key="hs-room-note", max_chars=LONGEST_TEXT)
+            st.button(_("Send"), key="hs-room-send-it", on_click=_send, args=(path, text), type="primary")
+    menu = st.popover(_("You"), key="hs-room-you", on_change="rerun")
+    if menu.open:
+        with menu:
+            st.text_input(
+                _("Your name, if you like; only the teacher sees it"), key="hs-room-name", max_chars=LONGEST_NAME,
+                on_change=_rename,
+            )  # fmt: skip
+            st.button(_("Leave the room"), key="hs-room-leave", on_click=_leave,
+                      help=_("Your answers are deleted."))  # fmt: skip
+
+
+def _follow() -> None:
+    here = seat()
+    if here is not None:
+        follows = bool(st.session_state["hs-room-follow"])
+        rooms().follow(here.code, here.member, follows)
+        here.step, here.shown = -1, None  # who comes back goes to the teacher's view
+
+
+def _rename() -> None:
+    here = seat()
+    if here is not None:
+        rooms().rename(here.code, here.member, st.session_state["hs-room-name"])
+
+
+def _send(path: str, text: str) -> None:
+    here = seat()
+    if here is not None:
+        try:
+            rooms().send(here.code, here.member, path, _common(), text)
+            st.session_state[SAID] = _("Your view was sent to the teacher.")
+        except RoomError as error:
+            st.session_state[SAID] = capital(error) + "."
+
+
+# -- the questions of a lesson, asked in a room --------------------------------------------------------------------
+
+
+def send_answer(question: str, answer: str, verdict: bool | None) -> None:
+    """A member's answer; nothing for the teacher or outside of a room."""
+    here = seat()
+    if here is not None and not here.teaches:
+        try:
+            rooms().answer(here.code, here.member, question, answer, verdict)
+        except RoomError as error:
+            st.session_state[SAID] = capital(error) + "."
+
+
+def bins(answers: list[str]) -> list[tuple[str, int]]:
+    """A label and a count for each bar: each answer with how often it came, most often first; of many different numbers
+    a histogram with bins of equal width."""
+    counts = Counter(answers)
+    try:
+        numbers = sorted(float(answer.replace(",", "")) for answer in answers)
+    except ValueError:
+        return counts.most_common()
+    if len(counts) <= BINS:
+        return sorted(counts.items(), key=lambda pair: float(pair[0].replace(",", "")))
+    low, width = numbers[0], (numbers[-1] - numbers[0]) / BINS
+    places = Counter(min(int((number - low) / width), BINS - 1) for number in numbers)
+    return [(f"{low + place * width:.3g} – {low + (place + 1) * width:.3g}", places[place]) for place in range(BINS)]
+
+
+@st.fragment(run_every=TICK)
+def chart(question: str, revealed: bool, right: str) -> None:
+    """For the teacher: the answers so far, as bars; the right one is marked when it is revealed."""
+    here = seat()
+    if here is None:
+        return
+    answers = [given.answer for given in rooms().answers(here.code, question)]
+    count = len(rooms().here(here.code))
+    st.html(f'<p class="hs-room-count">{html.escape(_("{answers} of {count} have answered").format(
+        answers=len(answers), count=count))}</p>')  # fmt: skip
+    bars = bins(answers)
+    most = max((number for _label, number in bars), default=1) or 1
+    rows = "".join(
+        f"<tr{' class=hs-room-right' if revealed and label == right else ''}><th>{html.escape(label)}</th>"
+        f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>{number}</td></tr>'
+        for label, number in bars
+    )
+    st.html(f'<table class="hs-room-bars">{rows}</table>')
+
+
+def reveal(question: str) -> None:
+    """Callback of the teacher."""
+    here = seat()
+    if here is not None:
+        rooms().reveal(here.code, here.secret, question)
