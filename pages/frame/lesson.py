@@ -15,6 +15,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.frame import room
 from pages.frame.messages import capital, message
 from pages.frame.state import (
     CHECKPOINT,
@@ -198,6 +199,10 @@ class Panel:
                 self._stops()
         if covered:
             cover = _("Predict first. This view opens when you have answered.")
+            if (here := room.seat()) is not None:
+                cover = _("Predict first. This view opens when the answer is revealed.")
+                if here.teaches:
+                    cover = _("The class predicts first. This view opens when you reveal the answer.")
             st.html(f'<p class="hs-cover">{html.escape(cover)}</p>')
             st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ visibility: hidden !important; }}</style>")
         elif self.stop.lit and not folded:
@@ -261,14 +266,29 @@ class Panel:
             except UserError as error:
                 message(capital(error) + ".", "note")
                 return False
-            if place in given:
-                _reveal(given[place], question)
+            here, name = room.seat(), f"{self.lesson.name} {self.number}"
+            solution = "" if right is None else in_words(right)
+            if here is not None and here.revealed(name):  # who has not answered sees the answer, too
+                if here.teaches:
+                    room.chart(name, solution)
+                _reveal(given.get(place, Given("", solution, None)), question)
                 return False
+            if here is not None and here.teaches:
+                room.chart(name, "")
+                st.button(_("Reveal the answer"), key="hs-room-reveal", on_click=room.reveal, args=(name,))
+                return question.cover
+            if place in given:
+                if here is None:
+                    _reveal(given[place], question)
+                    return False
+                sent = _("You answered {answer}. Your teacher will reveal what is right.")
+                st.html(f'<p class="hs-lesson-sum">{html.escape(sent.format(answer=given[place].text))}</p>')
+                return question.cover
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
             answer = _field(question, options, widget)
             st.button(
                 _("Answer"), key=f"{widget}-send", disabled=not answer and question.kind not in PRESSED, type="primary",
-                on_click=_give, args=(place, question, answer, right, widget),
+                on_click=_give, args=(place, question, answer, right, widget, name),
             )  # fmt: skip
         return question.cover
 
@@ -334,18 +354,21 @@ def _give(
     answer: str | tuple[str, ...] | None,
     right: Answer | None,
     key: str,
+    name: str,
 ) -> None:
-    """Callback: keep an answer; it stays for this sentence. What is pressed in the picture counts as it is now."""
+    """Callback: keep an answer, and send it to the room, where the question has this name; it stays for this
+    sentence. What is pressed in the picture counts as it is now."""
     answer = answer or (_pressed(question.kind) if question.kind in PRESSED else "")
     if not answer:
         st.session_state[NOTHING] = key
         return
     given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
     given[place] = Given(in_words(answer), "" if right is None else in_words(right), is_right(question, answer, right))
+    room.send_answer(name, given[place].text, given[place].verdict)
 
 
 def _reveal(given: Given, question: Question) -> None:
-    lines = [(_("You"), given.text)]
+    lines = [(_("You"), given.text)] if given.text else []
     if given.right:
         lines.append((_("For example") if given.verdict is None else _("The model"), given.right))
     verdict = {True: _("Right."), False: _("Not this time."), None: ""}[given.verdict]

@@ -45,8 +45,10 @@ def link_menu(header: DeltaGenerator) -> None:
     if menu is not None:
         with menu:
             _links()
-    if link := st.session_state.pop(CODE, ""):
-        st.dialog(_("Scan this code"), width="large")(_show_code)(link)
+    if (asked := st.session_state.pop(CODE, None)) is not None:
+        link, room = asked
+        title = _("Scan this code to join room {room}").format(room=room) if room else _("Scan this code")
+        st.dialog(title, width="large")(_show_code)(link)
 
 
 def _links() -> None:
@@ -67,9 +69,9 @@ def _links() -> None:
     st.button(_("QR code"), key="hs-qr", help=large, on_click=ask_for_code, args=(link,), width="stretch")
 
 
-def ask_for_code(link: str) -> None:
-    """Callback: show the QR code of a link, as large as the window."""
-    st.session_state[MENU], st.session_state[CODE] = False, link
+def ask_for_code(link: str, room: str = "") -> None:
+    """Callback: show the QR code of a link, as large as the window. room: the code of the room that it opens."""
+    st.session_state[MENU], st.session_state[CODE] = False, (link, room)
 
 
 def _show_code(link: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.frame.link import ask_for_code, base_address
+from pages.frame.link import app_address, ask_for_code
 from pages.frame.messages import capital, message
 from pages.frame.state import ROOM, SEAT, written_address
 from pages.runtime import viewer
@@ -213,23 +213,20 @@ def bar(path: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-room"):
         if here.teaches:
-            _teacher_bar(here)
+            _teacher_bar(here, path)
         else:
             _member_bar(here, path)
 
 
-def _code(here: Seat, more: str = "") -> None:
-    room = html.escape(_("Room {code}").format(code=here.code))
-    st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(more)}</p>', width="content")
+def _link(here: Seat, path: str) -> str:
+    return f"{app_address(path)[0]}?{ROOM}={here.code}"
 
 
-def _link(here: Seat) -> str:
-    return f"{base_address()[0].rsplit('/', 1)[0]}/?{ROOM}={here.code}"
-
-
-def _teacher_bar(here: Seat) -> None:
+def _teacher_bar(here: Seat, path: str) -> None:
     _presence(here)
-    st.button(_("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=(_link(here),), type="primary")
+    st.button(
+        _("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=(_link(here, path), here.code), type="primary"
+    )
     help_text = _("All follow your view again, also those who look around by themselves.")
     st.button(_("Call all back"), key="hs-room-call", on_click=rooms().call_back, args=(here.code, here.secret),
               help=help_text)  # fmt: skip
@@ -251,7 +248,9 @@ def _teacher_bar(here: Seat) -> None:
 def _presence(here: Seat) -> None:
     there = rooms().here(here.code)
     following = sum(member.follows for member in there)
-    _code(here, _("{count} here, {following} follow").format(count=len(there), following=following))
+    room = html.escape(_("Room {code}").format(code=here.code))
+    counted = html.escape(_("{count} here, {following} follow").format(count=len(there), following=following))
+    st.html(f'<p class="hs-room-code"><b>{room}</b> {counted}</p>', width="content")
 
 
 @st.fragment(run_every=TICK)
@@ -320,24 +319,21 @@ def as_csv(answers: list[Given]) -> bytes:
 
 
 def _member_bar(here: Seat, path: str) -> None:
-    _code(here)
-    st.session_state["hs-room-follow"] = here.follows
-    about = _("The teacher's view appears on your screen. Switch it off to look around by yourself.")
-    st.toggle(_("Follow the teacher"), key="hs-room-follow", on_change=_follow, help=about)
-    menu = st.popover(_("Send this view"), key="hs-room-send", on_change="rerun")
-    if menu.open:
-        with menu:
-            text = st.text_input(_("What should the teacher look at?"), key="hs-room-note", max_chars=LONGEST_TEXT)
-            st.button(_("Send"), key="hs-room-send-it", on_click=_send, args=(path, text), type="primary")
-    menu = st.popover(_("You"), key="hs-room-you", on_change="rerun")
+    menu = st.popover(_("Room {code}").format(code=here.code), key="hs-room-menu", on_change="rerun")
     if menu.open:
         with menu:
             st.text_input(
                 _("Your name, if you like; only the teacher sees it"), key="hs-room-name", max_chars=LONGEST_NAME,
                 on_change=_rename,
             )  # fmt: skip
-            st.button(_("Leave the room"), key="hs-room-leave", on_click=_leave,
-                      help=_("Your answers are deleted."))  # fmt: skip
+            st.text_area(_("Send this view to the teacher: what is there to see?"), key="hs-room-note",
+                         max_chars=LONGEST_TEXT, height=90)  # fmt: skip
+            st.button(_("Send"), key="hs-room-send", on_click=_send, args=(path,), type="primary")
+            about = _("Your answers are deleted.")
+            st.button(_("Leave the room"), key="hs-room-leave", on_click=_leave, help=about, type="tertiary")
+    st.session_state["hs-room-follow"] = here.follows
+    about = _("The teacher's view appears on your screen. Switch it off to look around by yourself.")
+    st.toggle(_("Follow the teacher"), key="hs-room-follow", on_change=_follow, help=about)
 
 
 def _follow() -> None:
@@ -354,11 +350,12 @@ def _rename() -> None:
         rooms().rename(here.code, here.member, st.session_state["hs-room-name"])
 
 
-def _send(path: str, text: str) -> None:
+def _send(path: str) -> None:
     here = seat()
     if here is not None:
         try:
-            rooms().send(here.code, here.member, path, _common(), text)
+            rooms().send(here.code, here.member, path, _common(), st.session_state["hs-room-note"])
+            st.session_state["hs-room-note"] = ""
             st.session_state[SAID] = _("Your view was sent to the teacher.")
         except RoomError as error:
             st.session_state[SAID] = capital(error) + "."
@@ -393,19 +390,19 @@ def bins(answers: list[str]) -> list[tuple[str, int]]:
 
 
 @st.fragment(run_every=TICK)
-def chart(question: str, revealed: bool, right: str) -> None:
-    """For the teacher: the answers so far, as bars; the right one is marked when it is revealed."""
+def chart(question: str, right: str) -> None:
+    """For the teacher: the answers so far, as bars. right: the answer to mark, "" before it is revealed."""
     here = seat()
     if here is None:
         return
     answers = [given.answer for given in rooms().answers(here.code, question)]
     count = len(rooms().here(here.code))
-    st.html(f'<p class="hs-room-count">{html.escape(_("{answers} of {count} have answered").format(
-        answers=len(answers), count=count))}</p>')  # fmt: skip
+    counted = _("{answers} of {count} have answered").format(answers=len(answers), count=count)
+    st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
     bars = bins(answers)
     most = max((number for _label, number in bars), default=1) or 1
     rows = "".join(
-        f"<tr{' class=hs-room-right' if revealed and label == right else ''}><th>{html.escape(label)}</th>"
+        f'<tr class="{"hs-room-right" if label == right else ""}"><th>{html.escape(label)}</th>'
         f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>{number}</td></tr>'
         for label, number in bars
     )

@@ -7,7 +7,7 @@ import html
 import streamlit as st
 
 from pages.components.sentences import point
-from pages.frame import lesson
+from pages.frame import lesson, room
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
 from pages.lessons import worksheets
@@ -17,6 +17,7 @@ from transformer.texts import _, translate
 
 def draw(frame: PageFrame) -> None:
     point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))
+    room.join_or_open()
     found = lesson.files(tuple(listed.path for listed in frame.links))
     for name, one in found.items():
         if isinstance(one, Lesson):

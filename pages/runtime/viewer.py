@@ -1,5 +1,4 @@
-"""What belongs to the viewer and not to the link, kept in cookies of the browser: big text, the language, who one is in a
-room."""
+"""What belongs to the viewer and not to the link: big text, the language, who one is in a room. Kept in cookies."""
 
 from __future__ import annotations
 

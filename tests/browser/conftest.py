@@ -79,7 +79,8 @@ def model() -> Pretrained:
 @pytest.fixture(scope="session")
 def server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running app. Needs browser_path, so that no server starts without a browser."""
-    process, address = start(tmp_path_factory.mktemp("server") / "log.txt")
+    folder = tmp_path_factory.mktemp("server")
+    process, address = start(folder / "log.txt", HEADSCOPE_ROOMS=str(folder / "rooms.sqlite"))
     yield address
     stop(process)
 

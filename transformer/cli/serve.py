@@ -29,6 +29,7 @@ from transformer.view.languages import best_language, languages
 SUMMARY = N_("Start the app in the browser.")
 PORT = 8501
 TRIED = 100  # how many ports to try after one that is in use
+ROOMS = "HEADSCOPE_ROOMS"
 ADDRESS = "STREAMLIT_SERVER_ADDRESS"  # Streamlit's own variable, for containers
 NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL)
 
@@ -97,6 +98,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=_("limit of a visitor's training in seconds of computing time; waiting does not count (default 120)"),
     )
+    parser.add_argument(
+        "--rooms", metavar="FILE",
+        help=_(
+            "where rooms of classes are kept, for the processes of one machine that serve one class (default: a file "
+            "in your cache folder)"
+        ),
+    )  # fmt: skip
     parser.add_argument(
         "--operator",
         action="store_true",
@@ -206,6 +214,8 @@ def prepare(options: argparse.Namespace) -> list[str]:
         os.environ[TRAININGS] = str(options.trainings)
     if options.training_seconds:
         os.environ[TRAINING_SECONDS] = str(options.training_seconds)
+    if options.rooms:
+        os.environ[ROOMS] = str(Path(options.rooms).resolve())
     address = options.address or os.environ.get(ADDRESS) or None
     port = find_port(options.port, address)
     return ["run", str(script), f"--server.port={port}", *([f"--server.address={address}"] if address else [])]

@@ -1,0 +1,98 @@
+"""A class in Chromium: one teacher, a student on a phone who reloads, one who is offline for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.explorer_page import click_head, params_of, wait_for_params
+from tests.browser.navigation import link_to
+from tests.support.server import WAIT
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    context.set_default_timeout(WAIT)
+    yield context
+    context.close()
+
+
+def counted(teacher: Page, text: str) -> None:
+    expect(teacher.locator(".hs-room-code")).to_contain_text(text)
+
+
+def test_a_class_follows_answers_and_comes_back(
+    browser: Browser, context: BrowserContext, phone: BrowserContext, server: str
+) -> None:
+    teacher = context.new_page()
+    teacher.goto(f"{server}/lessons")
+    teacher.get_by_role("button", name="Open a room").click()
+    counted(teacher, "0 here")
+    code = params_of(teacher)["room"]
+    teacher.get_by_role("button", name="Show the code").click()
+    expect(teacher.get_by_role("dialog")).to_contain_text(code)
+    assert teacher.get_by_role("dialog").locator("img.hs-qr").bounding_box()["height"] > 0.6 * 900  # type: ignore[index]
+    teacher.keyboard.press("Escape")
+    student = phone.new_page()
+    student.goto(f"{server}/?room={code}")
+    expect(student.locator("h1.hs-spoken")).to_have_text("Lessons")
+    other = browser.new_context(viewport={"width": 1280, "height": 720})
+    desk = other.new_page()
+    desk.goto(f"{server}/?room={code}")
+    expect(desk.locator("h1.hs-spoken")).to_have_text("Lessons")
+    counted(teacher, "2 here, 2 follow")
+
+    # Page, head and lesson: what the teacher chooses, all see.
+    link_to(teacher, "Heads").click()
+    teacher.wait_for_selector("[data-testid=explorer][data-drawn]")
+    teacher.get_by_test_id("kind-encoder_self").click()
+    click_head(teacher, "encoder_self", 1, 3)
+    for follower in (student, desk):
+        wait_for_params(follower, kind="encoder_self", layer="2", head="4", room=code)
+    other.set_offline(True)
+    link_to(teacher, "Lessons").click()
+    teacher.locator("[class*=st-key-hs-lesson-start] button").first.click()
+    expect(student.locator(".hs-lesson-title")).to_be_visible()
+    teacher.get_by_role("button", name="Next").click()
+    wait_for_params(student, stop="2")
+
+    # A question: predicted on the phone, shown to the teacher, revealed to all.
+    expect(student.locator(".hs-cover")).to_contain_text("when the answer is revealed")
+    student.get_by_test_id("stRadio").get_by_text("bought").click()
+    student.get_by_role("button", name="Answer").click()
+    expect(student.locator(".hs-lesson-sum")).to_contain_text("You answered bought.")
+    expect(teacher.locator(".hs-room-bars")).to_contain_text("bought")
+    teacher.get_by_role("button", name="Reveal the answer").click()
+    expect(student.locator(".hs-lesson-reveal")).to_contain_text("bought")
+    expect(teacher.locator(".hs-cover")).to_have_count(0)
+
+    # A reload comes back as the same one; who was offline sees what the others see.
+    student.reload()
+    expect(student.locator(".hs-lesson-title")).to_be_visible()
+    other.set_offline(False)
+    wait_for_params(desk, stop="2")
+    counted(teacher, "2 here, 2 follow")
+
+    # A student looks around and is called back.
+    desk.get_by_test_id("stCheckbox").get_by_text("Follow the teacher").click()
+    counted(teacher, "2 here, 1 follow")
+    link_to(desk, "Positions").click()
+    expect(desk.locator("h1.hs-spoken")).to_have_text("Positions")
+    teacher.get_by_role("button", name="Call all back").click()
+    expect(desk.locator("h1.hs-spoken")).to_have_text("Heads")
+    counted(teacher, "2 here, 2 follow")
+    assert student.evaluate("document.documentElement.scrollWidth") <= 390
+
+    # The teacher reloads and still steers; then the room ends.
+    teacher.reload()
+    counted(teacher, "2 here, 2 follow")
+    teacher.locator(".st-key-hs-room-people button").click()
+    teacher.get_by_role("button", name="End the room").click()
+    expect(student.locator(".hs-message")).to_contain_text(f"The room {code} has ended.")
+    assert "room" not in params_of(student)
+    other.close()

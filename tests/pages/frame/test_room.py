@@ -1,0 +1,190 @@
+"""A class: what the teacher shows reaches the members, and what they send reaches the teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.frame import room
+from pages.frame.room import as_csv, bins
+from pages.runtime import rooms as runtime_rooms
+from tests.pages.frame.test_lesson import LESSON, press
+from tests.support.app import ROOT, address, app_test, messages, page_text, switch_page, written
+from transformer.rooms import Rooms
+from transformer.rooms.store import Given
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Rooms]:
+    (tmp_path / "one.toml").write_text(LESSON, encoding="utf-8")
+    monkeypatch.setenv("HEADSCOPE_LESSONS", str(tmp_path))
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINT", "reverse")
+    monkeypatch.setenv("HEADSCOPE_ROOMS", str(tmp_path / "rooms.sqlite"))
+    monkeypatch.setattr(room.WATCH, "sit", lambda *_: None)  # no server runs that could be told
+    runtime_rooms.rooms.cache_clear()
+    yield runtime_rooms.rooms()
+    runtime_rooms.rooms().close()
+    runtime_rooms.rooms.cache_clear()
+
+
+Opened = tuple[AppTest, str]
+
+
+@pytest.fixture
+def teacher(store: Rooms) -> Opened:
+    app = press(app_test("lessons").run(), "hs-room-open")
+    assert not app.exception and not messages(app)
+    return app, address(app)["room"]
+
+
+def student(code: str) -> AppTest:
+    app = app_test(room=code).run()
+    assert not app.exception
+    return app
+
+
+def test_the_teachers_view_is_the_view_of_the_room(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    switch_page(app, "heads").run()
+    app.text_input(key="source").set_value("cab").run()
+    found = store.find(code)
+    assert found is not None and found.path == "" and found.params["source"] == "cab"
+    assert "room" not in found.params
+    step = found.step
+    press(app, "hs-big")  # the size of text is each person's own
+    assert (again := store.find(code)) is not None and again.step == step
+
+
+def test_a_member_sees_it_follows_looks_around_and_comes_back(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    switch_page(app, "heads").run()
+    app.text_input(key="source").set_value("cab").run()
+    member = student(code)
+    assert (address(member)["source"], address(member)["room"]) == ("cab", code)
+    app.text_input(key="source").set_value("bca").run()
+    member.button(key="hs-big").click().run()  # any run; a server asks for one
+    assert address(member)["source"] == "bca"
+    member.toggle(key="hs-room-follow").set_value(False).run()
+    member.text_input(key="source").set_value("mine").run()
+    app.text_input(key="source").set_value("abc").run()
+    member.run()
+    assert address(member)["source"] == "mine" and [one.follows for one in store.here(code)] == [False]
+    member.toggle(key="hs-room-follow").set_value(True).run()
+    assert address(member)["source"] == "abc" and member.session_state["headscope"].view.big
+    member.toggle(key="hs-room-follow").set_value(False).run()
+    member.text_input(key="source").set_value("mine").run()
+    press(app, "hs-room-call")
+    member.run()
+    assert address(member)["source"] == "abc" and member.toggle(key="hs-room-follow").value
+
+
+def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    press(app, "hs-lesson-start-one")
+    press(switch_page(app, "heads"), "hs-lesson-next")
+    member = student(code)
+    assert address(member)["stop"] == "2"
+    assert "The class predicts first" in page_text(app) and "when the answer is revealed" in page_text(member)
+    [choice] = [one for one in member.radio if one.key and one.key.startswith("hs-answer-one-2")]
+    choice.set_value("b").run()
+    [send] = [one for one in member.button if one.key and one.key.endswith("-send") and "answer" in one.key]
+    send.click().run()
+    assert "You answered b. Your teacher will reveal what is right." in page_text(member)
+    [given] = store.answers(code, "one 2")
+    assert given.answer == "b"
+    app.run()
+    assert "1 of 1 have answered" in page_text(app) and "<th>b</th>" in written(app)
+    press(app, "hs-room-reveal")
+    assert "The class predicts first" not in page_text(app) and "It is the darkest cell." in page_text(app)
+    member.run()
+    assert "when the answer is revealed" not in page_text(member) and "It is the darkest cell." in page_text(member)
+    verdict = "Right." if given.verdict else "Not this time."
+    assert verdict in page_text(member) and verdict not in page_text(app)
+
+
+def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    switch_page(app, "heads").run()
+    member = student(code)
+    member.session_state["hs-room-menu"] = True
+    member.run()
+    member.text_input(key="hs-room-name").set_value("<i>Kim</i>").run()
+    member.toggle(key="hs-room-follow").set_value(False).run()
+    member.text_input(key="source").set_value("found").run()
+    member.text_area(key="hs-room-note").set_value("<b>look</b>").run()
+    press(member, "hs-room-send")
+    assert "Your view was sent to the teacher." in messages(member)
+    [find] = store.finds(code)
+    assert (find.name, find.text, find.params["source"]) == ("<i>Kim</i>", "<b>look</b>", "found")
+    for menu in ("people", "finds", "answers"):
+        app.session_state[f"hs-room-{menu}"] = True
+    app.run()
+    assert "&lt;i&gt;Kim&lt;/i&gt; (looks around)" in written(app) and "&lt;b&gt;look&lt;/b&gt;" in written(app)
+    press(app, f"hs-room-project-{find.number}")
+    assert address(app)["source"] == "found"
+    assert (shown := store.find(code)) is not None and shown.params["source"] == "found"
+    [one] = store.here(code)
+    press(app, f"hs-room-unname-{one.id}")
+    assert store.here(code)[0].name == ""
+    press(app, f"hs-room-unfind-{find.number}")
+    assert store.finds(code) == []
+    press(app, f"hs-room-remove-{one.id}")
+    member.run()
+    assert "The teacher has removed you from the room" in messages(member) and "room" not in address(member)
+
+
+def test_leaving_and_the_end_are_said(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    leaves, stays = student(code), student(code)
+    leaves.session_state["hs-room-menu"] = True
+    press(leaves.run(), "hs-room-leave")
+    assert "room" not in address(leaves) and not messages(leaves) and len(store.here(code)) == 1
+    app.session_state["hs-room-people"] = True
+    press(app.run(), "hs-room-end")
+    assert f"The room {code} has ended; its answers are deleted." in messages(app) and "room" not in address(app)
+    stays.run()
+    assert f"The room {code} has ended." in messages(stays) and "room" not in address(stays)
+    assert "source" in address(stays)  # the view stays
+
+
+def test_a_wrong_code_is_said_and_codes_cannot_be_tried_at_speed(store: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "GUESSED", runtime_rooms.Guesses())
+    app = app_test("lessons").run()
+    app.text_input(key="hs-room-code").set_value("no").run()
+    assert "There is no open room &#x27;NO&#x27;; ask your teacher for the code." in messages(app)
+    for _ in range(runtime_rooms.GUESSES - 1):
+        press(app, "hs-room-join")
+    code, _secret = store.open()
+    app.text_input(key="hs-room-code").set_value(code.lower()).run()
+    assert "Too many wrong codes were tried from your network." in messages(app) and "room" not in address(app)
+    monkeypatch.setattr(room, "GUESSED", runtime_rooms.Guesses())
+    press(app, "hs-room-join")
+    assert address(app)["room"] == code and not messages(app)
+
+
+@pytest.mark.parametrize(
+    "answers, bars",
+    [
+        ([], []),
+        (["b", "a", "b"], [("b", 2), ("a", 1)]),
+        (["2", "1,000", "2"], [("2", 2), ("1,000", 1)]),
+        ([str(n) for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 16)],
+         [("0 – 2", 2), ("2 – 4", 2), ("4 – 6", 2), ("6 – 8", 2), ("8 – 10", 1), ("10 – 12", 0), ("12 – 14", 0),
+          ("14 – 16", 1)]),
+    ],
+)  # fmt: skip
+def test_answers_are_counted_and_many_numbers_become_a_histogram(
+    answers: list[str], bars: list[tuple[str, int]]
+) -> None:
+    assert bins(answers) == bars
+
+
+def test_a_spreadsheet_takes_no_answer_for_a_formula() -> None:
+    rows = [Given("m", "=1+1", "one 2", "a, b", True), Given("m", "", "one 3", "-1", None)]
+    assert as_csv(rows).decode("utf-8-sig").splitlines() == [
+        "question,name,answer,right", "one 2,'=1+1,\"a, b\",yes", "one 3,,'-1,",
+    ]  # fmt: skip

@@ -1,0 +1,88 @@
+"""Which sessions are told of news in a room, and who counts as there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pages.runtime import rooms as runtime_rooms
+from pages.runtime.rooms import GUESSES, MINUTES, Guesses, Watch
+from transformer.rooms import Rooms
+from transformer.rooms.store import HERE
+
+
+@pytest.fixture
+def now() -> list[float]:
+    return [1_000.0]
+
+
+@pytest.fixture
+def rooms(now: list[float]) -> Iterator[Rooms]:
+    opened = Rooms(now=lambda: now[0])
+    yield opened
+    opened.close()
+
+
+class Told(list[list[str]]):
+    def __call__(self, sessions: object) -> None:
+        self.append(sorted(sessions))  # type: ignore[call-overload]
+
+
+def test_who_follows_is_told_once_of_every_step(
+    rooms: Rooms, now: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Watch, "_watch", lambda self: None)
+    code, secret = rooms.open()
+    other, _ = rooms.open()
+    members = {session: rooms.join(code).id for session in ("a", "b", "c")} | {"d": rooms.join(other).id}
+    told, gone = Told(), set[str]()
+    watch = Watch(lambda: rooms, told, lambda session: session not in gone)
+    for session, member in members.items():
+        watch.sit(session, other if session == "d" else code, member, 0)
+    watch.look()
+    assert told == []
+    rooms.follow(code, members["b"], False)
+    rooms.show(code, secret, "lab", {})
+    watch.look()
+    watch.look()
+    assert told == [["a", "c"]]
+    rooms.call_back(code, secret)
+    watch.look()
+    assert told[1:] == [["a", "b", "c"]]
+    gone.add("a")
+    now[0] += HERE
+    watch.note_presence()
+    now[0] += 1
+    assert {one.id for one in rooms.here(code)} == {members["b"], members["c"]}
+    watch.rise("b")
+    rooms.end(code, secret)
+    watch.look()
+    assert told[2:] == [["c"]]  # the room has ended: whoever is left is told
+
+
+def test_wrong_codes_count_by_network_and_are_forgotten() -> None:
+    now = [0.0]
+    guesses = Guesses(lambda: now[0])
+    for _ in range(GUESSES):
+        assert not guesses.too_many("a")
+        guesses.count("a")
+    assert guesses.too_many("a") and not guesses.too_many("b")
+    now[0] = MINUTES * 60 + 1
+    assert not guesses.too_many("a") and guesses._wrong == {}
+
+
+def test_without_a_folder_to_write_in_rooms_are_of_this_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HEADSCOPE_ROOMS", str(tmp_path / "file" / "rooms.sqlite"))
+    runtime_rooms.rooms.cache_clear()
+    code, _ = runtime_rooms.rooms().open()
+    assert runtime_rooms.rooms().find(code) is not None
+    runtime_rooms.rooms().close()
+    runtime_rooms.rooms.cache_clear()
+    monkeypatch.delenv("HEADSCOPE_ROOMS")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert runtime_rooms.rooms_file() == tmp_path / "headscope" / "rooms.sqlite"
