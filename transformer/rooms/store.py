@@ -148,7 +148,7 @@ class Rooms:
                 raise
             self._connection.execute("COMMIT")
 
-    def _rows(self, query: str, *values: object) -> list[tuple]:  # type: ignore[type-arg]
+    def _rows(self, query: str, *values: object) -> list[tuple]:
         with self._lock:
             return self._connection.execute(query, values).fetchall()
 

@@ -381,6 +381,54 @@ def test_a_session_without_a_server_counts_as_connected_and_others_are_asked_for
     assert workarounds.is_connected("here") and not workarounds.is_connected("gone")
 
 
+class Runner:
+    """A session of a server, as far as `rerun_sessions` knows it."""
+
+    def __init__(self, name: str, runs: list[str]) -> None:
+        self.name, self.runs, self._client_state, self._scriptrunner = name, runs, f"values of {name}", None
+
+    def request_rerun(self, client_state: str) -> None:
+        assert client_state == self._client_state and self._scriptrunner is None
+        self.runs.append(self.name)
+        self._scriptrunner = object()  # type: ignore[assignment]
+
+
+def test_idle_sessions_run_a_few_at_a_time_and_busy_ones_when_they_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_scriptrunner", "_client_state", "request_rerun"):
+        assert name in inspect.getsource(AppSession)
+    runs: list[str] = []
+    sessions = {name: Runner(name, runs) for name in "abcdef"}
+    manager = WebsocketSessionManager.__new__(WebsocketSessionManager)
+    found = {name: SimpleNamespace(session=session) for name, session in sessions.items()}
+    monkeypatch.setattr(manager, "get_active_session_info", found.get, raising=False)
+    monkeypatch.setattr(workarounds, "_asked", {})
+
+    async def ask() -> None:
+        async def told(*expected: str) -> None:
+            await asyncio.sleep(5 * workarounds.PAUSE_BETWEEN)
+            assert runs == list(expected)
+
+        loop = SimpleNamespace(eventloop=asyncio.get_running_loop())
+        server = SimpleNamespace(_session_mgr=manager, _get_async_objs=lambda: loop)
+        monkeypatch.setattr(runtime, "get_instance", lambda: server)
+        sessions["a"]._scriptrunner = object()  # type: ignore[assignment]
+        workarounds.rerun_sessions([*"abcdef", "gone"])
+        await told(*"bcde")  # four at a time; "a" computes with newer values than it has stored
+        for name in "abcd":
+            sessions[name]._scriptrunner = None
+        await told(*"bcdeaf")
+        workarounds.rerun_sessions(["e"])  # it runs since before the news
+        await told(*"bcdeaf")
+        for session in sessions.values():
+            session._scriptrunner = None
+        await told(*"bcdeafe")
+        sessions["e"]._scriptrunner = None
+        await asyncio.sleep(5 * workarounds.PAUSE_BETWEEN)
+        assert not workarounds._asked
+
+    asyncio.run(ask())
+
+
 def test_the_fragment_that_asks_for_a_run_after_a_lost_connection_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     """That a browser then asks for one: tests/browser/test_replicas.py."""
     sent: list[str] = []
