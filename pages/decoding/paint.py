@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from torch import Tensor
 
 from pages.components.descriptions import heads_in_words
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import apart, words_of, words_row
+from pages.decoding import payload
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
@@ -16,50 +21,130 @@ from pages.frame.state import max_tokens
 from pages.runtime import cache
 from transformer.inference.pretrained import InputError
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint, Where, layers_of
+from transformer.interventions.switch import brief, is_number, parse_number
+from transformer.model.config import ModelConfig
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
-OPTIONS = ("paint_kind", "paint_layer", "paint_head", "paint_row", "paint_span", "paint")
+OLDER = ("paint_layer", "paint_head")  # of links from before several heads could be chosen
+OPTIONS = ("paint_kind", "paint_heads", "paint_row", "paint_span", "paint", *OLDER)
 KEY = "paint"
-ALL = 0  # layer or head: all of them
+NAMED = 2  # heads up to which each is named
 
 _picture = st.components.v2.component("headscope.paint", js=script("paint"), css=style("paint"))
 
 
-def read_weights(text: str, count: int) -> list[float] | None:
-    """The weights of a link, "0_1_0.5", as many as there are keys; None if they cannot be read."""
-    try:
-        found = [float(part) for part in text.split("_")]
-    except ValueError:
-        return None
-    fits = len(found) == count and all(0 <= one <= 1 for one in found)
-    return found if fits else None
+@dataclass(frozen=True)
+class Heads:
+    """The chosen heads of one kind of attention: (layer, head) from 0, in order."""
+
+    chosen: tuple[tuple[int, int], ...]
+    layers: int
+    heads: int
+
+    @property
+    def all(self) -> bool:
+        return len(self.chosen) == self.layers * self.heads
+
+    def __str__(self) -> str:
+        """As in links; "" for all."""
+        return "" if self.all else "_".join(f"{layer + 1}.{head + 1}" for layer, head in self.chosen)
+
+    def wheres(self, kind: str) -> tuple[Where, ...]:
+        """As few as there are: whole layers are one each."""
+        if self.all:
+            return (Where(kind),)
+        found: list[Where] = []
+        for layer in range(self.layers):
+            heads = [head for at, head in self.chosen if at == layer]
+            whole = len(heads) == self.heads
+            found += [Where(kind, layer)] if whole else [Where(kind, layer, head) for head in heads]
+        return tuple(found)
+
+    def mean(self, weights: Tensor) -> list[float]:
+        """The mean row of the chosen heads. weights: [layer, head, key]."""
+        layers, heads = zip(*self.chosen, strict=True)
+        return [round(value, 3) for value in weights[list(layers), list(heads)].mean(0).tolist()]
 
 
-def _number(options: Options, name: str, label: str, count: int, start: int) -> int:
-    """A layer or a head from 1, or ALL."""
-    every = _("all")
-    return int(
-        options.choose(name, label, (ALL, *range(1, count + 1)), start, lambda one: every if one == ALL else str(one))
-    )
+def read_heads(text: str, layers: int, heads: int) -> Heads | None:
+    """The heads of a link, "1.2_4.8", or all for ""; None if it names others or is something else."""
+    every = tuple((layer, head) for layer in range(layers) for head in range(heads))
+    if not text:
+        return Heads(every, layers, heads)
+    matches = [re.fullmatch(r"([1-9]\d?)\.([1-9]\d?)", part, re.ASCII) for part in text.split("_")]
+    asked = {(int(match[1]) - 1, int(match[2]) - 1) for match in matches if match}
+    return Heads(tuple(sorted(asked)), layers, heads) if all(matches) and asked <= set(every) else None
+
+
+def read_weights(text: str, count: int) -> list[float]:
+    """The weights of a link, "0_1_0.5", for a row with `count` keys; none above 1, which a slider could not show.
+    Raises InterventionError."""
+    found = []
+    for part in text.split("_"):
+        value = parse_number(part)
+        if not is_number(value) or not 0 <= value < math.inf:
+            raise InterventionError(
+                "{value} is not a weight, so the model's own row is shown; a painted row has {count} numbers of at "
+                "least 0, joined by _",
+                value=brief(part),
+                count=count,
+            )
+        found.append(value)
+    if len(found) != count:
+        raise InterventionError(
+            "{given} weights are painted, but this row has {count} tokens to attend to, so the model's own row is "
+            "shown; move a slider to paint it",
+            given=len(found),
+            count=count,
+        )
+    largest = max(1.0, *found)
+    return [one / largest for one in found]
+
+
+def _heads(options: Options, config: ModelConfig, kind: str) -> Heads:
+    layers = layers_of(config, kind)
+    asked = options.typed("paint_heads", "", longest=6 * layers * config.heads)
+    older = [options.typed(name, "0") for name in OLDER]
+    if not asked and older != ["0", "0"] and all(re.fullmatch(r"\d{1,2}", one, re.ASCII) for one in older):
+        layer, head = map(int, older)
+        every = [(at, one) for at in range(1, layers + 1) for one in range(1, config.heads + 1)]
+        asked = "_".join(f"{at}.{one}" for at, one in every if layer in (0, at) and head in (0, one))
+    for name in OLDER:
+        options.report(name, "0", "0")
+    found = read_heads(asked, layers, config.heads)
+    if found is None:
+        sentence = _(
+            "The link asks for the heads {asked!r}. Allowed: layer 1 to {layers}, head 1 to {heads}, as 1.2_4.8."
+        )
+        message(sentence.format(asked=asked[:40], layers=layers, heads=config.heads))
+        found = read_heads("", layers, config.heads)
+        assert found is not None
+    options.report("paint_heads", str(found), "")
+    return found
+
+
+def _in_words(heads: Heads, kind: str) -> str:
+    wheres = heads.wheres(kind)
+    if len(wheres) > NAMED:
+        text = _("{count} heads of {attention}").format(count=len(heads.chosen), attention=heads_in_words(Where(kind)))
+    else:
+        text = "; ".join(map(heads_in_words, wheres))
+    return capital(text)
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, config = frame.model, frame.options, frame.model.config
-    head = st.container()
+    top = st.container()
     controls, picture = controls_and_picture()
-    columns = controls.columns(5, vertical_alignment="bottom")
+    columns = controls.columns(3, vertical_alignment="bottom")
     own = cache.trace(model, model.name, trace.source_text, "", max_tokens())
     kinds = {"cross": _("cross"), "decoder_self": _("masked self")}
     with columns[0]:
         kind = str(options.segment("paint_kind", _("Attention"), tuple(kinds), "cross", kinds.__getitem__))
     with columns[1]:
-        layer = _number(options, "paint_layer", _("Layer"), layers_of(config, kind), ALL)
-    with columns[2]:
-        head_number = _number(options, "paint_head", _("Head"), config.heads, ALL)
-    with columns[3]:
         labels = own.target_out_labels
         start = min(2, len(labels))
         row = int(
@@ -68,22 +153,52 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 lambda one: f"{one}: {labels[one - 1]}",
             )
         ) - 1  # fmt: skip
-    with columns[4]:
+    with columns[2]:
         spans = {"step": _("this step"), "later": _("this step and all later")}
         later = options.segment("paint_span", _("Applies to"), tuple(spans), "later", spans.__getitem__) == "later"
+    heads = _heads(options, config, kind)
     keys = own.source_labels if kind == "cross" else own.target_in_labels[: row + 1]
-    picked = own.attention(kind).weights[slice(None) if layer == ALL else slice(layer - 1, layer)]
-    picked = picked[:, slice(None) if head_number == ALL else slice(head_number - 1, head_number), row, : len(keys)]
-    plain = [round(value, 3) for value in picked.flatten(0, 1).mean(0).tolist()]
+    plain = heads.mean(own.attention(kind).weights[:, :, row, : len(keys)])
     asked = options.typed("paint", "", longest=4_000)
-    weights = read_weights(asked, len(keys)) if asked else None
+    weights: list[float] | None = None
+    before = after = cache.translate(model, trace.source_text, NONE, max_tokens())
+    painted = NONE
+    with top:
+        place = st.container()
+        try:
+            if asked:
+                weights = read_weights(asked, len(keys))
+                switches = tuple(Paint(row, tuple(weights), later, where) for where in heads.wheres(kind))
+                painted = Interventions(switches)
+                after = cache.translate(model, trace.source_text, painted, max_tokens())
+        except (InterventionError, InputError) as error:
+            message(capital(error) + ".", "error")
+            painted = NONE
+    text = _(
+        "What the decoder attends to decides what it writes: move a weight, and see whether the translation changes."
+    )
+    if painted:
+        text = (
+            _("{heads}, from step {row}: “{before}” becomes “{after}”.")
+            if later
+            else _("{heads}, step {row}: “{before}” becomes “{after}”.")
+        )
+        if before.text == after.text:
+            text = _("{heads}, step {row}: the translation stays “{before}”. Paint more heads, or another step.")
+    said = text.format(heads=_in_words(heads, kind), row=row + 1, before=before.text, after=after.text)
+    with place:
+        point(said)
 
-    def painted() -> None:
+    def paint() -> None:
         found: Any = getattr(st.session_state.get(KEY), "weights", None)
         if isinstance(found, list) and len(found) == len(keys) and all(isinstance(one, int | float) for one in found):
             options.report("paint", "_".join(f"{max(0.0, min(1.0, float(one))):.3g}" for one in found))
 
-    where = Where(kind, None if layer == ALL else layer - 1, None if head_number == ALL else head_number - 1)
+    def choose() -> None:
+        found: Any = getattr(st.session_state.get(KEY), "heads", None)
+        if isinstance(found, str) and read_heads(found, heads.layers, heads.heads):
+            options.report("paint_heads", found, "")
+
     left, right = picture.columns([2, 3])
     with left:
         _picture(
@@ -93,47 +208,26 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 "weights": weights or plain,
                 "plain": plain,
                 "painted": weights is not None,
-                "place": f"{kind}.{layer}.{head_number}.{row}",
+                "place": f"{kind}.{heads}.{row}",
                 "colour": "cross" if kind == "cross" else "target",
+                "layers": heads.layers,
+                "heads": heads.heads,
+                "chosen": [f"{layer + 1}.{head + 1}" for layer, head in heads.chosen],
+                "said": said,
+                **payload.caption(trace, "paint", kind, f"step{row + 1}"),
                 "big": frame.state.view.big,
                 "texts": browser_texts("paint"),
             },
-            on_weights_change=painted,
+            on_weights_change=paint,
+            on_heads_change=choose,
         )
-        if weights is not None:
+        if asked:
             st.button(_("As the model had it"), on_click=lambda: options.report("paint", "", ""))
     with right:
-        before = cache.translate(model, trace.source_text, NONE, max_tokens())
-        if weights is None:
-            with head:
-                point(
-                    _(
-                        "What the decoder attends to decides what it writes: move a weight, and see whether the "
-                        "translation changes."
-                    )
-                )
-            st.html(f'<h2 class="hs-tr-title">{_("As the model attends")}</h2>')
-            st.html(words_row(words_of(before), [False] * len(words_of(before))))
-            return
-        try:
-            switch = Paint(row, tuple(weights), later, where)
-            after = cache.translate(model, trace.source_text, Interventions((switch,)), max_tokens())
-        except (InterventionError, InputError) as error:
-            message(capital(error) + ".", "error")
-            return
         marks = apart(words_of(before), words_of(after))
-        for title, one, marked in (
-            (_("As the model attends"), before, marks[0]),
-            (_("As you painted"), after, marks[1]),
-        ):
+        sides = [(_("As the model attends"), before, marks[0]), (_("As you painted"), after, marks[1])]
+        for title, one, marked in sides if painted else sides[:1]:
             st.html(f'<h2 class="hs-tr-title">{title}</h2>{words_row(words_of(one), marked)}')
-        with head:
-            text = (
-                _("{heads}, from step {row}: “{before}” becomes “{after}”.")
-                if later
-                else _("{heads}, step {row}: “{before}” becomes “{after}”.")
-            )
-            if before.text == after.text:
-                text = _("{heads}, step {row}: the translation stays “{before}”. Paint more heads, or another step.")
-            point(text.format(heads=capital(heads_in_words(where)), row=row + 1, before=before.text, after=after.text))
-        paragraph(_("In Python and on the command line: {switch}").format(switch=f"paint={switch.value}"), quiet=True)
+        if painted:
+            params = " ".join(f"{name}={value}" for name, value in painted.to_params().items())
+            paragraph(_("In Python and on the command line: {switch}").format(switch=params), quiet=True)

@@ -81,6 +81,6 @@ def _heads(weights: Tensor, keys: Sequence[str]) -> dict[str, Any]:
     return {"layers": layers, "heads": heads, "keys": list(keys), "weights": rows}
 
 
-def caption(trace: Trace) -> dict[str, Any]:
-    """Name and caption of saved pictures."""
-    return {"stem": [trace.checkpoint, "decoding"], "caption": f"{trace.checkpoint}: {trace.source_text}"}
+def caption(trace: Trace, *names: str) -> dict[str, Any]:
+    """Name and caption of saved pictures. names: what the name adds to that of the page."""
+    return {"stem": [trace.checkpoint, "decoding", *names], "caption": f"{trace.checkpoint}: {trace.source_text}"}

@@ -156,6 +156,12 @@ def test_painted_attention_changes_the_translation_and_is_in_the_link(page: Page
     other.goto(page.url)
     expect(other.locator(".hs-point")).to_have_text(said, use_inner_text=True)
     other.close()
+    page.get_by_test_id("paint-head-2.3").click()  # of all heads only this one; and then a second
+    expect(point).to_contain_text("Cross-attention, layer 2, head 3, ")
+    page.get_by_test_id("paint-head-4.1").click()
+    expect(point).to_contain_text("layer 2, head 3; cross-attention, layer 4, head 1, ")
+    wait_for_params(page, paint_heads="2.3_4.1")
+    assert page.locator(".paint-row output").all_inner_texts() == shares
     page.get_by_role("button", name="As the model had it").click()
     expect(point).to_contain_text("move a weight")
     page.wait_for_function("() => !new URLSearchParams(location.search).has('paint')")

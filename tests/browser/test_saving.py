@@ -25,7 +25,7 @@ PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "roles": ({}, {"part": "importance", "checkpoint": "reverse"}),
     "attribution": ({}, {"part": "source"}, {"part": "patching"}, {"part": "compare"}),
     "anatomy": ({}, {"part": "compare"}, {"part": "before"}),
-    "decoding": ({}, {"part": "beam"}, {"part": "sampling"}, {"part": "given", "target": "Ja."}),
+    "decoding": ({}, {"part": "beam"}, {"part": "sampling"}, {"part": "paint"}, {"part": "given", "target": "Ja."}),
     "embeddings": tuple(
         {"part": part} for part in ("norms", "neighbours", "map", "residual", "layernorm", "lens", "output")
     ),

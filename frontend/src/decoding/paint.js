@@ -1,9 +1,12 @@
 import { el, printable } from "../core/dom.js";
+import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { PAINT_TEXTS } from "./texts.js";
 
-// One row of attention as sliders. data = {keys, weights: of the row, from 0 to 1, plain: the model's own, painted,
-// place: another row resets the sliders, colour}. `weights` goes to Python once a slider rests.
+// One row of attention as sliders, and the heads that get it. data = {keys, weights: of the row, from 0 to 1, plain: the
+// model's own, painted, place: another row or other heads reset the sliders, colour, layers, heads: how many, chosen:
+// ["layer.head"] from 1, said: what comes of it}. `weights` goes to Python once a slider rests, `heads` at once: "1.2_4.8",
+// "" for all.
 
 const PAUSE = 300; // milliseconds
 const STEP = 0.01;
@@ -17,18 +20,27 @@ class View extends PlainView {
   take(before) {
     if (!before || before.place !== this.data.place || (before.painted && !this.data.painted))
       this.weights = [...this.data.weights];
+    this.chosen = new Set(this.data.chosen);
   }
 
   build() {
+    this.heads = el("div", { class: "paint-heads", role: "group", "aria-label": this.t("heads") });
     this.rows = el("div", { class: "paint-rows", role: "group" });
-    return [el("p", { class: "paint-lead" }, this.t("lead")), this.rows];
+    this.picture = el("div", { "data-saved-by": "paint-save" }, this.heads, this.rows);
+    const lead = el("p", { class: "paint-lead" }, this.t("lead"));
+    return [lead, this.picture, savingMenu(this, "paint-save", () => this.saved())];
   }
 
   changed() {
     this.drawNumbers();
     clearTimeout(this.timer);
-    const weights = [...this.weights];
-    this.timer = setTimeout(() => this.component.setStateValue("weights", weights), PAUSE);
+    this.timer = setTimeout(() => this.report(), PAUSE);
+  }
+
+  report() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.component.setStateValue("weights", [...this.weights]);
   }
 
   destroy() {
@@ -38,8 +50,61 @@ class View extends PlainView {
 
   paint() {
     this.element.dataset.colour = this.data.colour;
+    this.drawHeads();
     if (this.rows.children.length !== this.data.keys.length || this.place !== this.data.place) this.buildRows();
     this.drawNumbers();
+  }
+
+  names(layer) {
+    return Array.from({ length: this.data.heads }, (_, head) => `${layer + 1}.${head + 1}`);
+  }
+
+  drawHeads() {
+    const layers = Array.from({ length: this.data.layers }, (_, layer) => this.names(layer));
+    const every = layers.flat();
+    const button = (id, text, spoken, pressed, choose) => {
+      const attributes = { type: "button", "data-testid": `paint-head-${id}`, "aria-pressed": String(pressed) };
+      return el("button", { ...attributes, "aria-label": spoken, click: () => this.choose(choose(), every) }, text);
+    };
+    const all = this.chosen.size === every.length;
+    const has = (names) => names.every((name) => this.chosen.has(name));
+    const rows = layers.map((names, layer) => {
+      const whole = this.t("layer", { layer: layer + 1 });
+      const others = [...this.chosen].filter((name) => !names.includes(name));
+      const pick = () => (all ? names : has(names) ? others : [...others, ...names]);
+      return el(
+        "div",
+        { class: "paint-layer" },
+        button(`layer-${layer + 1}`, `L${layer + 1}`, whole, has(names), pick),
+        ...names.map((name, head) => {
+          const toggled = () => {
+            if (all) return [name];
+            return this.chosen.has(name) ? [...this.chosen].filter((one) => one !== name) : [...this.chosen, name];
+          };
+          const spoken = this.t("head", { layer: layer + 1, head: head + 1 });
+          return button(name, String(head + 1), spoken, this.chosen.has(name), toggled);
+        }),
+      );
+    });
+    const focused = this.element.getRootNode().activeElement?.dataset.testid;
+    const title = el("span", {}, this.t("heads"));
+    const lead = el(
+      "div",
+      { class: "paint-layer" },
+      title,
+      button("all", this.t("all"), this.t("all_spoken"), all, () => every),
+    );
+    this.heads.replaceChildren(lead, ...rows);
+    if (focused) this.heads.querySelector(`[data-testid="${focused}"]`)?.focus();
+  }
+
+  // None is all: a painted row needs a head.
+  choose(names, every) {
+    if (this.timer) this.report();
+    this.chosen = new Set(names.length ? names : every);
+    this.drawHeads();
+    const all = this.chosen.size === every.length;
+    this.component.setStateValue("heads", all ? "" : every.filter((name) => this.chosen.has(name)).join("_"));
   }
 
   buildRows() {
@@ -70,14 +135,31 @@ class View extends PlainView {
     this.rows.replaceChildren(...rows);
   }
 
-  drawNumbers() {
+  shares() {
     const sum = this.weights.reduce((a, b) => a + b, 0);
+    return this.weights.map((weight) => (sum ? weight / sum : NaN));
+  }
+
+  drawNumbers() {
+    const shares = this.shares();
     [...this.rows.children].forEach((row, k) => {
       row.querySelector("input").value = this.weights[k];
-      row.querySelector("output").textContent = sum
-        ? `${((100 * this.weights[k]) / sum).toFixed(0)} %`
-        : this.t("none");
+      row.querySelector("output").textContent = Number.isNaN(shares[k])
+        ? this.t("none")
+        : `${(100 * shares[k]).toFixed(0)} %`;
     });
+  }
+
+  saved() {
+    const { keys, plain, stem, caption, said } = this.data;
+    const head = ["csv_token", "csv_model", "csv_painted"].map((name) => this.t(name));
+    const shares = this.shares();
+    return {
+      element: this.picture,
+      stem,
+      caption: [caption, said],
+      rows: [head, ...keys.map((key, k) => [key, plain[k], shares[k]])],
+    };
   }
 }
 

@@ -75,4 +75,12 @@ export const PAINT_TEXTS = {
   weight_of: "Weight of {token}",
   only: "All attention on {token}",
   none: "–",
+  heads: "Heads",
+  head: "Layer {layer}, head {head}",
+  layer: "All heads of layer {layer}",
+  all: "all",
+  all_spoken: "All heads",
+  csv_token: "token",
+  csv_model: "weight in the model, mean of the heads",
+  csv_painted: "weight as painted",
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.decoding import beam, payload
+from pages.decoding.paint import read_heads, read_weights
 from pages.decoding.step import Branch, read_branches, translations, without, written
 from pages.runtime.shared import clear_caches
 from tests.support.app import address, components, messages, page_text
@@ -251,14 +253,48 @@ def test_given_words_stand_beside_the_models_own(open_page: Callable[..., AppTes
 # -- attention by hand -------------------------------------------------------------------------------------------------
 
 
-def test_without_a_painted_row_the_models_own_weights_stand_there(
+def test_without_a_painted_row_the_mean_row_of_the_chosen_heads_stands_there(
     open_page: Callable[..., AppTest], folder: Path
 ) -> None:
-    app = open_page("decoding", target="", part="paint", paint_layer="2", paint_head="1", paint_row="2")
+    trace = tiny(folder).trace(SOURCE, limit=LIMIT)
+    for params in ({"paint_heads": "1.2_2.1"}, {"paint_layer": "2", "paint_head": "1"}):  # the latter: an older link
+        app = open_page("decoding", target="", part="paint", paint_row="2", **params)
+        assert not app.exception and not messages(app)
+        found = data(app, "paint")
+        assert found["chosen"] == params.get("paint_heads", "2.1").split("_") == address(app)["paint_heads"].split("_")
+        places = [tuple(int(part) - 1 for part in one.split(".")) for one in found["chosen"]]
+        rows = [trace.cross.weights[layer, head, 1] for layer, head in places]
+        assert found["weights"] == pytest.approx(torch.stack(rows).mean(0).tolist(), abs=1e-3)
+        assert not found["painted"] and found["keys"] == list(trace.source_labels)
+
+
+def test_chosen_heads_become_as_few_switches_as_there_are() -> None:
+    for text, wheres in (
+        ("", ["cross"]),
+        ("1.1_2.2", ["cross.1.1", "cross.2.2"]),
+        ("2.1_2.2_1.2", ["cross.1.2", "cross.2"]),
+        ("1.1_1.2_2.1_2.2", ["cross"]),
+    ):
+        heads = read_heads(text, 2, 2)
+        assert heads and [str(where) for where in heads.wheres("cross")] == wheres
+        assert read_heads(str(heads), 2, 2) == heads
+    for wrong in ("3.1", "1.3", "0.1", "1", "1.1_", "1.1__1.2", "x", "1.١"):
+        assert read_heads(wrong, 2, 2) is None
+
+
+def test_several_heads_are_painted_at_once(open_page: Callable[..., AppTest], folder: Path) -> None:
+    model = tiny(folder)
+    count = len(model.encode(SOURCE))
+    weights = (0.0,) * (count - 1) + (1.0,)
+    app = open_page(
+        "decoding", target="", part="paint", paint_heads="1.2_2.1", paint="_".join(f"{one:g}" for one in weights)
+    )
     assert not app.exception and not messages(app)
-    found, trace = data(app, "paint"), tiny(folder).trace(SOURCE, limit=LIMIT)
-    assert found["weights"] == pytest.approx(trace.cross.weights[1, 0, 1].tolist(), abs=1e-3)
-    assert not found["painted"] and found["keys"] == list(trace.source_labels)
+    switches = [Paint(1, weights, True, Where("cross", layer, head)) for layer, head in ((0, 1), (1, 0))]
+    wanted = model.translate(SOURCE, limit=LIMIT, interventions=Interventions(tuple(switches)))
+    said = page_text(app)
+    assert wanted.text in said and f"paint={','.join(one.value for one in switches)}" in said
+    assert "layer 1, head 2; cross-attention, layer 2, head 1" in said
 
 
 @pytest.mark.parametrize("span, later", [("step", False), ("later", True)])
@@ -278,16 +314,34 @@ def test_a_painted_row_of_a_link_is_decoded_from(
     assert {"paint": text, "paint_row": "2"}.items() <= address(app).items()
 
 
-@pytest.mark.parametrize("text", ["0_0", "x", "1_2_3", "1_" * 40 + "1"])
-def test_weights_of_a_link_that_do_not_fit_leave_the_models_own(open_page: Callable[..., AppTest], text: str) -> None:
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("0_0", "2 weights are painted, but this row has {count} tokens"),
+        ("_".join(["1"] * 41), "41 weights are painted"),
+        ("x", "'x' is not a weight"),
+        ("1_nan_1", "'nan' is not a weight"),
+        ("1_-0.5", "'-0.5' is not a weight"),
+        ("1_inf", "'inf' is not a weight"),
+        ("1__1", "'' is not a weight"),
+        ("0", "sums to 0"),
+    ],
+)
+def test_a_painted_row_that_does_not_fit_is_said_in_one_sentence_and_kept(
+    open_page: Callable[..., AppTest], folder: Path, text: str, said: str
+) -> None:
+    count = len(tiny(folder).encode(SOURCE))
+    if "sums" in said:
+        text = "_".join([text] * count)
     app = open_page("decoding", target="", part="paint", paint=text)
-    assert not app.exception and not data(app, "paint")["painted"]
+    assert not app.exception and said.format(count=count) in html.unescape(messages(app))
+    assert html.unescape(messages(app)).count("hs-message") == 1
+    assert data(app, "paint")["painted"] == ("sums" in said) and address(app)["paint"] == text
+    assert "As you painted" not in page_text(app)
 
 
-def test_a_row_painted_to_zero_is_said(open_page: Callable[..., AppTest], folder: Path) -> None:
-    zeros = "_".join(["0"] * len(tiny(folder).encode(SOURCE)))
-    app = open_page("decoding", target="", part="paint", paint=zeros)
-    assert not app.exception and "sums to 0" in messages(app) and data(app, "paint")["painted"]
+def test_painted_weights_above_1_keep_their_shares() -> None:
+    assert read_weights("2_0_6", 3) == [2 / 6, 0.0, 1.0] and read_weights("0.5_0.25", 2) == [0.5, 0.25]
 
 
 def test_a_painted_row_in_another_pages_link_is_no_switch_there(open_page: Callable[..., AppTest]) -> None:
