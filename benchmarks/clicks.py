@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Awaitable, Callable
 
@@ -72,21 +73,70 @@ async def anatomy(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     return await viewer.report("headscope.anatomy", "anatomy", told)
 
 
+async def another_part(viewer: Viewer, rng: random.Random) -> Run:
+    """Another part of the page, any of them."""
+    menu = f"{viewer.name}_part"
+    return await viewer.choose(menu, rng.randrange(len(viewer.options[menu])))
+
+
+async def any_choice(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """Another part, or anything else in the menus and rows of buttons of the part that is open."""
+    own = sorted(name for name in viewer.seen & viewer.options.keys() if name.startswith(f"{viewer.name}_"))
+    own.remove(f"{viewer.name}_part")
+    if not own or rng.random() < FAR:
+        return await another_part(viewer, rng)
+    menu = rng.choice(own)
+    return await viewer.choose(menu, rng.randrange(len(viewer.options[menu])))
+
+
 async def decoding(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
-    """A token of the translation; or another part: the tree of beam search, samples, painted attention."""
-    if "headscope.decoding" not in viewer.seen or rng.random() < FAR:
-        return await viewer.choose("decoding_part", rng.randrange(4))
-    return await viewer.report("headscope.decoding", "at", {"line": 0, "step": rng.randrange(8)})
+    """What there is to click in the open part: a token, or another one to go on from; a node of the tree, the beam
+    size or the length penalty; another seed; weights by hand. Or another part."""
+    if rng.random() < FAR:
+        return await another_part(viewer, rng)
+    if "headscope.paint" in viewer.seen:
+        keys = json.loads(viewer.data["headscope.paint"])["keys"]
+        return await viewer.report("headscope.paint", "weights", [rng.randrange(1, 100) / 100 for _ in keys])
+    if "headscope.beam" in viewer.seen:
+        return await rng.choice((node, penalty, beam_size))(viewer, rng)
+    if "decoding_seed" in viewer.seen and rng.random() < 0.5:
+        return await viewer.enter("decoding_seed", rng.randrange(1000))
+    if "headscope.decoding" in viewer.seen:
+        drawn = "decoding_seed" in viewer.seen
+        return await (token if drawn or rng.random() < 0.5 else branch)(viewer, rng)
+    return await another_part(viewer, rng)
 
 
-async def recipe(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
-    """Another part; dropout is passes of the model, the batches are drawn anew."""
-    return await viewer.choose("recipe_part", rng.randrange(4))
+async def token(viewer: Viewer, rng: random.Random) -> Run:
+    lines = json.loads(viewer.data["headscope.decoding"])["lines"]
+    line = rng.randrange(len(lines))
+    at = {"line": line, "step": rng.randrange(len(lines[line]["tokens"]))}
+    return await viewer.report("headscope.decoding", "at", at)
 
 
-async def results(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
-    """Another part."""
-    return await viewer.choose("results_part", rng.randrange(3))
+async def branch(viewer: Viewer, rng: random.Random) -> Run:
+    """Another token at the chosen step: the translation goes on from there. With many translations, undo."""
+    found = json.loads(viewer.data["headscope.decoding"])
+    if len(found["lines"]) > 4:
+        return await viewer.report("headscope.decoding", "drop", 1)
+    take = {**found["at"], "id": rng.choice(found["bars"]["ids"])}
+    return await viewer.report("headscope.decoding", "take", take)
+
+
+async def node(viewer: Viewer, rng: random.Random) -> Run:
+    """A node of the tree of beam search: its attention."""
+    found = json.loads(viewer.data["headscope.beam"])
+    step = rng.randrange(found["end"])
+    place = {"step": step, "rank": rng.randrange(len(found["steps"][step]))}
+    return await viewer.report("headscope.beam", "node", place)
+
+
+async def penalty(viewer: Viewer, rng: random.Random) -> Run:
+    return await viewer.report("headscope.beam", "alpha", rng.randrange(0, 41) / 20)
+
+
+async def beam_size(viewer: Viewer, rng: random.Random) -> Run:
+    return await viewer.enter("decoding_beams", rng.randrange(1, 9))
 
 
 async def paper(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
@@ -96,7 +146,8 @@ async def paper(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
 
 PAGES: dict[str, Click] = {
     "": heads, "lab": lab, "positions": positions, "embeddings": embeddings, "feedforward": feedforward,
-    "anatomy": anatomy, "decoding": decoding, "recipe": recipe, "results": results, "paper": paper,
+    "anatomy": anatomy, "decoding": decoding, "recipe": any_choice, "results": any_choice, "paper": paper,
+    "roles": any_choice, "attribution": any_choice,
 }  # fmt: skip
 NAMES = {page.path: page.title for page in pages()}
 

@@ -66,6 +66,7 @@ class Viewer:
         self.numbers = b""  # the exact numbers that came last
         self.fragments: dict[str, str] = {}  # a component's name -> the fragment that draws it, if one does
         self.feeds: dict[str, bytes] = {}  # a component's name -> the bytes that came last for it
+        self.data: dict[str, str] = {}  # a component's name -> the JSON that came last for it
         self.socket: ClientConnection | None = None
 
     async def open(self, **params: str) -> Run:
@@ -127,6 +128,11 @@ class Viewer:
         text = options[number % len(options)]
         menu = widget in self.menus
         self.states[widget] = {"string_value": text} if menu else {"string_array_value": StringArray(data=[text])}
+        return await self._rerun()
+
+    async def enter(self, field: str, number: float) -> Run:
+        """A number in the field of that key."""
+        self.states[field] = {"double_value": number}
         return await self._rerun()
 
     async def press(self, button: str) -> Run:
@@ -212,6 +218,7 @@ class Viewer:
                 self.seen.add(element.bidi_component.component_name)
                 self.fragments[element.bidi_component.component_name] = message.delta.fragment_id
                 self.feeds[element.bidi_component.component_name] = element.bidi_component.bytes
+                self.data[element.bidi_component.component_name] = element.bidi_component.json
                 if element.bidi_component.component_name == "headscope.feed":
                     self.numbers = element.bidi_component.bytes
             elif element.WhichOneof("type") == "button":
@@ -227,6 +234,11 @@ class Viewer:
                 self.menus |= {name} if menu else set()
                 if widget.set_value:  # Python's choice, which the browser takes over
                     self.states.pop(name, None)
+            elif element.WhichOneof("type") == "number_input":
+                self.ids[key_of(element.number_input.id)] = element.number_input.id
+                self.seen.add(key_of(element.number_input.id))
+                if element.number_input.set_value:
+                    self.states.pop(key_of(element.number_input.id), None)
             elif element.WhichOneof("type") == "text_input":
                 field = element.text_input
                 name = key_of(field.id)
