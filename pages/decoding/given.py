@@ -14,8 +14,35 @@ from pages.frame.state import max_tokens
 from pages.runtime import cache
 from transformer.analysis.translation import words
 from transformer.figures.attention import head_map
+from transformer.interventions.sets import layers_of
 from transformer.texts import _
 from transformer.tracing.trace import Trace
+
+OPTIONS = ("given_kind", "given_layer", "given_head")
+MEAN = 0  # layer or head: the mean of all
+
+
+def _chosen(frame: PageFrame) -> tuple[str, int | None, int | None]:
+    """Kind, layer and head of the maps, from 0 or None for the mean of all; at first those of the other pages."""
+    options, view, config = frame.options, frame.state.view, frame.model.config
+    kinds = {"cross": _("cross"), "decoder_self": _("masked self")}
+    every = _("mean of all")
+
+    def number(name: str, label: str, count: int, start: int | None) -> int | None:
+        first = MEAN if start is None else min(start + 1, count)
+        values = range(MEAN, count + 1)
+        value = options.choose(name, label, values, first, lambda one: every if one == MEAN else str(one))
+        return None if value == MEAN else int(value) - 1
+
+    columns = st.columns([2, 1, 1, 2], vertical_alignment="bottom")
+    with columns[0]:
+        start = view.kind if view.kind in kinds else "cross"
+        kind = str(options.segment("given_kind", _("Attention"), tuple(kinds), start, kinds.__getitem__))
+    with columns[1]:
+        layer = number("given_layer", _("Layer"), layers_of(config, kind), view.layer)
+    with columns[2]:
+        head = number("given_head", _("Head"), config.heads, view.head)
+    return kind, layer, head
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -35,8 +62,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         "a probability of {given} on average, after its own {own}."
     )
     point(text.format(**mean))
-    view = frame.state.view
-    kind = view.kind if view.kind in ("cross", "decoder_self") else "cross"
+    kind, layer, head = _chosen(frame)
     names = (_("It reads your target: teacher forcing"), _("It reads its own words: free running"))
     given, free = (words(one.target_out, one.target_out_labels, one.probabilities.tolist()) for one in (trace, own))
     marks = apart(given, free)
@@ -45,6 +71,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     ):
         with column:
             st.html(f'<h2 class="hs-tr-title">{html.escape(name)}</h2>{words_row(word_list, marked)}')
-            drawn = figure.built(head_map, one, kind, view.layer, view.head)
-            key = f"decoding-{'own' if one.own else 'given'}"
-            figure.draw(drawn, key, "teacher-forcing", about=f"{kind}-{view.layer}-{view.head}", trace=one)
+            drawn = figure.built(head_map, one, kind, layer, head)
+            side = "own" if one.own else "given"
+            at = ["all" if number is None else str(number + 1) for number in (layer, head)]
+            figure.draw(drawn, f"decoding-{side}", "teacher-forcing", about="-".join([side, kind, *at]), trace=one)

@@ -29,4 +29,5 @@ def draw(frame: PageFrame) -> None:
     parts_of[frame.part].draw(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, (*step.OPTIONS, *beam.OPTIONS, *sampling.OPTIONS, *paint.OPTIONS))
+OPTIONS = (*step.OPTIONS, *beam.OPTIONS, *sampling.OPTIONS, *paint.OPTIONS, *given.OPTIONS)
+CONTENT = Content(draw, parts, OPTIONS)

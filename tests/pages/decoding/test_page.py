@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -17,7 +19,11 @@ import transformer
 from pages.decoding import beam, payload
 from pages.decoding.paint import read_heads, read_weights
 from pages.decoding.step import Branch, read_branches, translations, without, written
+from pages.runtime.cache import MODELS
+from pages.runtime.memory import MEMORY
+from pages.runtime.queue import MODEL_QUEUE, TurnQueue
 from pages.runtime.shared import clear_caches
+from tests.pages.runtime.test_queue import begin, nobody_left, until
 from tests.support.app import address, components, messages, page_text
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.beam_rule import BeamRule, length_penalty
@@ -25,6 +31,7 @@ from transformer.inference.sampling import Sampling
 from transformer.inference.search import Hypothesis, n_best
 from transformer.inference.steps import continuations
 from transformer.interventions.sets import Interventions, Paint, Where
+from transformer.model.transformer import Transformer
 
 SOURCE = "ka lo mi"
 LIMIT = 40
@@ -243,9 +250,39 @@ def test_a_rule_that_is_off_leaves_the_distribution_before_it(open_page: Callabl
     assert temperature["p"] == pytest.approx([p / written for p in bars["p"]], rel=1e-4)
 
 
-def test_given_words_stand_beside_the_models_own(open_page: Callable[..., AppTest]) -> None:
-    app = open_page("decoding", part="given")
-    assert not app.exception and len(components(app, "figure")) == 2 and "teacher forcing" in page_text(app)
+def maps(app: AppTest) -> list[np.ndarray]:
+    """The numbers of the two maps, [query, key], NaN where masked."""
+    figures = [json.loads(json.loads(proto.json)["figure"]) for proto in components(app, "figure")]
+    found = [figure["data"][-1]["z"] for figure in figures]
+    return [
+        np.frombuffer(base64.b64decode(one["bdata"]), one["dtype"]).reshape(list(map(int, one["shape"].split(","))))
+        for one in found
+    ]
+
+
+@pytest.mark.parametrize(
+    "kind, layer, head", [("cross", 2, 1), ("decoder_self", 1, 2), ("cross", 0, 2), ("decoder_self", 2, 0)]
+)
+def test_given_words_stand_beside_the_models_own(
+    open_page: Callable[..., AppTest], folder: Path, kind: str, layer: int, head: int
+) -> None:
+    chosen = {"given_kind": kind, "given_layer": str(layer), "given_head": str(head)}
+    app = open_page("decoding", part="given", **chosen)
+    assert not app.exception and not messages(app) and "teacher forcing" in page_text(app)
+    assert chosen.items() <= address(app).items()
+    model = tiny(folder)
+    for found, trace in zip(
+        maps(app), (model.trace(SOURCE, "re sta vu", limit=LIMIT), model.trace(SOURCE, limit=LIMIT)), strict=True
+    ):
+        attention = trace.attention(kind)
+        weights = attention.weights[[layer - 1]] if layer else attention.weights  # 0: the mean of all
+        wanted = (weights[:, [head - 1]] if head else weights).mean((0, 1))
+        masked = wanted.masked_fill(~attention.mask[0, 0], torch.nan)
+        np.testing.assert_allclose(found, masked.numpy(), atol=1e-6)
+        assert found.shape[0] == len(trace.target_in)
+
+
+def test_without_a_target_the_page_says_what_to_type(open_page: Callable[..., AppTest]) -> None:
     app = open_page("decoding", target="", part="given")
     assert not app.exception and not components(app, "figure") and "Type a target" in page_text(app)
 
@@ -347,3 +384,62 @@ def test_painted_weights_above_1_keep_their_shares() -> None:
 def test_a_painted_row_in_another_pages_link_is_no_switch_there(open_page: Callable[..., AppTest]) -> None:
     app = open_page("lab", paint="2:1_3@cross")
     assert not app.exception and not app.session_state["headscope"].switches
+
+
+# -- the queue for passes of a model -----------------------------------------------------------------------------------
+
+EVERY_PART = [
+    {"branches": "1.2.9_2.3.8", "at": "3.2"},
+    {"part": "beam", "node": "2.2", "alpha": "1.5"},
+    {"part": "sampling", "top_k": "3"},
+    {"part": "paint", "paint": "_".join("1" * 6)},
+    {"part": "given", "target": "re sta vu"},
+]
+
+
+def test_every_pass_of_the_page_is_made_in_the_queue(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_page("decoding", target="")  # the first pass after loading a model is nobody's
+    loaded = set(MEMORY.places(MODELS))
+    for place in MEMORY.places():
+        if place not in loaded:
+            MEMORY.remove(place)
+    passes: list[bool] = []
+    for name in ("encode", "decode"):
+        original = getattr(Transformer, name)
+
+        def watched(*given: Any, original: Callable[..., Any] = original, **named: Any) -> Any:
+            passes.append(MODEL_QUEUE.running > 0)
+            return original(*given, **named)
+
+        monkeypatch.setattr(Transformer, name, watched)
+    for params in EVERY_PART:
+        before = len(passes)
+        app = open_page("decoding", **{"target": "", **params})
+        assert not app.exception and len(passes) > before, params
+        assert all(passes), params
+        again = len(passes)
+        open_page("decoding", **{"target": "", **params})
+        assert len(passes) == again  # and for the next viewer, of the same page, not again
+
+
+def test_trees_branches_and_their_attention_wait_for_the_turn_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, model = TurnQueue(1), tiny_pretrained()
+    monkeypatch.setattr("pages.runtime.shared.MODEL_QUEUE", queue)
+    clear_caches()
+    found: dict[str, Any] = {}
+    works: dict[str, Callable[[], Any]] = {
+        "tree": lambda: beam.search(model, SOURCE, 2, 0.6, (), 12),
+        "branch": lambda: translations(model, SOURCE, (), [], 12),
+        "attention": lambda: payload.attention(model, SOURCE, (5, 6), 1, 12),
+    }
+    with queue.turn(nobody_left):  # another viewer's
+        threads = [begin(lambda name=name: found.setdefault(name, works[name]())) for name in works]  # type: ignore[misc]
+        until(lambda: queue.waiting == len(works))
+        assert not found
+    for thread in threads:
+        thread.join(20)
+    assert found.keys() == works.keys() and queue.turns.total == 1 + len(works)
+    found["again"] = works["tree"]()
+    assert found["again"] is found["tree"] and queue.turns.total == 1 + len(works)  # a click in it needs no turn
