@@ -7,7 +7,7 @@ import html
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import apart, words_row
 from pages.frame.frame import PageFrame
 from pages.frame.state import max_tokens
@@ -62,12 +62,14 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         "a probability of {given} on average, after its own {own}."
     )
     point(text.format(**mean))
-    kind, layer, head = _chosen(frame)
+    controls, picture = controls_and_picture()
+    with controls:
+        kind, layer, head = _chosen(frame)
     names = (_("It reads your target: teacher forcing"), _("It reads its own words: free running"))
     given, free = (words(one.target_out, one.target_out_labels, one.probabilities.tolist()) for one in (trace, own))
     marks = apart(given, free)
     for column, name, one, word_list, marked in zip(
-        st.columns(2), names, (trace, own), (given, free), marks, strict=True
+        picture.columns(2), names, (trace, own), (given, free), marks, strict=True
     ):
         with column:
             st.html(f'<h2 class="hs-tr-title">{html.escape(name)}</h2>{words_row(word_list, marked)}')
