@@ -119,8 +119,8 @@ async def _all(app: App, model: Pretrained, viewers: int, minutes: float, pause:
         "off), any part of a page but the position lab and the neurons, sliders, layers, any place of the anatomy, "
         "tokens, branches, beam sizes, seeds and painted rows of Decoding, any menu of Head roles, Attribution, "
         f"Training recipe and Results (`clicks.py`). Warm-up: the first {WARM:.0%} of the minutes, in which about "
-        f"{FILL} new sentences fill the room for traces; only what came after it counts, with about {SENTENCES} more. An exception, a message "
-        "of an error, a lost connection or an answer later than a minute ends the measurement."
+        f"{FILL} new sentences fill the room for traces; only what came after it counts, with about {SENTENCES} more. "
+        "An exception, a message of an error, a lost connection or an answer later than a minute ends the measurement."
     )
     await crowd.leave()
     few, count, lasting = (1, 2, 3.0) if quick else (3, viewers, 20.0)
