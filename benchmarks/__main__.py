@@ -16,6 +16,7 @@ PARTS = {
     "pages": "the first picture of every page of figures, and its sliders",
     "anatomy": "the anatomy's first picture, the data sent for it, and the frames of its movements",
     "server": "a rerun on the server, and thirty viewers",
+    "room": "a class that follows its teacher: how soon a change is on all screens",
     "new_sentences": "many viewers who type new sentences, and others who click",
     "playground": "thirty viewers while two trainings run",
     "picture": "a redraw of the picture of running trainings, and the data sent for it",

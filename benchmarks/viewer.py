@@ -182,6 +182,15 @@ class Viewer:
         message = self._asking(fragment)
         start = time.perf_counter()
         await self.socket.send(message)
+        return await self._read(start, len(message))
+
+    async def listen(self) -> Run:
+        """A run that the server starts by itself."""
+        return await self._read(time.perf_counter(), 0)
+
+    async def _read(self, start: float, sent: int) -> Run:
+        """What the server sends, to the end of a run."""
+        assert self.socket is not None
         received = 0
         async with asyncio.timeout(self.patience):
             while True:
@@ -191,7 +200,7 @@ class Viewer:
                     milliseconds = (time.perf_counter() - start) * 1e3
                     self.runs += 1
                     self.large = {h: (m, run) for h, (m, run) in self.large.items() if self.runs - run <= REMEMBERED}
-                    return Run(milliseconds, received, len(message))
+                    return Run(milliseconds, received, sent)
 
     def _take(self, message: ForwardMsg) -> bool:
         """Do with a message what the page does. True: the rerun is over."""
