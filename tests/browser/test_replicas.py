@@ -37,7 +37,9 @@ LAB = {"source": SENTENCE, "kind": "cross", "layer": "3", "head": "5", "scaling"
 
 @pytest.fixture(scope="module")
 def replicas(browser_path: str, nginx_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
-    with running_replicas(nginx_path, tmp_path_factory.mktemp("replicas"), HEADSCOPE_OPERATOR=KEY) as found:
+    folder = tmp_path_factory.mktemp("replicas")
+    environment = {"HEADSCOPE_OPERATOR": KEY, "HEADSCOPE_ROOMS": str(folder / "rooms.sqlite")}
+    with running_replicas(nginx_path, folder, **environment) as found:
         yield found
 
 
@@ -260,6 +262,36 @@ def test_lab_switches_survive_a_killed_replica_and_downloads_work_after_its_retu
         page.get_by_role("button", name="The whole trace (.npz)").click()
     assert Path(download.value.path()).read_bytes()[:2] == b"PK"
     page.context.close()
+
+
+def test_a_class_on_both_replicas_keeps_its_room_when_the_teachers_is_killed(
+    browser: Browser, replicas: Replicas, killed: Callable[[int], None]
+) -> None:
+    teacher = viewer(browser, replicas.address, **LINK)
+    home = of(replicas, teacher.context)
+    link_to(teacher, "Lessons").click()
+    teacher.get_by_role("button", name="Open a room").click()
+    expect(teacher.locator(".hs-room-code")).to_contain_text("0 here")
+    code = params_of(teacher)["room"]
+    for _ in range(20):
+        student = viewer(browser, replicas.address, **LINK)
+        if of(replicas, student.context) != home:
+            break
+        student.context.close()
+    assert of(replicas, student.context) != home
+    student.goto(f"{replicas.address}/?room={code}")
+    expect(student.locator("h1.hs-spoken")).to_have_text("Lessons")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("1 here, 1 follow")
+    link_to(teacher, "Positions").click()
+    expect(student.locator("h1.hs-spoken")).to_have_text("Positions")
+    with teacher.expect_event("websocket", timeout=60_000):
+        killed(home)
+    settled(teacher)
+    link_to(teacher, "Model").click()
+    expect(student.locator("h1.hs-spoken")).to_have_text("Model")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("1 here, 1 follow")
+    for page in (teacher, student):
+        page.context.close()
 
 
 def test_a_killed_replica_does_not_disturb_viewers_of_the_other(

@@ -107,7 +107,7 @@ def test_compose_and_nginx_name_the_same_files_services_and_ports(compose: dict[
 def test_commented_lines_are_valid_too(compose: dict[str, Any]) -> None:
     lines = text(DEPLOY / "compose.yaml").splitlines()
     start = next(at for at, line in enumerate(lines) if line.strip() == "# environment:")
-    said = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in lines[start : start + 6]))["environment"]
+    said = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in lines[start : start + 7]))["environment"]
     here = compose["services"]["one"]["environment"]
     assert set(said) == {*here, "HEADSCOPE_CHECKPOINTS", "STREAMLIT_SERVER_ALLOWED_HOSTS"}
     assert here == {name: said[name] for name in here} and said["HEADSCOPE_TRAININGS"] == "1"
