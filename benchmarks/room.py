@@ -96,7 +96,8 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
             f"{soon:.0%}", f"{statistics.median(own):.0f}", f"{percentile(own, 0.95):.0f}", good=soon >= 0.95,
         )  # fmt: skip
     table.notes.append(
-        f"The teacher presses a head every {PAUSE:g} s; all members follow. Viewers without a browser, in one process on "
-        "the same cores as the server, which is one process. Somebody outside the room presses heads twice a second."
+        f"The teacher presses a head every {PAUSE:g} s; all members follow. Viewers without a browser, in one "
+        "process on the same cores as the server, which is one process. Somebody outside the room presses heads "
+        "twice a second."
     )
     return [table]
