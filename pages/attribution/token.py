@@ -17,7 +17,7 @@ from pages.frame.frame import PageFrame
 from pages.runtime.shared import shared
 from transformer.attribution import METHODS, Contributions, Removal, attribute, kendall_tau, one_head, removal_curve
 from transformer.attribution.faithfulness import removable
-from transformer.attribution.gradients import completeness_gap
+from transformer.attribution.gradients import completeness
 from transformer.figures import attribution as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
@@ -31,14 +31,15 @@ ATTENTION, ONE = "attention", "one"
 @dataclass(frozen=True)
 class Attributed:
     """What all methods say about one step. rows: method -> share of every source token and token fed in, [source +
-    target]; signed: the methods whose numbers may be negative; removed: with the random order; gap: what integrated
-    gradients miss of the difference they have to add up to."""
+    target]; signed: the methods whose numbers may be negative; removed: with the random order; added, wanted: what
+    integrated gradients add up to, and what they have to, in nats."""
 
     rows: Mapping[str, tuple[float, ...]]
     signed: frozenset[str]
     removed: Mapping[str, Removal]
     taus: Mapping[str, float]
-    gap: float
+    added: float
+    wanted: float
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,14 @@ def attributed(model: Pretrained, trace: Trace, step: int, head: Head | None) ->
     seen = [*range(len(trace.source_ids)), *range(len(trace.source_ids), len(trace.source_ids) + step + 1)]
     attention = rows[ATTENTION][columns]
     shares = {name: row / float(row[seen].abs().sum() or 1.0) for name, row in rows.items()}
+    added, wanted = (float(one[step]) for one in completeness(model, trace, found["integrated"]))
     return Attributed(
         {name: tuple(row.tolist()) for name, row in shares.items()},
         frozenset(name for name, one in found.items() if not one.shares),
         removal_curve(model, trace, step, found),
         {name: kendall_tau(row[columns], attention) for name, row in rows.items()},
-        float(completeness_gap(model, trace, found["integrated"])[step]),
+        added,
+        wanted,
     )
 
 
@@ -110,8 +113,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         paragraph(
             _("τ: Kendall's rank correlation over the tokens; 1 is the same order, 0 is no relation."),
             _("Area: the mean height of the curve; the smaller, the better the method knows what the model needs."),
-            _("Integrated gradients add up to the difference they explain, but for {gap} nats.").format(
-                gap=f"{abs(found.gap):.1e}"
+            _("Integrated gradients add up to {added} nats, and have to add up to {wanted}.").format(
+                added=_number(found.added), wanted=_number(found.wanted)
             ),
             quiet=True,
         )

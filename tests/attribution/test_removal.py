@@ -12,7 +12,7 @@ from transformer.attribution import METHODS, attribute, kendall_tau, removal_cur
 from transformer.attribution.agreement import agreement
 from transformer.attribution.faithfulness import removable
 from transformer.attribution.leaving_out import after_removing, leave_one_out, log_probs_without
-from transformer.attribution.zeroing import value_zeroing
+from transformer.attribution.zeroing import zeroed_layers
 from transformer.interventions.sets import Interventions
 from transformer.texts import UserError
 
@@ -61,38 +61,35 @@ def test_removal_curves_have_one_entry_a_method_and_the_area_is_their_mean() -> 
     assert falls["leave-one-out"] >= max(falls["alti"], falls["random"]) - 1e-6
 
 
-def test_value_zeroing_of_one_layer_is_the_turn_of_the_outputs() -> None:
-    """The first encoder layer, token by token, with an edit of a whole pass."""
+@pytest.mark.parametrize("switches", ["", "skip=encoder.2.self"])
+def test_value_zeroing_of_every_layer_is_the_turn_of_its_outputs(switches: str) -> None:
+    """Token by token, with an edit of a whole pass; the three kinds of attention."""
     model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    tokens = len(trace.source_ids)
-    expected = torch.zeros(tokens, tokens)
-    for token in range(tokens):
+    trace = model.trace(*TEXT, interventions=Interventions.parse(switches))
+    sources, targets = len(trace.source_ids), len(trace.target_in_ids)
 
-        def edit(values: torch.Tensor, token: int = token) -> torch.Tensor:
+    def turned(name: str, token: int, stack: str, layer: int) -> torch.Tensor:
+        def edit(values: torch.Tensor) -> torch.Tensor:
             changed = values.clone()
             changed[:, :, token] = 0
             return changed
 
-        moved = model.retrace(trace, edits={"encoder.0.self.values": edit}).encoder_ff.leaves[0]
-        expected[:, token] = 1 - torch.cosine_similarity(moved, trace.encoder_ff.leaves[0], dim=-1)
-    expected = expected / expected.sum(-1, keepdim=True)
-    captured = []
-    import transformer.attribution.zeroing as zeroing
+        before, after = (
+            getattr(one, f"{stack}_ff").leaves[layer].double()
+            for one in (trace, model.retrace(trace, trace.interventions, edits={name: edit}))
+        )
+        return 1 - torch.cosine_similarity(after, before, dim=-1)
 
-    original = zeroing.through_layers
-
-    def spy(encoder, decoder, cross):  # type: ignore[no-untyped-def]
-        captured.append(encoder[0])
-        return original(encoder, decoder, cross)
-
-    zeroing.through_layers = spy
-    try:
-        found = value_zeroing(model, trace)
-    finally:
-        zeroing.through_layers = original
-    torch.testing.assert_close(captured[0].float(), expected, atol=1e-4, rtol=1e-3)
-    torch.testing.assert_close(found.joined().sum(-1), torch.ones(len(found.source), dtype=torch.float64))
+    encoder, decoder, cross = zeroed_layers(model, trace)
+    for layer in range(2):
+        moved = torch.stack([turned(f"encoder.{layer}.self.values", j, "encoder", layer) for j in range(sources)], 1)
+        expected = torch.eye(sources).double() if switches and layer else moved / moved.sum(-1, keepdim=True)
+        torch.testing.assert_close(encoder[layer], expected, atol=1e-4, rtol=1e-3)
+        columns = [("self", j) for j in range(targets)] + [("cross", j) for j in range(sources)]
+        moved = torch.stack([turned(f"decoder.{layer}.{part}.values", j, "decoder", layer) for part, j in columns], 1)
+        found = torch.cat((decoder[layer], cross[layer]), 1)
+        torch.testing.assert_close(found, moved / moved.sum(-1, keepdim=True), atol=1e-4, rtol=1e-3)
+        assert decoder[layer].triu(1).abs().max() == 0  # exactly: rounding is no turn
 
 
 def test_kendall_by_hand() -> None:
@@ -101,6 +98,7 @@ def test_kendall_by_hand() -> None:
     # Three pairs: (1, 2) and (1, 3) agree, (2, 3) is a tie in the second row: 2 / sqrt(3 * 2).
     assert kendall_tau(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 2.0, 2.0])) == pytest.approx(2 / math.sqrt(6))
     assert math.isnan(kendall_tau(torch.tensor([1.0, 1.0]), torch.tensor([1.0, 2.0])))
+    assert math.isnan(kendall_tau(torch.tensor([1.0, math.nan]), torch.tensor([1.0, 2.0])))
     both = agreement([torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0])])
     assert both.tolist() == [[1.0, -1.0], [-1.0, 1.0]]
 
@@ -121,3 +119,25 @@ def test_an_unknown_method_gets_one_sentence() -> None:
     model = tiny_pretrained()
     with pytest.raises(UserError, match="unknown method 'atli'"):
         attribute(model, model.trace(*TEXT), "atli")
+
+
+def plus_one(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor + 1
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_trace_that_a_function_edited_is_refused_where_the_method_cannot_see_it(name: str) -> None:
+    model = tiny_pretrained()
+    plain = model.trace(*TEXT)
+    values, stream = (
+        model.retrace(plain, edits={tensor: plus_one}) for tensor in ("decoder.0.cross.values", "encoder.0.ff.leaves")
+    )
+    reads = METHODS[name].reads
+    for trace, refused in ((values, reads == "pass"), (stream, reads != "weights")):
+        if refused:
+            (tensor,) = trace.edits
+            with pytest.raises(UserError, match=f"{name} cannot attribute a trace in which a function edited {tensor}"):
+                attribute(model, trace, name)
+        else:
+            found = attribute(model, trace, name).joined()
+            torch.testing.assert_close(found.sum(-1), torch.ones(len(found), dtype=torch.float64))

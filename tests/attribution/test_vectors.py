@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.support.build import pretrained_variant, tiny_pretrained
+from transformer.attribution import METHODS, attribute
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
 from transformer.attribution.vectors import alti_measure, by_vectors, norm_measure, one_head, parts, rollout
 from transformer.interventions.sets import Interventions
@@ -28,11 +29,54 @@ def test_the_parts_of_every_sub_layer_add_up_to_its_result(changes: dict[str, An
             )
 
 
-def test_a_knocked_out_head_brings_nothing() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT, interventions=Interventions.parse("zero=cross.1.1"))
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"residual": False}], ids=str)
+@pytest.mark.parametrize("switch", ["zero=cross.1.1", "zero=cross.1", "skip=decoder.1.cross"])
+def test_what_a_switch_removes_brings_nothing(switch: str, changes: dict[str, Any]) -> None:
+    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    trace = model.trace(*TEXT, interventions=Interventions.parse(switch))
     found = parts(model.model, trace, "cross", 0)
     torch.testing.assert_close(found.vectors.sum(1) + found.own + found.constant, found.result, atol=1e-4, rtol=1e-4)
+    assert bool(found.vectors.any()) == (switch == "zero=cross.1.1")
+
+
+def test_what_an_edit_puts_in_the_place_of_a_head_is_constant() -> None:
+    """At one row of one head, so that everything else still comes from its keys."""
+    model = tiny_pretrained()
+    plain = model.trace(*TEXT)
+
+    def put(outputs: torch.Tensor) -> torch.Tensor:
+        changed = outputs.clone()
+        changed[:, 1, 2] = 3.0
+        return changed
+
+    trace = model.retrace(plain, edits={"decoder.0.cross.head_outputs": put})
+    found, before = (parts(model.model, one, "cross", 0) for one in (trace, plain))
+    torch.testing.assert_close(found.vectors.sum(1) + found.own + found.constant, found.result, atol=1e-4, rtol=1e-4)
+    rows = [0, 1, 3]
+    torch.testing.assert_close(found.vectors[rows], before.vectors[rows])
+    assert not torch.allclose(found.constant[2], before.constant[2], atol=1e-2)
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"residual": False}, {"norm": "none"}], ids=str)
+def test_nothing_comes_from_a_source_that_no_layer_reads(changes: dict[str, Any]) -> None:
+    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    trace = model.trace(*TEXT, interventions=Interventions.parse("skip=decoder.1.cross,decoder.2.cross"))
+    for name in METHODS:
+        if name == "attention":  # weights alone do not know that nobody uses them
+            continue
+        found = attribute(model, trace, name)
+        assert float(found.source.abs().max()) < 1e-5, name
+        if found.shares:
+            torch.testing.assert_close(found.prefix.sum(-1), torch.ones(len(found.prefix), dtype=torch.float64))
+
+
+@pytest.mark.parametrize("name", ["alti", "norm", "rollout", "zeroing"])
+def test_a_token_that_reads_nothing_stays_its_own(name: str) -> None:
+    """Without any attention the prefix is the identity; a row of zeros is not shared out to the future."""
+    model = tiny_pretrained()
+    skipped = ",".join(f"decoder.{layer}.{part}" for layer in (1, 2) for part in ("self", "cross"))
+    found = attribute(model, model.trace(*TEXT, interventions=Interventions.parse(f"skip={skipped}")), name)
+    assert torch.equal(found.prefix, torch.eye(len(found.prefix), dtype=torch.float64)) and not found.source.any()
 
 
 def test_the_measures_by_hand() -> None:
@@ -44,7 +88,8 @@ def test_the_measures_by_hand() -> None:
 
 
 def test_shares_by_hand() -> None:
-    assert in_shares(torch.tensor([[1.0, 3.0], [0.0, 0.0]])).tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    shares = in_shares(torch.tensor([[1.0, 3.0, 0.0], [0.0, 0.0, 0.0]]), torch.tensor([0, 1]))
+    assert shares.tolist() == [[0.25, 0.75, 0.0], [0.0, 1.0, 0.0]]
 
 
 def test_two_layers_by_hand() -> None:

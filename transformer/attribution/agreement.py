@@ -9,7 +9,10 @@ from torch import Tensor
 
 
 def kendall_tau(first: Tensor, second: Tensor) -> float:
-    """Kendall's tau-b of two rows, [n]: 1 for the same order, -1 for the reverse; NaN if one of them is all equal."""
+    """Kendall's tau-b of two rows, [n]: 1 for the same order, -1 for the reverse; NaN if one of them is all equal, or
+    has NaN."""
+    if bool(first.isnan().any() or second.isnan().any()):
+        return math.nan
     one, other = ((row[:, None] - row[None, :]).sign().double() for row in (first, second))
     together = float((one * other).sum())
     apart = math.sqrt(float((one != 0).sum()) * float((other != 0).sum()))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -56,7 +57,8 @@ def through_layers(
     return source, prefix
 
 
-def in_shares(values: Tensor) -> Tensor:
-    """Each row divided by its sum, [..., row, column]; a row of zeros becomes equal shares of the columns."""
+def in_shares(values: Tensor, own: Tensor) -> Tensor:
+    """Each row divided by its sum, [row, column]. own: [row], the column of the row's own token, which gets the whole
+    of a row of zeros: nothing reached it, so it stayed what it was."""
     total = values.sum(-1, keepdim=True)
-    return torch.where(total > 0, values / total, 1 / values.shape[-1])
+    return torch.where(total > 0, values / total, F.one_hot(own, values.shape[-1]).to(values))

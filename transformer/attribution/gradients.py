@@ -17,7 +17,10 @@ from transformer.interventions.edits import edits_of, joined
 from transformer.model.tap import KINDS, Tap, scope
 from transformer.tracing.trace import Trace
 
-POINTS = 128  # of integrated gradients; with 32 the rows of en-de miss their sum by a tenth
+# Integrated gradients: the line is cut into spans, each with POINTS points; those with the largest error are halved
+# until a row misses its sum by at most TOLERANCE of it, or of LEAST nats where that is more, or MOST points are used.
+SPANS, POINTS, WORST, MOST = 16, 4, 8, 512
+TOLERANCE, LEAST = 0.008, 0.2
 SIDES = ("source", "target")
 
 
@@ -57,8 +60,10 @@ def differentiable(model: Pretrained, trace: Trace, factors: Sequence[float] = (
     return Graph(embeddings, tap.finish(), log_probs)
 
 
-def _gradients(total: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
+def gradients_of(total: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Gradients of one number; 0 where it does not depend on a tensor."""
+    if not total.requires_grad:
+        return [torch.zeros_like(one) for one in tensors]
     found = torch.autograd.grad(total, tensors, retain_graph=True, allow_unused=True)
     return [
         torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip(tensors, found, strict=True)
@@ -88,49 +93,105 @@ def gradient_x_input(model: Pretrained, trace: Trace, steps: Sequence[int] | Non
     leaves = [graph.embeddings[side] for side in SIDES]
     rows = {}
     for step in _all(trace, steps):
-        gradients = _gradients(graph.log_probs[0, step], leaves)
+        gradients = gradients_of(graph.log_probs[0, step], leaves)
         rows[step] = [(gradient * leaf)[0].sum(-1) for gradient, leaf in zip(gradients, leaves, strict=True)]
     return _filled(trace, rows)
 
 
 def integrated_gradients(
-    model: Pretrained, trace: Trace, steps: Sequence[int] | None = None, points: int = POINTS
+    model: Pretrained, trace: Trace, steps: Sequence[int] | None = None, points: int | None = None
 ) -> Contributions:
     """Integrated gradients (Sundararajan et al. 2017) of ln p, from embeddings of 0, positions kept, along a straight
-    line; Gauss-Legendre quadrature, as captum's. Each row sums to the difference of ln p between both ends, as far as
-    the points are dense enough (`completeness_gap`). steps: as for `gradient_x_input`."""
-    places, weights = np.polynomial.legendre.leggauss(points)
-    graph = differentiable(model, trace, [float(one) for one in (places + 1) / 2])
-    leaves = [graph.embeddings[side] for side in SIDES]
-    by = torch.tensor(weights / 2, dtype=torch.float64)[:, None, None]
-    whole = [trace.source_embedding.double(), trace.target_embedding.double()]
+    line. Each row sums to the difference of ln p between both ends, within TOLERANCE (`completeness`).
+
+    points: of one Gauss-Legendre rule for the whole line, as captum's; None: as many as the row needs, where it needs
+    them. How well a span is integrated shows in what it misses of the difference of ln p between its own ends. steps:
+    as for `gradient_x_input`.
+    """
+    at: dict[float, Tensor] = {}  # factor of the embeddings -> ln p, [target]
     rows = {}
     for step in _all(trace, steps):
-        gradients = _gradients(graph.log_probs[:, step].sum(), leaves)
-        rows[step] = [
-            ((gradient.cpu().double() * by).sum(0) * embedding).sum(-1)
-            for gradient, embedding in zip(gradients, whole, strict=True)
-        ]
+        of_spans = _one_rule(model, trace, step, points) if points else _halving(model, trace, step, at)
+        rows[step] = of_spans.sum(0).split([len(trace.source_ids), len(trace.target_in_ids)])
     return _filled(trace, rows)
 
 
-def completeness_gap(model: Pretrained, trace: Trace, found: Contributions) -> Tensor:
-    """How much the sum of each row of integrated gradients differs from ln p - ln p with embeddings of 0, [target]."""
+Span = tuple[float, float]  # from one factor of the embeddings to another
+
+
+def _one_rule(model: Pretrained, trace: Trace, step: int, points: int) -> Tensor:
+    return _spans(model, trace, step, [(0.0, 1.0)], points)
+
+
+def _halving(model: Pretrained, trace: Trace, step: int, at: dict[float, Tensor]) -> Tensor:
+    """Contributions of all spans, [span, source + target], to one step. at: filled with what is computed."""
+    new: list[Span] = [(index / SPANS, (index + 1) / SPANS) for index in range(SPANS)]
+    found: dict[Span, Tensor] = {}
+    missed: dict[Span, float] = {}
+    used = 0
+    while True:
+        needed = sorted({end for span in new for end in span} - set(at))
+        if needed:
+            at |= zip(needed, differentiable(model, trace, needed).log_probs.detach().cpu().double(), strict=True)
+        for span, values in zip(new, _spans(model, trace, step, new, POINTS), strict=True):
+            found[span] = values
+            missed[span] = float(values.sum() - (at[span[1]] - at[span[0]])[step])
+        used += POINTS * len(new)
+        allowed = TOLERANCE * max(abs(float((at[1.0] - at[0.0])[step])), LEAST)
+        # The sum alone could be right by chance, where errors of spans cancel.
+        if (abs(sum(missed.values())) <= allowed and math.hypot(*missed.values()) <= 2 * allowed) or used >= MOST:
+            return torch.stack(list(found.values()))
+        new = []
+        for start, end in sorted(missed, key=lambda span: -abs(missed[span]))[:WORST]:
+            del found[start, end], missed[start, end]
+            middle = (start + end) / 2
+            new += [(start, middle), (middle, end)]
+
+
+def _spans(model: Pretrained, trace: Trace, step: int, spans: Sequence[Span], points: int) -> Tensor:
+    """The integral over each span, by a Gauss-Legendre rule: [span, source + target]; float64."""
+    places, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(points))
+    ends = torch.tensor(spans, dtype=torch.float64)
+    widths = ends[:, 1:] - ends[:, :1]
+    graph = differentiable(model, trace, (ends[:, :1] + widths * (places + 1) / 2).flatten().tolist())
+    gradients = gradients_of(graph.log_probs[:, step].sum(), [graph.embeddings[side] for side in SIDES])
+    whole = (trace.source_embedding.double(), trace.target_embedding.double())
+    along = torch.cat(
+        [(gradient.cpu().double() * one).sum(-1) for gradient, one in zip(gradients, whole, strict=True)], 1
+    )
+    return (along.unflatten(0, (len(spans), points)) * weights[:, None] / 2).sum(1) * widths
+
+
+def completeness(model: Pretrained, trace: Trace, found: Contributions) -> tuple[Tensor, Tensor]:
+    """Of integrated gradients: the sum of each row, and what it has to be, ln p - ln p with embeddings of 0; [target],
+    float64."""
     ends = differentiable(model, trace, (1.0, 0.0)).log_probs.detach().cpu().double()
-    return found.joined().sum(-1) - (ends[0] - ends[1])
-
-
-def chefer_update(relevance: Tensor, attention: Tensor) -> Tensor:
-    """R + A R: equations 6 and 7 of Chefer et al. 2021."""
-    return relevance + attention @ relevance
+    return found.joined().sum(-1), ends[0] - ends[1]
 
 
 def without_residual(relevance: Tensor) -> Tensor:
-    """Equations 8 and 9: the rows of R - I normalised, plus I; rows of 0 stay."""
+    """Equations 8 and 9 of Chefer et al. 2021: the rows of R - I normalised, plus I; rows of 0 stay."""
     eye = torch.eye(len(relevance), dtype=relevance.dtype)
     rest = relevance - eye
     total = rest.sum(-1, keepdim=True)
     return torch.where(total > 0, rest / total, 0.0) + eye
+
+
+def relevance(encoder: Sequence[Tensor], decoder: Sequence[Tensor], cross: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """R^de, [target, source], and R^dd, [target, target], from the maps A of every layer, E_h[(grad A * A)+].
+
+    Equations 6, 7 and 10 of Chefer et al. 2021. Encoder: R^ee = R^ee + A R^ee. Decoder: R^dd and R^de likewise in
+    masked self-attention; in cross-attention R^de = R^de + (R^dd)^T A R^ee, both without their residual part.
+    """
+    targets, sources = cross[0].shape
+    read = torch.eye(sources, dtype=cross[0].dtype)
+    for one in encoder:
+        read = read + one @ read
+    own, across = torch.eye(targets, dtype=cross[0].dtype), torch.zeros_like(cross[0])
+    for mine, other in zip(decoder, cross, strict=True):
+        own, across = own + mine @ own, across + mine @ across
+        across = across + without_residual(own).T @ other @ without_residual(read)
+    return across, own
 
 
 def _positive(weights: Tensor, gradient: Tensor) -> Tensor:
@@ -140,28 +201,15 @@ def _positive(weights: Tensor, gradient: Tensor) -> Tensor:
 
 def chefer(model: Pretrained, trace: Trace, steps: Sequence[int] | None = None) -> Contributions:
     """Relevance (Chefer et al. 2021, "Generic Attention-model Explainability", section 3): attention weights times
-    their gradients, gathered layer by layer, for every output token anew.
-
-    Encoder: R^ee = R^ee + A R^ee. Decoder: R^dd and R^de likewise in masked self-attention; in cross-attention R^de =
-    R^de + (R^dd)^T A R^ee, both without their residual part (`without_residual`). Given are R^de and R^dd - I.
-    steps: as for `gradient_x_input`.
-    """
+    their gradients, gathered layer by layer (`relevance`), for every output token anew. Given are R^de and R^dd - I.
+    steps: as for `gradient_x_input`."""
     graph = differentiable(model, trace)
     names = {kind: [f"{scope(kind, layer)}weights" for layer in range(trace.attention(kind).layers)] for kind in KINDS}
-    order = [name for kind in KINDS for name in names[kind]]
-    tensors = [graph.records[name] for name in order]
-    sources, targets = len(trace.source_ids), len(trace.target_out_ids)
+    tensors = [graph.records[name] for kind in KINDS for name in names[kind]]
     rows = {}
     for step in _all(trace, steps):
-        gradients = dict(zip(order, _gradients(graph.log_probs[0, step], tensors), strict=True))
-        positive = {name: _positive(graph.records[name], gradients[name]) for name in order}
-        encoder = torch.eye(sources, dtype=torch.float64)
-        for name in names["encoder_self"]:
-            encoder = chefer_update(encoder, positive[name])
-        decoder = torch.eye(targets, dtype=torch.float64)
-        across = torch.zeros(targets, sources, dtype=torch.float64)
-        for own, cross in zip(names["decoder_self"], names["cross"], strict=True):
-            decoder, across = chefer_update(decoder, positive[own]), chefer_update(across, positive[own])
-            across = across + without_residual(decoder).T @ positive[cross] @ without_residual(encoder)
-        rows[step] = (across[step], (decoder - torch.eye(targets))[step])
+        gradients = iter(zip(tensors, gradients_of(graph.log_probs[0, step], tensors), strict=True))
+        maps = [[_positive(*next(gradients)) for _name in names[kind]] for kind in KINDS]
+        across, own = relevance(*maps)
+        rows[step] = (across[step], (own - torch.eye(len(own)))[step])
     return _filled(trace, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,25 +16,39 @@ from transformer.texts import N_, UserError, any_of
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 
+# Edits before the sub-layers, and within attention, whose parts still add up (`vectors.parts`).
+_STREAM_HOLDS = re.compile(
+    r"^(source|target)\.|^logits$|\.(self|cross)\.(queries|keys|values|mask|scores|weights|head_outputs|update)$"
+)
+
 
 @dataclass(frozen=True)
 class Method:
     """name, for people; source: authors and year; compute: the function. by_step: it takes `steps`, the rows to
-    compute, because each is a backward pass of its own."""
+    compute, because each is a backward pass of its own. reads: what it needs of a trace, of "weights", "stream" (it
+    follows the residual stream through the layers) or "pass" (it runs the model again)."""
 
     name: str
     source: str
     compute: Callable[..., Contributions]
     by_step: bool = False
+    reads: str = "pass"
 
 
 METHODS: Mapping[str, Method] = {
-    "attention": Method(N_("attention, mean of all heads"), "Vaswani et al. 2017", vectors.mean_attention),
-    "rollout": Method(N_("attention rollout"), "Abnar and Zuidema 2020", vectors.rollout),
-    "norm": Method(
-        N_("vector norms"), "Kobayashi et al. 2021", partial(vectors.by_vectors, measure=vectors.norm_measure)
+    "attention": Method(
+        N_("attention, mean of all heads"), "Vaswani et al. 2017", vectors.mean_attention, reads="weights"
     ),
-    "alti": Method("ALTI+", "Ferrando et al. 2022", partial(vectors.by_vectors, measure=vectors.alti_measure)),
+    "rollout": Method(N_("attention rollout"), "Abnar and Zuidema 2020", vectors.rollout, reads="stream"),
+    "norm": Method(
+        N_("vector norms"),
+        "Kobayashi et al. 2021",
+        partial(vectors.by_vectors, measure=vectors.norm_measure),
+        reads="stream",
+    ),
+    "alti": Method(
+        "ALTI+", "Ferrando et al. 2022", partial(vectors.by_vectors, measure=vectors.alti_measure), reads="stream"
+    ),
     "zeroing": Method(N_("value zeroing"), "Mohebbi et al. 2023", value_zeroing),
     "gradient": Method(N_("gradient × input"), "Shrikumar et al. 2017", gradients.gradient_x_input, True),
     "integrated": Method(N_("integrated gradients"), "Sundararajan et al. 2017", gradients.integrated_gradients, True),
@@ -42,12 +57,42 @@ METHODS: Mapping[str, Method] = {
 }
 
 
+_EDITED = {
+    "pass": N_(
+        "{method} cannot attribute a trace in which a function edited {tensor}, because it runs the model again "
+        "without the edit; use a switch instead, or choose {others}"
+    ),
+    "stream": N_(
+        "{method} cannot attribute a trace in which a function edited {tensor}, because it follows the residual stream "
+        "that the edit replaced; choose {others}"
+    ),
+}
+
+
+def check_edits(trace: Trace, method: str) -> None:
+    """Raises UserError if functions edited the trace (`edits=`, `patch`) where the method does not hold. Switches
+    are no such edits: every method runs with them."""
+    reads = METHODS[method].reads
+    found = {
+        "weights": [],
+        "stream": [name for name in trace.edits if not _STREAM_HOLDS.search(name)],
+        "pass": list(trace.edits),
+    }
+    if found[reads]:
+        tensor = found[reads][0]
+        others = [name for name, one in METHODS.items() if one.reads == "weights"]
+        if _STREAM_HOLDS.search(tensor):
+            others += [name for name, one in METHODS.items() if one.reads == "stream"]
+        raise UserError(_EDITED[reads], method=method, tensor=tensor, others=any_of(others, method))
+
+
 def attribute(model: Pretrained, trace: Trace, method: str, steps: Sequence[int] | None = None) -> Contributions:
     """What each token contributed to each output token of a trace. steps: the output tokens that are wanted, all by
-    default; gradient methods leave the rows of the others NaN. Raises UserError, a ValueError, for another name, and
-    NotFiniteError for NaN."""
+    default; gradient methods leave the rows of the others NaN. Raises UserError, a ValueError, for another name and
+    for a trace that functions edited where the method cannot see it (`check_edits`); NotFiniteError for NaN."""
     if method not in METHODS:
         raise UserError("unknown method {name!r}; choose {names}", name=method, names=any_of(METHODS, method))
+    check_edits(trace, method)
     check_numbers(trace.logits)
     found = METHODS[method]
     return found.compute(model, trace, steps) if found.by_step else found.compute(model, trace)

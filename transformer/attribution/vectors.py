@@ -11,10 +11,14 @@ from torch import Tensor, nn
 
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
 from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Skip
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import SubLayer
+from transformer.model.tap import scope
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import Trace
+
+ROUNDING = 1e-4  # relative, of float32 sums
 
 
 @dataclass(frozen=True)
@@ -43,19 +47,32 @@ def modules_of(model: Transformer, kind: str, layer: int) -> tuple[MultiHeadAtte
 def brought(model: Transformer, trace: Trace, kind: str, layer: int) -> Tensor:
     """What each key brings to each head if its weight is 1: f(x) = (x W^V + b^V) W^O, [head, key, d_model]; float64."""
     attention, _ = modules_of(model, kind, layer)
+    return trace.attention(kind).values[layer].double() @ _output_of_heads(attention)
+
+
+def _output_of_heads(attention: MultiHeadAttention) -> Tensor:
+    """W^O in the part of every head, [head, d_head, d_model]; float64."""
     matrix = attention.output.weight.detach().double().cpu()  # [d_model, head * d_head]
-    of_head = matrix.unflatten(1, (attention.heads, -1)).permute(1, 2, 0)  # [head, d_head, d_model]
-    return trace.attention(kind).values[layer].double() @ of_head
+    return matrix.unflatten(1, (attention.heads, -1)).permute(1, 2, 0)
 
 
 def parts(model: Transformer, trace: Trace, kind: str, layer: int) -> Parts:
-    """The parts of one sub-layer of a trace, with its knocked-out heads; float64."""
+    """The parts of one sub-layer of a trace; float64.
+
+    Where switches or edits replaced a head's output or the whole update (knocked-out heads, means in their place,
+    removed sub-layers), nothing there comes from a key: what replaced it is constant.
+    """
     attention, residual = modules_of(model, kind, layer)
     seen = trace.attention(kind)
-    weights = seen.weights[layer].double() * ~seen.zero[layer][:, None, None]
-    vectors = torch.einsum("hqk,hkd->qkd", weights, brought(model, trace, kind, layer))
+    weights, outputs = seen.weights[layer].double(), seen.head_outputs[layer].double()
+    made = _same(outputs, weights @ seen.values[layer].double())  # [head, query]
+    vectors = torch.einsum("hqk,hkd->qkd", weights * made[..., None], brought(model, trace, kind, layer))
+    put = torch.einsum("hqe,hed->qd", outputs * ~made[..., None], _output_of_heads(attention))
     own = seen.enters[layer].double() if residual.residual else torch.zeros_like(vectors[:, 0])
-    constant = attention.output.bias.detach().double().cpu().expand_as(own)
+    constant = put + attention.output.bias.detach().double().cpu()
+    update = seen.update[layer].double()
+    kept = _same(update, vectors.sum(1) + constant)[:, None]  # [query, 1]
+    vectors, constant = vectors * kept[..., None], torch.where(kept, constant, update)
     if residual.pre or not isinstance(residual.norm, nn.LayerNorm):
         return Parts(vectors, own, constant, seen.sum[layer].double())
     norm = residual.norm
@@ -72,6 +89,11 @@ def parts(model: Transformer, trace: Trace, kind: str, layer: int) -> Parts:
         normed(constant, spread) + beta,
         seen.leaves[layer].double(),
     )
+
+
+def _same(recorded: Tensor, computed: Tensor) -> Tensor:
+    """Whether two vectors are equal but for rounding, [..., size] -> bool [...]."""
+    return (recorded - computed).norm(dim=-1) <= ROUNDING * (recorded.norm(dim=-1) + computed.norm(dim=-1))
 
 
 Measure = Callable[[Tensor, Tensor], Tensor]
@@ -94,14 +116,14 @@ def _self_matrix(found: Parts, measure: Measure) -> Tensor:
     vectors = found.vectors.clone()
     diagonal = torch.arange(len(vectors))
     vectors[diagonal, diagonal] += found.own
-    return in_shares(measure(vectors, found.result))
+    return in_shares(measure(vectors, found.result), diagonal)
 
 
 def _cross_matrices(found: Parts, measure: Measure) -> tuple[Tensor, Tensor]:
     """Shares of a cross-attention sub-layer: of the source tokens, [query, key], and of the decoder's own stream,
     [query, 1]."""
     both = torch.cat((found.vectors, found.own[:, None]), 1)
-    shares = in_shares(measure(both, found.result))
+    shares = in_shares(measure(both, found.result), torch.full((len(both),), both.shape[1] - 1))
     return shares[:, :-1], shares[:, -1:]
 
 
@@ -122,14 +144,24 @@ def by_vectors(model: Pretrained, trace: Trace, measure: Measure) -> Contributio
 
 def rollout(model: Pretrained, trace: Trace) -> Contributions:
     """Attention rollout (Abnar and Zuidema 2020): half of each sub-layer's output from its attention, averaged over
-    heads, half from the residual connection."""
+    heads, half from the residual connection, and all of it where a switch removed the sub-layer."""
 
-    def mixed(weights: Tensor) -> Tensor:
-        return (weights.double().mean(0) + torch.eye(weights.shape[-1], dtype=torch.float64)) / 2
+    def half(kind: str, layer: int) -> float:
+        stack, part = scope(kind, layer).split(".")[::2]
+        return 0.0 if Skip(stack, layer, part) in trace.interventions.switches else 0.5
 
-    encoder = [mixed(weights) for weights in trace.encoder_self.weights]
-    decoder = [mixed(weights) / 2 for weights in trace.decoder_self.weights]
-    cross = [weights.double().mean(0) / 2 for weights in trace.cross.weights]
+    def mixed(kind: str, layer: int, weights: Tensor) -> Tensor:
+        attended = half(kind, layer)
+        eye = torch.eye(weights.shape[-1], dtype=torch.float64)
+        return attended * weights.double().mean(0) + (1 - attended) * eye
+
+    across = [half("cross", layer) for layer in range(trace.cross.layers)]
+    encoder = [mixed("encoder_self", *one) for one in enumerate(trace.encoder_self.weights)]
+    decoder = [
+        mixed("decoder_self", layer, weights) * (1 - across[layer])
+        for layer, weights in enumerate(trace.decoder_self.weights)
+    ]
+    cross = [weights.double().mean(0) * share for weights, share in zip(trace.cross.weights, across, strict=True)]
     return Contributions(*through_layers(encoder, decoder, cross), shares=True)
 
 

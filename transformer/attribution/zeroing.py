@@ -13,6 +13,8 @@ from transformer.model.masks import causal_mask, padding_mask, real_tokens
 from transformer.model.tap import Edit, EditingTap
 from transformer.tracing.trace import Trace
 
+ROUNDING = 1e-5  # relative, of one layer's output in float32
+
 
 def _zeroed(values: Tensor) -> Tensor:
     """values: [batch, head, key, d_head], batch = key: in row j of the batch, token j's values are 0 in every head."""
@@ -21,9 +23,12 @@ def _zeroed(values: Tensor) -> Tensor:
 
 
 def _moved(outputs: Tensor, plain: Tensor) -> Tensor:
-    """1 - cos(x~_i, x~_i with token j zeroed). outputs: [key, query, d_model]; plain: [query, d_model]. Returns [query,
-    key]."""
-    return (1 - F.cosine_similarity(outputs.double(), plain.double()[None], dim=-1)).clamp(min=0).T
+    """1 - cos(x~_i, x~_i with token j zeroed); 0 if they differ by rounding alone. outputs: [key, query, d_model];
+    plain: [query, d_model]. Returns [query, key]."""
+    outputs, plain = outputs.double(), plain.double().expand_as(outputs)
+    turned = 1 - F.cosine_similarity(outputs, plain, dim=-1)
+    change, size = (outputs - plain).norm(dim=-1), outputs.norm(dim=-1) + plain.norm(dim=-1)
+    return torch.where(change > ROUNDING * size, turned.clamp(min=0), 0.0).T
 
 
 @torch.inference_mode()
@@ -31,8 +36,16 @@ def value_zeroing(model: Pretrained, trace: Trace) -> Contributions:
     """For each layer, how far a token's output turns if another token's values are 0 in all heads, as shares of a row;
     then carried through the layers (`through_layers`).
 
-    A decoder layer has two such attentions; the shares of a row are over the tokens of both.
+    A decoder layer has two such attentions; the shares of a row are over the tokens of both. A token that no value
+    turns stays its own.
     """
+    return Contributions(*through_layers(*zeroed_layers(model, trace)), shares=True)
+
+
+@torch.inference_mode()
+def zeroed_layers(model: Pretrained, trace: Trace) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    """The shares within every layer, as `through_layers` takes them: of the encoder, [source, source]; of the decoder's
+    self-attention, [target, target], and of cross-attention, [target, source]."""
     network, config = model.model, model.config
     switches = edits_of(trace.interventions, config)
 
@@ -50,17 +63,18 @@ def value_zeroing(model: Pretrained, trace: Trace) -> Contributions:
         x = trace.encoder_self.enters[index].to(network.device).expand(count, -1, -1)
         here = tap({f"encoder.{index}.self.values": _zeroed}).at("encoder").at(str(index))
         outputs = layer(x, source_mask, here).cpu()
-        encoder.append(in_shares(_moved(outputs, trace.encoder_ff.leaves[index])))
+        moved = _moved(outputs, trace.encoder_ff.leaves[index])
+        encoder.append(in_shares(moved, torch.arange(count)))
     decoder, cross = [], []
     for index, decoder_layer in enumerate(network.decoder):
-        moved = []
-        for name, keys in (("self", len(trace.target_in_ids)), ("cross", count)):
+        both = []
+        for name, keys in (("self", fed.shape[1]), ("cross", count)):
             x = trace.decoder_self.enters[index].to(network.device).expand(keys, -1, -1)
             memory = trace.encoder_output.to(network.device).expand(keys, -1, -1)
             here = tap({f"decoder.{index}.{name}.values": _zeroed}).at("decoder").at(str(index))
             outputs = decoder_layer(x, memory, target_mask, source_mask, here).cpu()
-            moved.append(_moved(outputs, trace.decoder_ff.leaves[index]))
-        shares = in_shares(torch.cat(moved, 1))
-        decoder.append(shares[:, : len(trace.target_in_ids)])
-        cross.append(shares[:, len(trace.target_in_ids) :])
-    return Contributions(*through_layers(encoder, decoder, cross), shares=True)
+            both.append(_moved(outputs, trace.decoder_ff.leaves[index]))
+        shares = in_shares(torch.cat(both, 1), torch.arange(fed.shape[1]))
+        decoder.append(shares[:, : fed.shape[1]])
+        cross.append(shares[:, fed.shape[1] :])
+    return encoder, decoder, cross
