@@ -103,7 +103,9 @@ def test_evidence_names_the_sentences_where_the_role_is_strongest_and_weakest() 
 def test_measures_and_the_map_of_heads() -> None:
     three = torch.cat([links([1, 2, 3, 4, 4]), links([1, 2, 3, 4, 4]), links([0] * 5)], 1)
     found = roles([sentence(three)])["encoder_self"]
-    assert found.confidence.tolist() == [[1, 1, 1]] and found.entropy.tolist() == [[0, 0, 0]]
+    # Without the end token's row and weight: of the first head the row of "." looks only there.
+    assert found.confidence.tolist() == [[3 / 4, 3 / 4, 1]] and found.entropy.tolist() == [[0, 0, 0]]
+    assert roles([sentence(links([0] * 5), cross=links([0, 1, 2, 4, 4]))])["cross"].confidence.tolist() == [[3 / 5]]
     assert found.distance.tolist() == [[4 / 5, 4 / 5, 2]]
     assert found.divergence[0, 1] == 0 and found.divergence[0, 2] == pytest.approx(1.0)  # one bit: nothing in common
     points = found.plane()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,6 +15,7 @@ import transformer
 from tests.support.build import tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.interventions.sets import Interventions
+from transformer.probing.alignment import Source, align
 from transformer.probing.importance import (
     Curve,
     all_heads,
@@ -29,6 +33,7 @@ from transformer.probing.importance import (
     without,
 )
 from transformer.probing.probes import probe_pairs
+from transformer.tracing.finite import NotFiniteError
 from transformer.training.evaluation import surprise
 
 PAIRS = [("ka lo mi", "lo mi"), ("vu ti", "ti vu ka"), ("mi", "ka lo")]
@@ -127,6 +132,38 @@ def test_the_gradients_estimate_by_finite_differences() -> None:
         assert found["cross", 0, head] == pytest.approx(one / size, abs=0.02)
 
 
+def test_a_layer_that_does_nothing_has_no_importance() -> None:
+    """W^O of 0 makes every gradient of the layer's heads 0."""
+    tiny = tiny_pretrained()
+    silent = without(tiny, [("cross", 1, head) for head in range(tiny.config.heads)])
+    found = gradient_importance(silent, PAIRS[:1])
+    assert [found["cross", 1, head] for head in range(tiny.config.heads)] == [0.0] * tiny.config.heads
+    assert sum(found["cross", 0, head] ** 2 for head in range(tiny.config.heads)) == pytest.approx(1)
+
+
+def test_a_model_that_computes_nan_is_refused() -> None:
+    broken = replace(tiny_pretrained(), model=copy.deepcopy(tiny_pretrained().model))
+    broken.model.decoder[1].cross_attention.query.weight.fill_(math.nan)  # type: ignore[union-attr, operator]
+    heads = all_heads(broken.config)
+    measurements: list[Callable[[], object]] = [
+        lambda: mean_outputs(broken, PAIRS),
+        lambda: gradient_importance(broken, PAIRS),
+        lambda: pruning_curve(broken, PAIRS, heads),
+        lambda: effects(broken, PAIRS, {"one": heads[:1]}),
+        lambda: list(align(broken, PAIRS, Source("weights", "predicted"))),
+        lambda: list(align(broken, PAIRS, Source("norm", "fed", 1, 0))),
+    ]
+    for measured in measurements:
+        with pytest.raises(NotFiniteError, match="this model computes NaN, not a number"):
+            measured()
+
+
+@pytest.mark.parametrize("measured", [gradient_importance, lambda model, pairs: pruning_curve(model, pairs, [])])
+def test_nothing_is_measured_without_pairs(measured: Callable[..., object]) -> None:
+    with pytest.raises(ValueError, match="no sentence pairs"):
+        measured(tiny_pretrained(), [])
+
+
 def test_pruning_ends_without() -> None:
     model = tiny_pretrained()
     order = random_orders(model.config, 2)[1]
@@ -144,6 +181,11 @@ def test_rank_correlation_by_hand() -> None:
     first, second = dict(zip(heads, (1.0, 2.0, 3.0), strict=True)), dict(zip(heads, (5.0, 9.0, 7.0), strict=True))
     assert rank_correlation(first, first) == pytest.approx(1)
     assert rank_correlation(first, second) == pytest.approx(0.5)  # 1 - 6 * (0 + 1 + 1) / (3 * 8)
+    # Ranks with ties: 1.5, 1.5, 3 against 1, 2, 3; covariance 1.5 of norms sqrt(1.5) and sqrt(2).
+    tied = dict(zip(heads, (4.0, 4.0, 8.0), strict=True))
+    assert rank_correlation(tied, first) == pytest.approx(1.5 / math.sqrt(3))
+    assert math.isnan(rank_correlation(dict.fromkeys(heads, 4.0), first))
+    assert math.isnan(rank_correlation(first | {heads[0]: math.nan}, first))
 
 
 def test_a_survey_is_written_and_read_again() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 
 from tests.support.build import pretrained_variant, tiny_pretrained
-from transformer.model.tap import TapError
 from transformer.probing.patching import head_places, recovery, stream_places
 from transformer.tracing.patch import PatchError, Place
 
@@ -77,5 +78,33 @@ def test_what_cannot_be_patched_gets_one_sentence() -> None:
         model.patch(first, longer, [])
     with pytest.raises(PatchError, match="nothing to recover"):
         recovery(model, first, first, [Place("leaves", "decoder.0.ff")], 0, 5)
-    with pytest.raises((TapError, IndexError)):
-        model.patch(first, model.trace(*SECOND), [Place("leaves", "decoder.99.ff")])
+    for step, token in ((9, 5), (-1, 5), (0, 5000), (0, -1)):
+        with pytest.raises(PatchError, match=f"no token {token} at step {step} to watch; there are 3 steps"):
+            recovery(model, first, model.trace(*SECOND), [], step, token)
+
+
+@pytest.mark.parametrize(
+    "place, said",
+    [
+        (Place("weights", "decoder.0.cross"), "no part 'weights' to patch; choose head_outputs, update or leaves"),
+        (Place("leaves", "decoder.99.ff"), "asks for layer 99; the decoder has 2, counted from 0"),
+        (Place("leaves", "decoder.-1.ff"), "'decoder.-1.ff' is no sub-layer"),
+        (Place("leaves", "encoder.0.cross"), "'encoder.0.cross' is no sub-layer"),
+        (Place("leaves", "decoder"), "'decoder' is no sub-layer"),
+        (Place("head_outputs", "decoder.0.cross", 3), "has no head 3; there are 3, counted from 0"),
+        (Place("head_outputs", "decoder.0.cross", -1), "has no head -1"),
+        (Place("update", "encoder.1.self", token=99), "has no token 99; there are "),
+        (Place("update", "encoder.1.self", 0), "is of all heads together"),
+        (Place("head_outputs", "encoder.1.ff", 0), "a feed-forward network has no heads"),
+    ],
+    ids=str,
+)
+def test_a_place_that_the_model_lacks_gets_one_sentence(place: Place, said: str) -> None:
+    model = tiny_pretrained()
+    first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
+    for patched in (
+        lambda: model.patch(first, second, [place]),
+        lambda: recovery(model, first, second, [place], 1, second.target_out_ids[1]),
+    ):
+        with pytest.raises(PatchError, match=re.escape(said)):
+            patched()

@@ -45,8 +45,9 @@ class Role:
 class Roles:
     """Of one kind of attention. names: the roles that its heads can have; shares, errors: [role, layer, head];
     baselines, rows: [role], rows: how many could show it. by_sentence: [sentence, role, layer, head], NaN with fewer
-    than LEAST_ROWS rows. confidence: mean of the largest weight of a row (Voita et al. 2019); entropy: mean of H / ln
-    (visible keys); distance: mean number of tokens between a row and what it attends to; each [layer, head].
+    than LEAST_ROWS rows. confidence: mean of the largest weight of a row, without the rows and the weights of the
+    source's end token (Voita et al. 2019); entropy: mean of H / ln (visible keys); distance: mean number of tokens
+    between a row and what it attends to; each [layer, head].
     divergence: mean Jensen-Shannon divergence between the rows of two heads, in bits, [layer * head, layer * head]
     (Clark et al. 2019). A decoder row stands at the token fed in; "predicted" alone reads it by the token predicted.
     """
@@ -161,6 +162,7 @@ class _Sums:
         self.measures: dict[str, Tensor] = {}
         self.all_rows = 0
         self.wide_rows = 0
+        self.sure_rows = 0  # of confidence
 
     def add(self, name: str, hits: Tensor, rows: int) -> None:
         self.hits.setdefault(name, []).append(hits)
@@ -197,7 +199,9 @@ def _add_sentence(sums: _Sums, kind: str, sentence: Seen, counts: Mapping[str, i
     rows = wide > 1
     spread = torch.where(rows, entropy(weights) / wide.clamp(min=2).log(), 0.0)
     steps = (torch.arange(keys) - query[:, None]).abs().double()
-    sums.measure("confidence", weights.amax(-1)[..., rows].sum(-1))
+    sure_keys, sure_rows = _without_end(kind, sentence, rows)
+    sums.measure("confidence", weights[..., sure_keys].amax(-1)[..., sure_rows].sum(-1))
+    sums.sure_rows += int(sure_rows.sum())
     sums.measure("entropy", spread.sum(-1))
     sums.measure("distance", (weights * steps)[..., rows, :].sum((-1, -2)))
     sums.wide_rows += int(rows.sum())
@@ -205,6 +209,15 @@ def _add_sentence(sums: _Sums, kind: str, sentence: Seen, counts: Mapping[str, i
     own = entropy(flat_heads)
     mixed = entropy((flat_heads[:, None] + flat_heads) / 2)
     sums.measure("divergence", (mixed - (own[:, None] + own) / 2).sum(-1) / math.log(2))
+
+
+def _without_end(kind: str, sentence: Seen, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Which keys and which of the rows count for confidence, bool [key] and [query]: all but those of the source's end
+    token, which the decoder is never fed with."""
+    keys = torch.ones(sentence.weights[kind].shape[-1], dtype=torch.bool)
+    if kind != "decoder_self":
+        keys[resting_place(kind, sentence.sources)] = False
+    return keys, rows & keys if kind == "encoder_self" else rows
 
 
 def _finish(kind: str, sums: _Sums) -> Roles:
@@ -218,7 +231,8 @@ def _finish(kind: str, sums: _Sums) -> Roles:
     for name, count in zip(names, total.flatten().tolist(), strict=True):
         best = max(sums.even.get(name, 0.0), float(sums.away[name].max()) if name in sums.away else 0.0)
         baselines.append(best / max(count, 1))
-    means = {name: values / max(sums.wide_rows, 1) for name, values in sums.measures.items()}
+    counted = {"confidence": sums.sure_rows}
+    means = {name: values / max(counted.get(name, sums.wide_rows), 1) for name, values in sums.measures.items()}
     return Roles(
         kind, names, shares, errors, torch.tensor(baselines).double(), total.flatten().long(),
         torch.where(rows >= LEAST_ROWS, hits / rows.clamp(min=1), math.nan), **means,

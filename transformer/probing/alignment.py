@@ -199,7 +199,7 @@ def from_json(text: str, layers: int, heads: int) -> AlignmentScores | None:
 
 
 def align(model: Pretrained, pairs: Iterable[tuple[str, str]], source: Source) -> Iterator[frozenset[Link]]:
-    """The links of sentence pairs, read from one map. Raises InputError, AlignmentError."""
+    """The links of sentence pairs, read from one map. Raises InputError, AlignmentError, NotFiniteError."""
     for text, target in pairs:
         words = (words_of(text), words_of(target))
         if not all(words):
@@ -207,4 +207,5 @@ def align(model: Pretrained, pairs: Iterable[tuple[str, str]], source: Source) -
             continue
         surfaces = (model.tokenizer_of("source").surfaces(text), model.tokenizer.surfaces(target))
         found = map_of(model, model.trace(text, target), source)
+        check_numbers(found)
         yield best_links(word_matrix(found, *surfaces, *words, source.reading))

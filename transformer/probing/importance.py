@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.attribution.gradients import differentiable
+from transformer.attribution.gradients import differentiable, gradients_of
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.speed import prepare_for_decoding
@@ -70,13 +70,15 @@ def _name(kind: str, layer: int) -> str:
 
 
 def mean_outputs(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, Tensor]:
-    """The mean output of every head over all rows of all pairs, [d_head]: what mean ablation puts in its place."""
+    """The mean output of every head over all rows of all pairs, [d_head]: what mean ablation puts in its place.
+    Raises NotFiniteError."""
     sums: dict[Head, Tensor] = {}
     rows = dict.fromkeys(KINDS, 0)
     for source, target in pairs:
         trace = model.trace(source, target)
         for kind in KINDS:
             outputs = trace.attention(kind).head_outputs.double().sum(2)  # [layer, head, d_head]
+            check_numbers(outputs)
             rows[kind] += trace.attention(kind).head_outputs.shape[2]
             for layer, heads in enumerate(outputs):
                 for head, total in enumerate(heads):
@@ -156,6 +158,15 @@ def _loss(model: Pretrained, pairs: Sequence[Pair]) -> float:
     return nats / tokens
 
 
+def measurable_loss(model: Pretrained, pairs: Sequence[Pair]) -> float:
+    """The loss, nats per target token. Raises ValueError for no pairs, NotFiniteError if it is NaN."""
+    if not pairs:
+        raise ValueError("there are no sentence pairs to measure with")
+    loss = _loss(model, pairs)
+    check_numbers(torch.tensor(loss))
+    return loss
+
+
 @torch.inference_mode()
 def effects(
     model: Pretrained,
@@ -168,12 +179,9 @@ def effects(
     """What the model loses without each group. groups: name -> heads or sub-layers, often one.
     way: of WAYS. progress: called with (groups done, all); False stops (Stopped). Raises ValueError for no pairs,
     NotFiniteError."""
-    if not pairs:
-        raise ValueError("there are no sentence pairs to measure with")
+    before = measurable_loss(model, pairs)
     means = mean_outputs(model, pairs) if way == "mean" else None
     sources, references = [source for source, _ in pairs], tuple(target for _, target in pairs)
-    before = _loss(model, pairs)
-    check_numbers(torch.tensor(before))
     metric = metric_of(model)
     texts = tuple(model.translate_all(sources)) if score else ()
     whole = _score(metric, texts, references) if score else 0.0
@@ -193,14 +201,18 @@ def effects(
 
 def gradient_importance(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, float]:
     """I_h = E |Att_h(x)^T dL/dAtt_h(x)| (Michel et al. 2019, section 4.1): for every row of a head's output its product
-    with the gradient of the pair's loss, absolute, per target token; then divided by the layer's L2 norm."""
+    with the gradient of the pair's loss, absolute, per target token; then divided by the layer's L2 norm, if that is
+    not 0. Raises ValueError for no pairs, NotFiniteError."""
+    if not pairs:
+        raise ValueError("there are no sentence pairs to measure with")
     sums: dict[tuple[str, int], Tensor] = {}
     tokens = 0
     for source, target in pairs:
         graph = differentiable(model, model.trace(source, target))
         places = [(kind, layer) for kind in KINDS for layer in range(layers_of(model.config, kind))]
         outputs = [graph.records[f"{scope(kind, layer)}head_outputs"] for kind, layer in places]
-        gradients = torch.autograd.grad(graph.log_probs.sum(), outputs)
+        check_numbers(graph.log_probs)
+        gradients = gradients_of(graph.log_probs.sum(), outputs)
         for place, output, gradient in zip(places, outputs, gradients, strict=True):
             estimate = (output * gradient)[0].sum(-1).abs().sum(-1).detach()  # [head]
             sums[place] = sums.get(place, 0) + estimate.double().cpu()
@@ -208,7 +220,7 @@ def gradient_importance(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, 
     return {
         (kind, layer, head): float(one)
         for (kind, layer), total in sums.items()
-        for head, one in enumerate(total / tokens / (total / tokens).norm())
+        for head, one in enumerate(torch.where(total > 0, total / total.norm(), 0.0))
     }
 
 
@@ -238,8 +250,9 @@ def pruning_curve(
     every: int = 8,
     progress: Progress = lambda done, total: True,
 ) -> Curve:
-    """The score with the first heads of the order removed: none, `every`, two times as many, ..., all. Raises
-    Stopped."""
+    """The score with the first heads of the order removed: none, `every`, two times as many, ..., all. Raises Stopped,
+    ValueError for no pairs, NotFiniteError."""
+    measurable_loss(model, pairs)
     counts = [*range(0, len(order), every), len(order)]
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
     metric, scores = metric_of(model), []
@@ -258,12 +271,13 @@ def random_orders(config: ModelConfig, count: int, seed: int = 1) -> list[list[H
 
 
 def rank_correlation(first: Mapping[Any, float], second: Mapping[Any, float]) -> float:
-    """Spearman's: how well one importance predicts the order of another; NaN if one of them is all equal."""
+    """Spearman's: how well one importance predicts the order of another; equal values share the mean of their ranks.
+    NaN if one of them is all equal, or has NaN."""
     heads = sorted(first)
-    ranks = [
-        torch.tensor([scores[head] for head in heads]).double().argsort().argsort().double()
-        for scores in (first, second)
-    ]
+    values = [torch.tensor([scores[head] for head in heads], dtype=torch.float64) for scores in (first, second)]
+    if any(bool(one.isnan().any()) for one in values):
+        return math.nan
+    ranks = [((one[:, None] > one).double().sum(1) + (one[:, None] >= one).double().sum(1)) / 2 for one in values]
     one, other = (rank - rank.mean() for rank in ranks)
     size = float(one.norm() * other.norm())
     return float(one @ other) / size if size else math.nan

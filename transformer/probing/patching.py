@@ -12,7 +12,7 @@ from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.sets import layers_of
 from transformer.model.tap import KINDS, STACKS, EditingTap, scope
 from transformer.tracing.finite import check_numbers
-from transformer.tracing.patch import PatchError, Place, check_pair, patch
+from transformer.tracing.patch import PatchError, Place, check_pair, check_places, patch
 from transformer.tracing.trace import Trace
 
 
@@ -35,6 +35,12 @@ def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Pla
     Raises PatchError, also if ln p is the same in both; NotFiniteError.
     """
     check_pair(trace, other)
+    check_places(other, places)
+    if not 0 <= step < len(trace.target_in_ids) or not 0 <= token < trace.logits.shape[-1]:
+        raise PatchError(
+            "there is no token {token} at step {step} to watch; there are {steps} steps and {tokens:,} tokens, from 0",
+            token=token, step=step, steps=len(trace.target_in_ids), tokens=trace.logits.shape[-1],
+        )  # fmt: skip
     check_numbers(trace.logits, other.logits)
     network = model.model
     ends = [float(one.logits[step].double().log_softmax(-1)[token]) for one in (trace, other)]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
+from transformer.interventions.skip import SUB_LAYERS
 from transformer.model.tap import Edit
-from transformer.texts import UserError
+from transformer.texts import UserError, any_of
 from transformer.tracing.trace import Trace
 
 PARTS = ("head_outputs", "update", "leaves")
 
 
 class PatchError(UserError):
-    """Two traces that cannot be patched into each other."""
+    """Two traces that cannot be patched into each other, or a place that they do not have."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,38 @@ def check_pair(first: Trace, second: Trace) -> None:
         )  # fmt: skip
 
 
+def check_places(trace: Trace, places: Sequence[Place]) -> None:
+    """Raises PatchError for a place that the trace does not have."""
+    layers = {"encoder": trace.encoder_self.layers, "decoder": trace.decoder_self.layers}
+    for place in places:
+        if place.part not in PARTS:
+            raise PatchError("there is no part {part!r} to patch; choose {parts}", part=place.part,
+                             parts=any_of(PARTS, place.part))  # fmt: skip
+        stack, _, rest = place.sub_layer.partition(".")
+        layer, _, sub = rest.partition(".")
+        if sub not in SUB_LAYERS.get(stack, ()) or not re.fullmatch(r"0|[1-9]\d{0,3}", layer, re.ASCII):
+            raise PatchError(
+                "{name!r} is no sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, with the layer from 0 "
+                "and self, ff or, in the decoder, cross as part",
+                name=place.sub_layer,
+            )
+        if int(layer) >= layers[stack]:
+            raise PatchError("{name} asks for layer {layer}; the {stack} has {count}, counted from 0",
+                             name=place.name, layer=int(layer), stack=stack, count=layers[stack])  # fmt: skip
+        if place.part == "head_outputs" and sub == "ff":
+            raise PatchError("{name} does not exist, because a feed-forward network has no heads; choose update or "
+                             "leaves", name=place.name)  # fmt: skip
+        if place.part != "head_outputs" and place.head is not None:
+            raise PatchError("{name} is of all heads together; leave out the head, or patch head_outputs",
+                             name=place.name)  # fmt: skip
+        values = tensor_of(trace, place)
+        for axis, index in (("head", place.head), ("token", place.token)):
+            count = values.shape[0 if axis == "head" else -2]
+            if index is not None and not 0 <= index < count:
+                raise PatchError("{name} has no {axis} {index}; there are {count}, counted from 0",
+                                 name=place.name, axis=axis, index=index, count=count)  # fmt: skip
+
+
 def tensor_of(trace: Trace, place: Place) -> Tensor:
     """The part of a trace: [head, row, d_head] or [row, d_model]."""
     stack, layer, sub = place.sub_layer.split(".")
@@ -54,7 +88,8 @@ def tensor_of(trace: Trace, place: Place) -> Tensor:
 
 
 def patch(places: Sequence[Place], rows: Sequence[int | None], other: Trace) -> Edit:
-    """Puts the other trace's numbers at places of one tensor. rows: the row of the batch for each place, None: all."""
+    """Puts the other trace's numbers at places of one tensor (`check_places`). rows: the row of the batch for each
+    place, None: all."""
 
     def edit(tensor: Tensor) -> Tensor:
         changed = tensor.clone()
@@ -75,6 +110,7 @@ def patch(places: Sequence[Place], rows: Sequence[int | None], other: Trace) -> 
 def patches(trace: Trace, other: Trace, places: Sequence[Place]) -> Mapping[str, Edit]:
     """Edits that put the other trace's numbers at all of these places. Raises PatchError."""
     check_pair(trace, other)
+    check_places(other, places)
     named: dict[str, list[Place]] = {}
     for place in places:
         named.setdefault(place.name, []).append(place)
