@@ -2,7 +2,7 @@ import { el, printable, svgEl } from "../core/dom.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { StepHeads } from "./heads.js";
-import { divisor, rankAt } from "./ranking.js";
+import { divisor, nBest, rankAt, treeRows } from "./ranking.js";
 import { BEAM_TEXTS, DECODING_TEXTS } from "./texts.js";
 
 // Every hypothesis that beam search looked at, as a tree: a column for each step, best first; above it the length penalty,
@@ -192,18 +192,10 @@ class View extends PlainView {
     return this.hint(node, () => this.saysOf(step, rank));
   }
 
-  // The finished hypotheses, best first, and greedy's, with what their scores are made of.
+  // The n-best list and greedy's row, each with its name.
   ranking() {
-    const { steps, greedy, penalty } = this.data;
-    const row = (name, { text, total, length, cut }) => {
-      const by = divisor(penalty, length, this.alpha);
-      return { name, text, total, length, by, score: total / by, cut };
-    };
-    const found = this.ranked.found.map(({ step, rank }, n) => {
-      const { text, total, fate } = steps[step][rank];
-      return row(String(n + 1), { text, total, length: step + 1, cut: fate === "cut" });
-    });
-    return [...found, row(this.t("greedy"), greedy)];
+    const { found, greedy } = nBest(this.data, this.alpha);
+    return [...found.map((one, n) => ({ name: String(n + 1), ...one })), { name: this.t("greedy"), ...greedy }];
   }
 
   drawList() {
@@ -246,21 +238,9 @@ class View extends PlainView {
   }
 
   savedTree() {
-    const { steps, stem, caption } = this.data;
+    const { stem, caption } = this.data;
     const head = ["step", "parent", "token", "log_prob", "total", "score", "fate"].map((name) => this.t(`csv_${name}`));
-    const rows = steps
-      .slice(0, this.ranked.end)
-      .flatMap((candidates, step) =>
-        candidates.map((one, rank) => [
-          step + 1,
-          step ? one.parent + 1 : "",
-          one.token,
-          one.log_prob,
-          one.total,
-          this.score(step, rank),
-          one.fate,
-        ]),
-      );
+    const rows = treeRows(this.data, this.alpha);
     return { element: this.tree.firstElementChild, ...this.named(stem, caption), rows: [head, ...rows] };
   }
 

@@ -31,3 +31,28 @@ export function rankAt(data, alpha) {
   }
   return { end, exact: known !== null, found, wins };
 }
+
+// The n-best list for a length penalty, best first, and at last what greedy search wrote: [{text, total, length, by: the
+// length penalty, score, cut}].
+export function nBest(data, alpha) {
+  const row = ({ text, total, length, cut }) => {
+    const by = divisor(data.penalty, length, alpha);
+    return { text, total, length, by, score: total / by, cut };
+  };
+  const found = rankAt(data, alpha).found.map(({ step, rank }) => {
+    const { text, total, fate } = data.steps[step][rank];
+    return row({ text, total, length: step + 1, cut: fate === "cut" });
+  });
+  return { found, greedy: row(data.greedy) };
+}
+
+// The rows of the tree's table: step, rank of the node before, token, log p of the token, log p in all, score, fate.
+export function treeRows(data, alpha) {
+  const { penalty, steps } = data;
+  return steps.slice(0, rankAt(data, alpha).end).flatMap((nodes, step) =>
+    nodes.map(({ parent, token, log_prob, total, fate }) => {
+      const score = total / divisor(penalty, step + 1, alpha);
+      return [step + 1, step ? parent + 1 : "", token, log_prob, total, score, fate];
+    }),
+  );
+}

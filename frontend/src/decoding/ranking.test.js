@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { divisor, rankAt } from "./ranking.js";
+import { BEAM_TEXTS } from "./texts.js";
+import { divisor, nBest, rankAt, treeRows } from "./ranking.js";
 
 const node = (parent, total, ranked = false) => ({ parent, total, ranked });
 // Short: one token, log p −2; long: three tokens, log p −2.5; a longer one that only a large penalty waits for.
@@ -46,4 +47,34 @@ test("a penalty that the tree is too short for ranks what there is, and says so"
 
 test("the penalty of the link may lie between two positions of the slider", () => {
   assert.equal(rankAt({ ...DATA, alpha: 0.13, end: 4 }, 0.13).end, 4);
+});
+
+test("greedy's row stands under the n-best list and has the same columns", () => {
+  const steps = structuredClone(DATA.steps);
+  Object.assign(steps[0][1], { text: "short", fate: "finished" });
+  Object.assign(steps[2][0], { text: "long", fate: "cut" });
+  const data = { ...DATA, steps, greedy: { text: "greedy", total: -3, length: 7, cut: false } };
+  assert.deepEqual(nBest(data, 1), {
+    found: [
+      { text: "long", total: -2.5, length: 3, by: 8 / 6, score: -2.5 / (8 / 6), cut: true },
+      { text: "short", total: -2, length: 1, by: 1, score: -2, cut: false },
+    ],
+    greedy: { text: "greedy", total: -3, length: 7, by: 2, score: -1.5, cut: false },
+  });
+});
+
+test("the table of the tree has log p and score of every node, cut off and pruned ones too", () => {
+  const steps = [
+    [{ parent: 0, token: "a", log_prob: -1, total: -1, fate: "open", ranked: false }],
+    [
+      { parent: 0, token: "b", log_prob: -0.75, total: -1.75, fate: "cut", ranked: true },
+      { parent: 0, token: "c", log_prob: -6, total: -7, fate: "pruned", ranked: false },
+    ],
+  ];
+  assert.deepEqual(treeRows({ ...DATA, steps, end: 2 }, 1), [
+    [1, "", "a", -1, -1, -1, "open"],
+    [2, 1, "b", -0.75, -1.75, -1.5, "cut"],
+    [2, 1, "c", -6, -7, -6, "pruned"],
+  ]);
+  for (const fate of ["open", "finished", "pruned", "cut"]) assert.ok(BEAM_TEXTS[`node_${fate}`]);
 });
