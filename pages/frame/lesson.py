@@ -192,7 +192,8 @@ class Panel:
                 self._text()
                 if self.stop.question is not None:
                     covered = self._question(self.stop.question, evaluate, key)
-            self._moves(count)
+            if not room.led():
+                self._moves(count)
             if not folded:
                 if self.number == count:
                     self._summary()
@@ -235,6 +236,8 @@ class Panel:
 
     def offer_back(self, page: str) -> None:
         """After the address was written: a button to the stop's own view, if the view is another one."""
+        if room.led():
+            return
         if st.session_state.get(AT_STOP) != (self.lesson.name, self.number, page, written_address()):
             self.back.button(
                 _("Back to the lesson's view"),
@@ -370,7 +373,7 @@ def _give(
 def _reveal(given: Given, question: Question) -> None:
     lines = [(_("You"), given.text)] if given.text else []
     if given.right:
-        lines.append((_("For example") if given.verdict is None else _("The model"), given.right))
+        lines.append((_("For example") if question.kind == "text" else _("The model"), given.right))
     verdict = {True: _("Right."), False: _("Not this time."), None: ""}[given.verdict]
     rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in lines)
     kind = {True: "hs-good", False: "hs-bad", None: ""}[given.verdict]

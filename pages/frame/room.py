@@ -72,6 +72,12 @@ def _rise(said: str = "") -> None:
     st.session_state[SAID] = said
 
 
+def led() -> bool:
+    """Whether this session follows its teacher, who moves through the lesson."""
+    here = seat()
+    return here is not None and not here.teaches and here.follows
+
+
 # -- in and out --------------------------------------------------------------------------------------------------------
 
 
@@ -135,8 +141,8 @@ def join_or_open() -> None:
         about = _("Students join with a code and see your view; their answers arrive on your screen.")
         st.button(_("Open a room"), key="hs-room-open", on_click=open_room, help=about)
         st.text_input(
-            _("Join a room"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("code of four letters"),
-            on_change=_join_typed, width=240,
+            _("Join a room"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("four letters"),
+            on_change=_join_typed, width=150,
         )  # fmt: skip
         st.button(_("Join"), key="hs-room-join", on_click=_join_typed)
 
@@ -230,18 +236,10 @@ def _teacher_bar(here: Seat, path: str) -> None:
     help_text = _("All follow your view again, also those who look around by themselves.")
     st.button(_("Call all back"), key="hs-room-call", on_click=rooms().call_back, args=(here.code, here.secret),
               help=help_text)  # fmt: skip
-    menu = st.popover(_("People"), key="hs-room-people", on_change="rerun")
+    menu = st.popover(_("Class"), key="hs-room-class", on_change="rerun")
     if menu.open:
         with menu:
-            _people(here)
-    menu = st.popover(_("Views they sent"), key="hs-room-finds", on_change="rerun")
-    if menu.open:
-        with menu:
-            _finds(here)
-    menu = st.popover(_("Answers"), key="hs-room-answers", on_change="rerun")
-    if menu.open:
-        with menu:
-            _all_answers(here)
+            _class(here)
 
 
 @st.fragment(run_every=TICK)
@@ -254,10 +252,16 @@ def _presence(here: Seat) -> None:
 
 
 @st.fragment(run_every=TICK)
+def _class(here: Seat) -> None:
+    """What members sent, and who they are."""
+    _finds(here)
+    _answers(here)
+    _people(here)
+
+
 def _people(here: Seat) -> None:
     there = rooms().here(here.code)
-    if not there:
-        st.caption(_("Nobody has joined yet."))
+    st.caption(_("People") if there else _("Nobody has joined yet."))
     for number, member in enumerate(there, start=1):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             name = member.name or _("Person {number}").format(number=number)
@@ -272,11 +276,9 @@ def _people(here: Seat) -> None:
     st.caption(_("A room ends by itself after {hours} hours.").format(hours=HOURS))
 
 
-@st.fragment(run_every=TICK)
 def _finds(here: Seat) -> None:
     finds = rooms().finds(here.code)
-    if not finds:
-        st.caption(_("Members can send you the view that they look at. None has come yet."))
+    st.caption(_("Views they sent") if finds else _("Members can send you the view that they look at."))
     for find in finds:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             text = ": ".join(filter(None, (find.name, find.text or _("a view"))))
@@ -288,10 +290,10 @@ def _finds(here: Seat) -> None:
                       args=(here.code, here.secret, find.number), type="tertiary")  # fmt: skip
 
 
-@st.fragment(run_every=TICK)
-def _all_answers(here: Seat) -> None:
+def _answers(here: Seat) -> None:
     answers = rooms().answers(here.code)
-    st.caption(_("Only you see who gave which answer.") if answers else _("No question has been answered yet."))
+    if answers:
+        st.caption(_("Answers; only you see whose they are"))
     for given in answers:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             verdict = {True: "✓ ", False: "✗ ", None: ""}[given.verdict]

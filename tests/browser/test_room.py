@@ -91,7 +91,7 @@ def test_a_class_follows_answers_and_comes_back(
     # The teacher reloads and still steers; then the room ends.
     teacher.reload()
     counted(teacher, "2 here, 2 follow")
-    teacher.locator(".st-key-hs-room-people button").click()
+    teacher.locator(".st-key-hs-room-class button").click()
     teacher.get_by_role("button", name="End the room").click()
     expect(student.locator(".hs-message")).to_contain_text(f"The room {code} has ended.")
     assert "room" not in params_of(student)

@@ -93,6 +93,7 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     choice.set_value("b").run()
     [send] = [one for one in member.button if one.key and one.key.endswith("-send") and "answer" in one.key]
     send.click().run()
+    assert not [one for one in member.button if one.key == "hs-lesson-next"]  # the teacher moves on
     assert "You answered b. Your teacher will reveal what is right." in page_text(member)
     [given] = store.answers(code, "one 2")
     assert given.answer == "b"
@@ -120,8 +121,7 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
     assert "Your view was sent to the teacher." in messages(member)
     [find] = store.finds(code)
     assert (find.name, find.text, find.params["source"]) == ("<i>Kim</i>", "<b>look</b>", "found")
-    for menu in ("people", "finds", "answers"):
-        app.session_state[f"hs-room-{menu}"] = True
+    app.session_state["hs-room-class"] = True
     app.run()
     assert "&lt;i&gt;Kim&lt;/i&gt; (looks around)" in written(app) and "&lt;b&gt;look&lt;/b&gt;" in written(app)
     press(app, f"hs-room-project-{find.number}")
@@ -143,7 +143,7 @@ def test_leaving_and_the_end_are_said(teacher: Opened, store: Rooms) -> None:
     leaves.session_state["hs-room-menu"] = True
     press(leaves.run(), "hs-room-leave")
     assert "room" not in address(leaves) and not messages(leaves) and len(store.here(code)) == 1
-    app.session_state["hs-room-people"] = True
+    app.session_state["hs-room-class"] = True
     press(app.run(), "hs-room-end")
     assert f"The room {code} has ended; its answers are deleted." in messages(app) and "room" not in address(app)
     stays.run()
