@@ -18,7 +18,7 @@ from pages.frame.state import max_tokens
 from pages.runtime.shared import shared
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
-from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, greedy, n_best, output_limit
+from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, n_best, output_limit
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
@@ -130,7 +130,7 @@ def search(model: Pretrained, source: str, beams: int, alpha: float, begin: tupl
     allowed = output_limit(model.model, ids.shape[1], model.token_limit(limit))
     trail: Trail = []
     n_best(model.model, ids, beams, alpha, allowed, rule=model.rule, prefixes=[begin], trail=trail)
-    (plain,) = greedy(model.model, ids, allowed, prefixes=[begin])
+    plain = payload.continued(model, source, (begin,), limit)[0].hypothesis
     found = Search(_tree(model, trail, allowed), beams, allowed, model.rule, plain)
     positions = range(int(MOST_ALPHA * POSITIONS) + 1)
     return replace(found, ends=tuple(found.end(position / POSITIONS) for position in positions))

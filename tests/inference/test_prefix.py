@@ -52,6 +52,18 @@ def test_beginnings_of_a_batch_are_those_of_each_sentence_alone(write):
         assert ours.ids == alone.ids and list(ours.ids[: len(prefixes[row])]) == prefixes[row]
 
 
+@variants
+def test_a_beginning_fed_at_once_equals_one_fed_step_by_step(changes):
+    """Also where it ends a translation, and each row goes on after another number of tokens."""
+    model, source = lively_model(1, **changes), padded_sources(1, (7, 4, 5, 3))
+    prefixes = [[5, 9, 6, 8], [8, END], [4, 4, 9], [6, 5, 9, 8, 6, 5]]
+    at_once, alone = (greedy(model, source, 12, cached, prefixes=prefixes) for cached in (True, False))
+    for ours, plain, prefix in zip(at_once, alone, prefixes, strict=True):
+        assert ours.ids == plain.ids and list(ours.ids[: len(prefix)]) == prefix
+        assert ours.log_probs == pytest.approx(plain.log_probs, abs=5e-5) and ours.complete == (ours.ids[-1] == END)
+    assert at_once[1].ids == (8, END)
+
+
 @pytest.mark.parametrize("write", [greedy, beam])
 def test_a_beginning_may_fill_all_but_the_last_token(write):
     model, source = lively_model(2), padded_sources(2, (5,))

@@ -31,6 +31,12 @@ class IncrementalDecoder:
         """newest: the next id of each row, [batch, 1]. Returns the decoder's output for it, [batch, 1, d_model]."""
         return self._decode(newest)[:, -1:]
 
+    def hidden(self, newest: Tensor) -> Tensor:
+        """The decoder's output after each of several ids that every row is fed at once, [batch, newest, d_model]: that
+        of as many steps, up to rounding. newest: [batch, newest]. Only with the cache, and without edits, which may
+        count rows."""
+        return self._decode(newest)
+
     def logits(self, newest: Tensor) -> Tensor:
         """The logits of the token that follows: [batch, vocab]. An edit of "logits" gets those of all tokens fed so
         far, [batch, target, vocab], as in a full pass."""

@@ -96,12 +96,15 @@ def greedy(
     limits = _limits(model, source, limit)
     forced = prefixes or [()] * len(source)
     decoder = _start(model, source, cached, tap)
-    fed = torch.full((len(source), 1), config.start_id, device=source.device)
+    known = min(map(len, forced)) if decoder.cache is not None and decoder.tap.fused else 0  # fed in one pass
+    fed = torch.tensor([[config.start_id, *prefix[:known]] for prefix in forced], device=source.device)
+    ahead = decoder.hidden(fed) if known else None  # [batch, step, d_model], of the first steps
     written: list[list[int]] = [[] for _ in source]
     scores: list[list[float]] = [[] for _ in source]
     active = list(range(len(source)))  # rows that are not finished
     for step in range(1, max(limits) + 1):
-        log_probs = _block(model, decoder.logits(fed).float().log_softmax(-1))
+        logits = decoder.logits(fed) if ahead is None else model.project(ahead[:, step - 1])
+        log_probs = _block(model, logits.float().log_softmax(-1))
         chosen = choose(log_probs, active)[:, None]
         for index, row in enumerate(active):
             if step <= len(forced[row]):
@@ -121,6 +124,9 @@ def greedy(
             rows = torch.tensor(going, device=source.device)
             active, fed = [active[index] for index in going], chosen[rows]
             decoder.select(rows)
+            ahead = None if ahead is None else ahead[rows]
+        if step > known:
+            ahead = None
     return [
         Hypothesis(tuple(ids), tuple(probs), ids[-1] == config.end_id)
         for ids, probs in zip(written, scores, strict=True)
