@@ -24,6 +24,7 @@ from pages.frame.state import (
     CHECKPOINT,
     LESSON,
     SOURCE,
+    STOP,
     TARGET,
     State,
     arrive,
@@ -46,6 +47,7 @@ from pages.runtime.streamlit import (
 )
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Paint, Switch, layers_of
+from transformer.lessons import Link
 from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
@@ -166,7 +168,10 @@ class PageFrame:
         if self.downloads is not None:
             downloads.download_menu(self.header, self.downloads, self.state)
         if content.menus:
-            link.link_menu(self.header)
+            page = next(page for page in self.links if page.name == self.options.page)
+            params = {name: text for name, text in written_address().items() if name not in (LESSON, STOP)}
+            lessons = next(link for page, link in self.links.items() if page.name == "lessons")
+            link.link_menu(self.header, Link(page.path, tuple(params.items())), page.title, lessons)
             with self.header:
                 st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
         for draw in self._last:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.frame import room
+from pages.frame import draft, room
 from pages.frame.messages import capital, message
 from pages.frame.state import (
     CHECKPOINT,
@@ -94,10 +94,15 @@ def files(pages: tuple[str, ...]) -> Mapping[str, Lesson | LessonError]:
     return found
 
 
-def open_lesson(state: State, pages: tuple[str, ...]) -> Lesson | None:
-    """The lesson of the state, if the server has it and can read it."""
-    found = files(pages).get(state.lesson) if state.lesson else None
+def find(name: str, pages: tuple[str, ...]) -> Lesson | None:
+    """A lesson that can be read: a file of the server's, or the one that this session writes."""
+    found = draft.found_lesson(pages) if name == draft.NAME else files(pages).get(name)
     return found if isinstance(found, Lesson) else None
+
+
+def open_lesson(state: State, pages: tuple[str, ...]) -> Lesson | None:
+    """The lesson of the state, if it can be read."""
+    return find(state.lesson, pages) if state.lesson else None
 
 
 # -- going to a stop ---------------------------------------------------------------------------------------------------
@@ -134,8 +139,8 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
         asked = (params[LESSON], int(params[STOP]) if params.get(STOP, "").isdecimal() else 1)
     if asked is None:
         return None
-    lesson = files(pages).get(asked[0])
-    if not isinstance(lesson, Lesson):
+    lesson = find(asked[0], pages)
+    if lesson is None:
         return None
     number = min(max(1, asked[1]), len(lesson.stops))
     st.session_state[ARRIVING] = True

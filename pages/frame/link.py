@@ -1,4 +1,4 @@
-"""The link to what is on the screen: to copy, as a QR code, and as a short link to type."""
+"""The link to what is on the screen: to copy, as a QR code, as a short link to type, and as a stop of one's lesson."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from urllib.parse import urlencode, urlsplit
 import segno
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import StreamlitPage
 
+from pages.frame import draft
 from pages.frame.menus import open_menu
 from pages.runtime import short_links
 from pages.runtime.streamlit import network_address
+from transformer.lessons import Link
+from transformer.lessons.lesson import MOST_STOPS
 from transformer.texts import _
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -39,12 +43,14 @@ def app_address(path: str) -> tuple[str, bool]:
     return address.rstrip("/").removesuffix(f"/{path}").rstrip("/") + "/", reachable
 
 
-def link_menu(header: DeltaGenerator) -> None:
-    """The menu; after it, the QR code if it was asked for."""
+def link_menu(header: DeltaGenerator, view: Link, title: str, lessons: StreamlitPage) -> None:
+    """The menu; after it, the QR code if it was asked for. view, title: of the open page; lessons: where one's own
+    lesson is edited."""
     menu = open_menu(header, _("Link"), MENU)
     if menu is not None:
         with menu:
             _links()
+            _add_to_lesson(view, title, lessons)
     if (asked := st.session_state.pop(CODE, None)) is not None:
         link, room = asked
         title = _("Scan this code to join room {room}").format(room=room) if room else _("Scan this code")
@@ -67,6 +73,17 @@ def _links() -> None:
             st.code(f"{base}?{short_links.PARAM}={short}", language=None, wrap_lines=True)
     large = _("As large as the window, for phones to scan.")
     st.button(_("QR code"), key="hs-qr", help=large, on_click=ask_for_code, args=(link,), width="stretch")
+
+
+def _add_to_lesson(view: Link, title: str, lessons: StreamlitPage) -> None:
+    if st.button(_("Add to my lesson"), key="hs-add-to-lesson", width="stretch"):
+        number = draft.add(view, title)
+        if number:
+            st.caption(_("This view is stop {number} of your lesson.").format(number=number))
+        else:
+            st.caption(_("Your lesson is full: it has {most} stops.").format(most=MOST_STOPS))
+    if draft.find() is not None:
+        st.page_link(lessons, label=_("Edit my lesson"), query_params={"part": "own"})
 
 
 def ask_for_code(link: str, room: str = "") -> None:

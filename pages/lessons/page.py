@@ -10,12 +10,19 @@ from pages.components.sentences import point
 from pages.frame import lesson, room
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
-from pages.lessons import worksheets
+from pages.lessons import own, worksheets
 from transformer.lessons import Lesson
 from transformer.texts import _, translate
 
 
+def parts() -> dict[str, str]:
+    return {"all": _("All lessons"), "own": _("My lesson")}
+
+
 def draw(frame: PageFrame) -> None:
+    if frame.part == "own":
+        own.draw(frame)
+        return
     point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))
     room.join_or_open()
     found = lesson.files(tuple(listed.path for listed in frame.links))
@@ -41,4 +48,4 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
             worksheets.menu(frame, one)
 
 
-CONTENT = Content(draw, sentence=False)
+CONTENT = Content(draw, parts, sentence=False)

@@ -319,7 +319,7 @@ def shorten_log() -> None:
 
 REFUSED = "headscope_refused"  # in the session: values were refused since the last look
 LARGEST_VALUE = 2_000_000  # bytes of the value of one widget; pasted pairs have up to 1.2 million
-LARGE = "training_file"  # key of the component that brings files
+LARGE = "_file"  # ends the keys of the components that bring files
 MOST_COMMAS = 100_000  # in the JSON that a component reports; reading more of it would take seconds from everybody
 DEEPEST = 20  # lists and objects inside one another in what a component reports
 _LOG = logging.getLogger("headscope")

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import streamlit as st
 
+from pages.components.file_field import file_field
 from pages.components.sentences import paragraph
 from pages.frame.frame import switch_checkpoint
 from pages.frame.messages import message
@@ -21,14 +22,10 @@ from pages.training.form import Chosen
 from pages.training.recorded import recorded_reference
 from transformer.live_training.experiment import Experiment
 from transformer.texts import _
-from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 from transformer.view.training_messages import FileError, read_file
 
 FILE = "training_file"
 LOOK = timedelta(seconds=5)  # between two updates of how many train
-
-_file = st.components.v2.component("headscope.training_file", js=script("training_file"), css=style("training"))
 
 
 def _notice(*sentences: str) -> None:
@@ -131,14 +128,7 @@ def cost(experiment: Experiment) -> None:
 
 def load_file() -> None:
     """The field for a zip."""
-    state = current_state()
-    big = state is not None and state.view.big
-    label = _("Load a model (zip, 16 MB at most)")
-    _file(
-        key=FILE,
-        data={"label": label, "accept": ".zip", "big": big, "texts": browser_texts("training_file")},
-        on_file_change=_loaded,
-    )
+    file_field(FILE, _("Load a model (zip, 16 MB at most)"), ".zip", _loaded)
 
 
 def about() -> None:

@@ -1,16 +1,22 @@
-"""A lesson in Chromium: through its stops by keyboard, a prediction, wandering off and back, a sheet on a phone."""
+"""A lesson in Chromium: through its stops by keyboard, a prediction, wandering off and back, a sheet on a phone; on
+paper; and one that a person writes."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
+from pages.registry import pages
 from tests.browser.explorer_page import click_head, params_of, wait_for_params
 from tests.browser.navigation import link_to
 from tests.browser.stillness import still
+from transformer.lessons import Computed, Question, parse_lesson
 
 LESSON = "attention-in-10-minutes"
+FOLDER = Path(__file__).resolve().parents[2] / "lessons"
 
 
 def start(page: Page, server: str) -> None:
@@ -18,6 +24,13 @@ def start(page: Page, server: str) -> None:
     page.locator(f".st-key-hs-lesson-start-{LESSON} button").click()
     expect(page.locator(".hs-lesson-title")).to_have_text("A model that translates")
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    still(page)
+    page.get_by_role("combobox", name=label).click()
+    page.keyboard.press("ArrowDown")  # opens the menu if the click closed it
+    page.get_by_role("option", name=option).click()
 
 
 def is_sheet(panel: Locator) -> bool:
@@ -95,4 +108,77 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, serv
     expect(panel).to_be_visible()
     assert is_sheet(panel)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
+
+
+def test_a_person_writes_a_lesson_tries_it_saves_it_and_loads_it_elsewhere(
+    context: BrowserContext, browser: Browser, server: str, tmp_path: Path
+) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/?kind=cross&layer=4&head=1&cell=2,3&checkpoint=en-de&source=The+dog+sees+the+cat.")
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    page.get_by_role("button", name="Link", exact=True).click()
+    page.get_by_role("button", name="Add to my lesson").click()
+    page.get_by_role("link", name="Edit my lesson").click()
+    page.get_by_label("Title of the lesson").fill("Dogs & <b>cats</b>")
+    page.get_by_label("Title of the stop").fill("One row")
+    page.get_by_label("What to see here").fill("Look at the **second** row.")
+    choose(page, "Question", "press a cell")
+    page.get_by_label("What is asked").fill("Press its darkest cell.")
+    choose(page, "Right answer", "computed: the cell")
+    page.get_by_label("Why it is so").fill("It is the darkest.")
+    page.keyboard.press("Tab")
+    still(page)
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save as a file").click()
+    assert saving.value.suggested_filename == "dogs-b-cats-b.toml"
+    saving.value.save_as(file := tmp_path / "mine.toml")
+    asked = parse_lesson(file.read_text(encoding="utf-8"), "mine", [one.path for one in pages()]).stops[0].question
+    place = {"kind": "cross", "layer": 4, "head": 1, "row": 2, "reading": "predicted"}
+    assert asked == Question(
+        "cell", "Press its darkest cell.", Computed("largest_cell", place), why="It is the darkest."
+    )
+    page.get_by_role("button", name="Try it").click()
+    expect(page.locator(".hs-lesson-title")).to_have_text("One row")
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator(".hs-lesson-verdict")).to_contain_text("It is the darkest.")
+    other = browser.new_context().new_page()  # a file that cannot be read, then this one
+    other.goto(f"{server}/lessons?part=own")
+    bad = tmp_path / "bad.toml"
+    bad.write_text(file.read_text(encoding="utf-8").replace("layer = 4", 'layer = "four"'), encoding="utf-8")
+    other.get_by_test_id("training-file-input").set_input_files(bad)
+    expect(other.locator(".hs-message")).to_contain_text("layer of largest_cell is 'four'; it must be a whole number")
+    other.get_by_test_id("training-file-input").set_input_files(file)
+    expect(other.get_by_label("Title of the lesson")).to_have_value("Dogs & <b>cats</b>")
+    expect(other.get_by_label("What is asked")).to_have_value("Press its darkest cell.")
+    other.context.close()
+    page.close()
+
+
+def test_a_lesson_is_printed(context: BrowserContext, server: str, tmp_path: Path) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/lessons?source=Yesterday+I+bought+a+new+car.&checkpoint=en-de")
+    page.locator(f".st-key-hs-lesson-print-{LESSON} button").click()
+    with page.expect_download() as sheet:
+        page.get_by_role("button", name="Worksheet").click()
+    sheet.value.save_as(tmp_path / "sheet.html")
+    with page.expect_download() as answers:
+        page.get_by_role("button", name="Answers").click()
+    answers.value.save_as(tmp_path / "answers.html")
+    assert "<b>bought</b>" in (tmp_path / "answers.html").read_text(encoding="utf-8")
+    page.set_viewport_size({"width": 794, "height": 1123})  # A4
+    page.goto(f"file://{tmp_path}/sheet.html")
+    page.emulate_media(media="print")
+    codes = page.locator("a.code svg")
+    assert codes.count() == len(parse_lesson((FOLDER / f"{LESSON}.toml").read_text(encoding="utf-8"), LESSON).stops)
+    for code in codes.all():
+        box, whole = code.bounding_box(), code.locator("xpath=ancestor::section").bounding_box()
+        assert box and whole and box["width"] == box["height"] > 110  # 3 cm
+        assert whole["x"] <= box["x"] and box["x"] + box["width"] <= whole["x"] + whole["width"]
+        assert whole["height"] < 900  # a stop, which no page break cuts, fits on a page
+    link = str(page.locator("a.code").nth(1).get_attribute("href"))
+    page.emulate_media(media="screen")
+    page.goto(f"{server}/?{urlsplit(link).query}")
+    expect(page.locator(".hs-lesson-title")).to_have_text("Read one row")
     page.close()

@@ -261,31 +261,46 @@ FUNCTIONS: Mapping[str, Callable[..., Answer]] = {
 }  # fmt: skip
 
 
+def parameters(name: str) -> dict[str, tuple[type, ...]]:
+    """What a function takes: name -> types, int, float or str. One that may be left out takes None, too."""
+    function = FUNCTIONS[name]
+    hints = typing.get_type_hints(function)
+    found = list(inspect.signature(function).parameters.values())[2:]  # after model and trace
+    return {
+        one.name: (
+            *(typing.get_args(hints[one.name]) or (hints[one.name],)),
+            *(() if one.default is one.empty else (type(None),)),
+        )
+        for one in found
+    }
+
+
+def gives(name: str) -> object:
+    """The type of a function's answers."""
+    return typing.get_type_hints(FUNCTIONS[name])["return"]
+
+
 def check_arguments(name: str, arguments: Mapping[str, object]) -> None:
     """Raises AnswerError unless the function exists and these are its arguments."""
     if name not in FUNCTIONS:
         raise AnswerError(
             "no function is named {name}; choose {names}", name=shown(name), names=any_of(FUNCTIONS, name)
         )
-    function = FUNCTIONS[name]
-    hints = typing.get_type_hints(function)
-    parameters = list(inspect.signature(function).parameters.values())[2:]  # after model and trace
-    names = [parameter.name for parameter in parameters]
+    known = parameters(name)
     for argument, value in arguments.items():
-        if argument not in names:
+        if argument not in known:
             raise AnswerError(
                 "{function} has no argument {name}; it has {names}",
-                function=name, name=shown(argument), names=", ".join(names) or Text("none"),
+                function=name, name=shown(argument), names=", ".join(known) or Text("none"),
             )  # fmt: skip
-        allowed = typing.get_args(hints[argument]) or (hints[argument],)
-        kinds = tuple({*allowed, *((int,) if float in allowed else ())})
-        if not isinstance(value, kinds) or isinstance(value, bool):
+        allowed = [kind for kind in known[argument] if kind in _WORDS]
+        if not isinstance(value, (*allowed, *((int,) if float in allowed else ()))) or isinstance(value, bool):
             raise AnswerError(
                 "the argument {name} of {function} is {value}; it must be {allowed}",
                 name=argument, function=name, value=shown(value),
                 allowed=any_of([_WORDS[kind] for kind in allowed]),
             )  # fmt: skip
-    missing = [one.name for one in parameters if one.default is one.empty and one.name not in arguments]
+    missing = [one for one, kinds in known.items() if type(None) not in kinds and one not in arguments]
     if missing:
         raise AnswerError("{function} needs the argument {name}", function=name, name=missing[0])
 

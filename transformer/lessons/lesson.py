@@ -23,6 +23,11 @@ SECTION = re.compile(r"[1-7](\.\d){0,2}|abstract|")
 class LessonError(UserError):
     """A lesson file that cannot be read."""
 
+    @property
+    def without_line(self) -> str:
+        """The same for a person who sees no lines."""
+        return str(self.message.values.get("what", self))
+
 
 @dataclass(frozen=True)
 class Link:
@@ -75,10 +80,8 @@ class _Table:
         self.values, self.lines, self.start, self.name = values, lines, start, name
 
     def error(self, field: str, reason: Text | str) -> LessonError:
-        return LessonError(
-            "line {line}: {field} of {table}: {reason}",
-            line=self.lines.get(field, self.start), field=field, table=self.name, reason=reason,
-        )  # fmt: skip
+        what = Text("{field} of {table}: {reason}", field=field, table=self.name, reason=reason)
+        return LessonError("line {line}: {what}", line=self.lines.get(field, self.start), what=what)
 
     def only(self, allowed: Collection[str]) -> None:
         for field in self.values:
