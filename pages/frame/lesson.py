@@ -225,7 +225,7 @@ class Panel:
             else ""
         )
         st.html(f'<h3 class="hs-lesson-title">{html.escape(translate(self.stop.title))}</h3>{section}')
-        st.markdown(translate(self.stop.text))
+        st.markdown(translate(self.stop.text).replace("![", "!\\["))  # a picture would be fetched from elsewhere
 
     def _moves(self, count: int) -> None:
         with st.container(horizontal=True, gap="small", key="hs-lesson-moves"):

@@ -58,6 +58,7 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "attribution-patching": ("attribution", {"part": "patching"}),
     "attribution-source": ("attribution", {"part": "source"}),
     "attribution-compare": ("attribution", {"part": "compare"}),
+    "lessons-own": ("lessons", {"part": "own"}),
     "roles-alignment": ("roles", {"part": "alignment"}),
     "roles-search": ("roles", {"part": "search"}),
     "heads-alignment": ("", {"panel": "alignment"}),

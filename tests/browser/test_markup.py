@@ -27,7 +27,8 @@ ALL = " ".join(ATTACKS)
 EVERY = [(page.path, part) for page in pages() for part in page.content.parts() or ("",)]
 SILENT = {
     ("lab", "scaling"),
-    ("lessons", ""),
+    ("lessons", "all"),
+    ("lessons", "own"),
     ("lab", "softmax"),
     ("positions", "encoding"),
     ("positions", "distance"),

@@ -22,7 +22,7 @@ title = "Where it looks"
 section = "3.2.1"
 view = "?kind=cross&layer=2&head=1&source=abc"
 lit = "picture"
-text = "Every row adds up to **1**."
+text = "Every row adds up to **1**. ![x](http://elsewhere/x.png) ![y][z]"
 
 [[stop]]
 title = "One row"
@@ -70,6 +70,7 @@ def test_a_link_that_names_only_a_lesson_opens_the_view_of_its_stop(lesson: Call
     assert (found["lesson"], found["stop"]) == ("one", "1")
     assert "1 of 3" in page_text(app) and "Section 3.2.1 of the paper" in page_text(app)
     assert "One &lt;b&gt;head&lt;/b&gt;" in written(app)
+    assert any("**1**. !\\[x]" in one.value and "![" not in one.value for one in app.markdown)  # fetches nothing
     assert app.button(key="hs-lesson-back").disabled and not app.button(key="hs-lesson-next").disabled
 
 
