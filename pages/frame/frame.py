@@ -23,6 +23,7 @@ from pages.frame.options import PANEL, Options, Value
 from pages.frame.state import (
     CHECKPOINT,
     LESSON,
+    ROOM,
     SOURCE,
     STOP,
     TARGET,
@@ -169,7 +170,7 @@ class PageFrame:
             downloads.download_menu(self.header, self.downloads, self.state)
         if content.menus:
             page = next(page for page in self.links if page.name == self.options.page)
-            params = {name: text for name, text in written_address().items() if name not in (LESSON, STOP)}
+            params = {name: text for name, text in written_address().items() if name not in (LESSON, ROOM, STOP)}
             lessons = next(link for page, link in self.links.items() if page.name == "lessons")
             link.link_menu(self.header, Link(page.path, tuple(params.items())), page.title, lessons)
             with self.header:

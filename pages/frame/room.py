@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.frame import draft
 from pages.frame.link import app_address, ask_for_code
 from pages.frame.messages import capital, message
-from pages.frame.state import ROOM, SEAT, written_address
+from pages.frame.state import LESSON, ROOM, SEAT, STOP, written_address
 from pages.runtime import viewer
 from pages.runtime.rooms import GUESSED, WATCH, rooms
 from pages.runtime.streamlit import session_id, viewer_network
@@ -204,7 +205,10 @@ def show(path: str) -> None:
 
 
 def _common() -> dict[str, str]:
-    return {name: text for name, text in written_address().items() if name not in OWN}
+    """What is on the screen, without what nobody else has: a lesson that is being written."""
+    params = {name: text for name, text in written_address().items() if name not in OWN}
+    mine = (LESSON, STOP) if params.get(LESSON) == draft.NAME else ()
+    return {name: text for name, text in params.items() if name not in mine}
 
 
 # -- the bar under the header ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame import room
+from pages.frame import draft, lesson, room
 from pages.frame.room import as_csv, bins
 from pages.runtime import rooms as runtime_rooms
 from tests.pages.frame.test_lesson import LESSON, press
@@ -57,6 +57,20 @@ def test_the_teachers_view_is_the_view_of_the_room(teacher: Opened, store: Rooms
     step = found.step
     press(app, "hs-big")  # the size of text is each person's own
     assert (again := store.find(code)) is not None and again.step == step
+
+
+def test_a_lesson_that_the_teacher_writes_stays_with_the_teacher(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    switch_page(app, "heads").run()
+    app.session_state["hs-link"] = True
+    app.run().button(key="hs-add-to-lesson").click().run()
+    view = app.session_state[draft.KEY].stops[0].values["view"]
+    assert "source=" in view and "room=" not in view
+    app.session_state[lesson.JUMP] = (draft.NAME, 1)
+    app.run()
+    assert address(app)["lesson"] == draft.NAME
+    found = store.find(code)
+    assert found is not None and not {"lesson", "stop"} & found.params.keys() and "source" in found.params
 
 
 def test_a_member_sees_it_follows_looks_around_and_comes_back(teacher: Opened, store: Rooms) -> None:
