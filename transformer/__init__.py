@@ -23,10 +23,12 @@ from transformer.interventions.sets import (
     InterventionError,
     Interventions,
     KnockOut,
+    Mean,
     Pad,
     Paint,
     Replace,
     Reposition,
+    Resample,
     Scale,
     Silence,
     Skip,
@@ -51,6 +53,14 @@ def _notebook_cell(trace: Trace) -> str:
     return notebook_cell(trace)
 
 
+def _probe_set(model: Pretrained) -> list[tuple[str, str]] | None:
+    """The sentence pairs of mean and resample ablation. Inference does not know the probe set; here they meet."""
+    from transformer.probing.probes import probe_pairs
+
+    return probe_pairs(model)
+
+
+Pretrained.probe_set = staticmethod(_probe_set)  # type: ignore[method-assign]
 Trace._repr_html_ = _notebook_cell  # type: ignore[attr-defined]
 
 __all__ = [
@@ -68,6 +78,7 @@ __all__ = [
     "InterventionError",
     "Interventions",
     "KnockOut",
+    "Mean",
     "ModelConfig",
     "Pad",
     "Paint",
@@ -76,6 +87,7 @@ __all__ = [
     "Pretrained",
     "Replace",
     "Reposition",
+    "Resample",
     "Sampling",
     "Scale",
     "Silence",

@@ -16,10 +16,12 @@ from transformer.interventions.sets import (
     Hide,
     Interventions,
     KnockOut,
+    Mean,
     Pad,
     Paint,
     Replace,
     Reposition,
+    Resample,
     Scale,
     Silence,
     Skip,
@@ -202,6 +204,23 @@ def _knocked_out(switches: Sequence[KnockOut], config: ModelConfig | None) -> li
     return [text.format(count=count, heads=heads_in_words(wheres[0]))]
 
 
+def _averaged(switches: Sequence[Mean], config: ModelConfig | None) -> list[str]:
+    return _by_heads(switches, lambda switch: (_("every head at its mean"), _("heads at their mean in {heads}")))
+
+
+def _resampled(switches: Sequence[Resample], config: ModelConfig | None) -> list[str]:
+    """The sentence itself may be long, so it is not named."""
+
+    def texts(switch: Resample) -> tuple[str, str]:
+        if isinstance(switch.other, int):
+            everywhere = _("every head's output from a sentence drawn with seed {seed}").format(seed=switch.other)
+            somewhere = _("head outputs from a sentence drawn with seed {seed} in {heads}")
+            return everywhere, somewhere.format(seed=switch.other, heads="{heads}")
+        return _("every head's output from another sentence"), _("head outputs from another sentence in {heads}")
+
+    return _by_heads(switches, texts)
+
+
 def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
     """One phrase per side and Where."""
     sides: dict[tuple[str, Where], list[int]] = {}
@@ -305,6 +324,8 @@ WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str
     Unmask: _unmasked,
     Pad: _padded,
     Hide: _hidden,
+    Mean: _averaged,
+    Resample: _resampled,
     KnockOut: _knocked_out,
     Replace: _replaced,
     Paint: _painted,

@@ -311,7 +311,7 @@ def _free_running(compared: Compared, switches: Sequence[Interventions], surpris
 @shared(queued=True)
 def _step_by_step(model: Pretrained, trace: Trace) -> float:
     """`step_by_step`, cached, because it takes one pass per token."""
-    return step_by_step(trace, model.model)
+    return step_by_step(trace, model.model, model.outputs_elsewhere)
 
 
 def bare_verdict(whole: float, stepwise: float) -> str:

@@ -136,8 +136,8 @@ def about() -> None:
         _(
             "**Scaling** changes the factor of QKᵀ. **Masks** put −∞ into M: the causal mask where a key lies in the "
             "future, the padding mask where a key is <pad>. **Weights** replaces the result of the softmax. A head "
-            "that is **knocked out** puts zeros into the concatenation. Attention Is All You Need, sections 3.2.1 to "
-            "3.2.3."
+            "that is **knocked out** puts zeros into the concatenation; **head outputs** puts its mean there, or its "
+            "output for another sentence. Attention Is All You Need, sections 3.2.1 to 3.2.3."
         )
     )
 

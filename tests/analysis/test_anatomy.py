@@ -171,7 +171,8 @@ def test_places_follow_each_other(case: tuple[Pretrained, Trace, str]) -> None:
 RECORDED = {
     "enters": "x", "queries": "queries", "keys": "keys", "values": "values", "mask": "mask", "scores": "scores",
     "weights": "weights", "head_outputs": "head_outputs", "update": "update", "sum": "sum", "leaves": "leaves",
-    "scale": "scale", "rule": "rule", "zero": "zero", "pre_activation": "pre", "activation": "activation",
+    "scale": "scale", "rule": "rule", "zero": "zero", "replaced": "replaced", "pre_activation": "pre",
+    "activation": "activation",
 }  # fmt: skip
 
 
@@ -189,7 +190,7 @@ def test_steps_equal_the_trace_to_the_last_bit() -> None:
                 if hasattr(recorded, field):
                     assert torch.equal(getattr(one, ours), getattr(recorded, field)[int(layer)]), (name, field)
                     seen += 1
-    assert seen == 3 * (14 + 6) + 2 * (14 + 14 + 6)
+    assert seen == 3 * (15 + 6) + 2 * (15 + 15 + 6)
     cross = attention_steps(trace, model.model, "decoder.1.cross")
     assert cross.memory is trace.encoder_output
 

@@ -25,7 +25,8 @@ def attention(scores: list, hidden: list[tuple[int, int]] = (), layers: int = 1,
         mask[query, key] = False
     one = one.masked_fill(~mask, -math.inf).expand(layers, heads, *one.shape)
     empty = torch.empty(0)
-    names = ("enters", "queries", "keys", "values", "head_outputs", "update", "sum", "leaves", "scale", "rule", "zero")
+    names = ("enters", "queries", "keys", "values", "head_outputs", "update", "sum", "leaves", "scale", "rule", "zero",
+             "replaced")  # fmt: skip
     return AttentionTrace(
         scores=one, weights=one.softmax(-1), mask=mask.expand_as(one), **dict.fromkeys(names, empty)
     )  # fmt: skip

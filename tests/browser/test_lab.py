@@ -17,7 +17,7 @@ from pages.frame.state import START
 from tests.browser.explorer_page import params_of, plot, wait_for_params, weight_in
 from transformer.analysis.saturation import saturation
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.sets import Interventions
+from transformer.interventions.sets import Interventions, Resample, Where
 from transformer.tracing.trace import Trace
 
 pytest.importorskip("playwright")
@@ -127,6 +127,30 @@ def test_heads_are_knocked_out_by_clicking_and_by_key(context: BrowserContext, s
     page.get_by_test_id("knock-clear").click()
     page.wait_for_function("() => !new URLSearchParams(location.search).has('zero')")
     assert not page.problems  # type: ignore[attr-defined]
+
+
+def test_a_head_gets_its_mean_or_the_output_for_a_typed_sentence(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    page, sentence = opened(context, server, kind="cross", layer="2", head="5"), "A bird, <b>maybe</b> @ 5%."
+    page.get_by_test_id("resample-mean").click()
+    wait_for_params(page, mean="cross.2.5")
+    until_drawn(page, traced(model), traced(model, "mean=cross.2.5"))
+    expect(page.get_by_test_id("lab-numbers-after")).to_contain_text("its output comes from elsewhere")
+    page.get_by_test_id("resample-other").click()
+    wait_for_params(page, resample="1@cross.2.5")
+    assert "mean" not in params_of(page)
+    page.get_by_test_id("resample-text").fill(sentence)
+    page.get_by_test_id("resample-text").press("Enter")
+    switch = Interventions((Resample(sentence, Where("cross", 1, 4)),))
+    wait_for_params(page, **switch.to_params())
+    until_drawn(page, traced(model), traced(model, str(switch)))
+    page.goto(page.url)
+    until_drawn(page, traced(model), traced(model, str(switch)))
+    expect(page.get_by_test_id("resample-text")).to_have_value(sentence)
+    page.get_by_test_id("resample-own").click()
+    until_drawn(page, traced(model), traced(model))
+    assert not {"mean", "resample"} & set(params_of(page)) and not page.problems  # type: ignore[attr-defined]
 
 
 def test_every_switch_is_in_the_link_and_reset_removes_them(

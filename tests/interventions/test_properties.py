@@ -18,6 +18,7 @@ from tests.support.strategies import (
     Batch,
     any_switches,
     batches,
+    elsewhere,
     many_switches,
     models,
     silences,
@@ -40,9 +41,11 @@ from transformer.interventions.sets import (
     Scale,
     Silence,
     Skip,
+    SubLayer,
     Switch,
     Unmask,
     Where,
+    replaced,
 )
 from transformer.model.tap import KINDS, EditingTap, Tap, scope
 from transformer.model.transformer import Transformer
@@ -60,7 +63,7 @@ def run(model: Transformer, batch: Batch, value: Interventions = NONE) -> dict[s
 
 def records_of(model: Transformer, batch: Batch, value: Interventions) -> dict[str, Tensor]:
     source = torch.nn.functional.pad(batch.source, (0, value.pads), value=model.config.pad_id)
-    tap = Tap(edits_of(value, model.config))
+    tap = Tap(edits_of(value, model.config, elsewhere(model)))
     model(source, batch.target, tap)
     return tap.finish()
 
@@ -87,7 +90,9 @@ def first_touched(switch: Switch, model: Transformer, records: dict[str, Tensor]
         return next(iter(records))
     born = {Scale: "scores", Unmask: "mask", Hide: "mask", Replace: "weights", KnockOut: "head_outputs"}
     if type(switch) not in born:  # a switch of which this test knows nothing more
-        return next(name for name in records if name in edits_of(Interventions((switch,)), model.config))
+        return next(
+            name for name in records if name in edits_of(Interventions((switch,)), model.config, elsewhere(model))
+        )
     assert isinstance(switch, HeadSwitch)
     kinds = [
         kind
@@ -257,8 +262,8 @@ def test_skipped_sub_layers_and_silenced_neurons_add_nothing(data: st.DataObject
 @given(st.data())
 @settings(max_examples=80)
 def test_weights_stay_weights(data: st.DataObject) -> None:
-    """Rows sum to 1, hidden cells are 0, outputs are weights @ values or 0, and the stream adds up, with any
-    switches."""
+    """Rows sum to 1, hidden cells are 0, outputs are weights @ values, 0 or from elsewhere, and the stream adds up,
+    with any switches."""
     model = data.draw(models())
     batch = data.draw(batches(model, rows=1))
     value = data.draw(many_switches(model, min(*batch.sources, *batch.targets)))
@@ -273,7 +278,9 @@ def test_weights_stay_weights(data: st.DataObject) -> None:
             [any(isinstance(switch, KnockOut) and switch.where.covers(kind, layer, head) for switch in value.switches)
              for head in range(model.config.heads)]
         )  # fmt: skip
-        assert torch.equal(outputs, (weights @ values).masked_fill(zero[:, None, None], 0))
+        computed = ~torch.tensor(replaced(value.switches, SubLayer(kind, layer, model.config)))
+        wanted = (weights @ values).masked_fill(zero[:, None, None], 0)
+        assert torch.equal(outputs[:, computed | zero], wanted[:, computed | zero])
     for name, total in records.items():
         if name.endswith(".sum"):
             prefix = name.removesuffix("sum")
@@ -315,7 +322,7 @@ def test_cached_and_full_decoding_give_the_same_tokens(data: st.DataObject) -> N
     source = torch.nn.functional.pad(batch.source, (0, value.pads), value=model.config.pad_id)
     try:
         cached, anew = (
-            greedy(model, source, 6, tap=EditingTap(edits_of(value, model.config), replays=again))[0]
+            greedy(model, source, 6, tap=EditingTap(edits_of(value, model.config, elsewhere(model)), replays=again))[0]
             for again in (False, True)
         )
     except InterventionError:

@@ -156,9 +156,9 @@ def test_nothing_unpickles() -> None:
 
 def test_public_names() -> None:
     """`__all__` is sorted and complete: what `transformer/__init__.py` imports, and nothing that is not there.
-    `startup`, `notebook_cell` and `no_attribute` are imported for what they do."""
+    `startup`, `notebook_cell`, `probe_pairs` and `no_attribute` are imported for what they do."""
     ours = {name for name in imports(ROOT / "transformer" / "__init__.py") if name.startswith("transformer.")}
-    imported = {name.split(".")[-1] for name in ours} - {"startup", "notebook_cell", "no_attribute"}
+    imported = {name.split(".")[-1] for name in ours} - {"startup", "notebook_cell", "probe_pairs", "no_attribute"}
     assert set(transformer.__all__) == imported
     assert len(transformer.__all__) == len(set(transformer.__all__))
     assert all(hasattr(transformer, name) for name in transformer.__all__)

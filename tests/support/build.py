@@ -116,12 +116,15 @@ def tiny_tokenizer(vocab_size: int = 67) -> Tokenizer:
     return Tokenizer.train([*sentences(), *markup * 3], vocab_size)
 
 
+TINY_PAIRS = (("ka lo mi", "re sta"), ("nu", "ti vu ka lo"), ("re sta ti vu", "mi"))  # for means and resampling
+
+
 @functools.cache
 def tiny_pretrained() -> Pretrained:
     """A random model with `tiny_tokenizer`, as `transformer.load` would give it."""
     tokenizer = tiny_tokenizer()
     model = tiny_model(vocab_size=len(tokenizer))
-    return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {})
+    return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {}, reference=TINY_PAIRS)
 
 
 def pretrained_variant(**changes: Any) -> Pretrained:

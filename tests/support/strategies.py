@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -20,8 +21,11 @@ from transformer.interventions.sets import (
     Silence,
     Skip,
     Switch,
+    layers_of,
 )
+from transformer.interventions.switch import HeadOutputs, Reference, Wanted
 from transformer.model.config import ACTIVATIONS, LAYOUTS, NORMS, POSITIONS
+from transformer.model.tap import KINDS
 from transformer.model.transformer import Transformer
 
 SHAPES = ((1, 14), (2, 7), (2, 11), (3, 6), (5, 10))  # heads, d_head: d_model is even, and not so small that the
@@ -110,6 +114,22 @@ def examples(model: Transformer) -> list[Switch]:
         return True
 
     return [one for value in map(Interventions.parse, texts) if fits(value) for one in value.switches]
+
+
+def elsewhere(model: Transformer) -> Reference:
+    """Random head outputs of other sentences, three rows each, for a model without a tokenizer."""
+    config, d_head = model.config, model.config.d_model // model.config.heads
+
+    def outputs(wanted: Wanted) -> HeadOutputs:
+        draws = torch.Generator().manual_seed(len(repr(wanted)))
+        shape = (config.heads, 1 if wanted is None else 3, d_head)
+        return {
+            (kind, layer): torch.randn(shape, generator=draws)
+            for kind in KINDS
+            for layer in range(layers_of(config, kind))
+        }
+
+    return outputs
 
 
 def any_switches(model: Transformer, tokens: int) -> st.SearchStrategy[Switch]:

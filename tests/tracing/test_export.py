@@ -33,7 +33,7 @@ def test_npz_holds_every_tensor_and_says_what_it_is() -> None:
     assert len({sizes[axis] for axis in ("source", "target", "head", "d_model", "d_ff", "vocab")}) == 6
     assert index["arrays"]["cross.weights"]["axes"] == ["layer", "head", "target", "source"]
     assert index["target_in"] == list(trace.target_in) and index["target_is_the_models_own"] is False
-    assert len(index["arrays"]) == 3 * 14 + 2 * 6 + 10
+    assert len(index["arrays"]) == 3 * 15 + 2 * 6 + 10
 
 
 def test_the_index_says_what_was_changed() -> None:

@@ -218,9 +218,8 @@ def test_every_number_of_a_place_is_the_traces(model: Pretrained, before: Trace,
         assert set(header["matrices"]) == set(anatomy_pack._ATTENTION) - {"normed"} - (
             set() if name.endswith("cross") else {"memory"}
         )
-        assert (about["scale"], about["rule"], about["zero"]) == (
-            now.scale.tolist(), now.rule.tolist(), now.zero.tolist()  # type: ignore[union-attr]
-        )  # fmt: skip
+        for switched in ("scale", "rule", "zero", "replaced"):
+            assert about[switched] == getattr(now, switched).tolist()
     elif name.endswith("ff"):
         assert set(header["matrices"]) == set(anatomy_pack._FEED_FORWARD) - {"normed"}
         assert tuple(about["silenced"]) == now.silenced  # type: ignore[union-attr]

@@ -145,13 +145,13 @@ def test_a_trace_shows_itself_in_a_notebook(trace: Trace) -> None:
 def test_a_switched_trace_has_its_own_masks_scales_and_rules() -> None:
     switches = Interventions.parse(
         "scaling=0.5@cross.1 causal=off@decoder_self.1.2 padding=off@encoder_self.1 pad=2 zero=cross.2.3 "
-        "weights=uniform@decoder_self.2"
+        "weights=uniform@decoder_self.2 mean=cross.1.1"
     )
     trace = tiny_pretrained().trace("ka lomi nu.", "re sta", interventions=switches)
     header, data = unpack(full_pack(trace, View(), exact=True))
     for kind in KINDS:
         about, part = header["kinds"][kind], trace.attention(kind)
-        assert about["zero"] == part.zero.tolist()
+        assert (about["zero"], about["replaced"]) == (part.zero.tolist(), part.replaced.tolist())
         masks = array(about["masks"], data) if about["masks"] else None
         for layer in range(part.layers):
             for head in range(part.heads):

@@ -52,7 +52,7 @@ class AttentionSteps:
                                                      correction. None in a model without LayerNorm
     gamma, beta               [d_model], None        of LayerNorm, which returns gamma (row - mean) / deviation + beta
     b_q, b_k, b_v, b_o        [h d_k] x 2, [d_model] x 2
-    scale, rule, zero         [head]                 as in `AttentionTrace`
+    scale, rule, zero, replaced [head]               as in `AttentionTrace`
     skipped                   bool                   the whole sub-layer is switched off
     """
 
@@ -83,6 +83,7 @@ class AttentionSteps:
     scale: Tensor
     rule: Tensor
     zero: Tensor
+    replaced: Tensor
     skipped: bool
 
     __repr__ = short_repr
@@ -282,6 +283,7 @@ def attention_steps(trace: Trace, model: Transformer, name: str) -> AttentionSte
         scale=scale,
         rule=attention.rule[layer],
         zero=attention.zero[layer],
+        replaced=attention.replaced[layer],
         skipped=_skipped(trace, stack, layer, part),
         **_around(around, x, total),
     )

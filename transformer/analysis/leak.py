@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from transformer.interventions.edits import edits_of
+from transformer.interventions.switch import Reference, no_reference
 from transformer.model.tap import EditingTap
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import Trace
@@ -31,11 +32,12 @@ def moved(before: Trace, after: Trace) -> Tensor:
 
 
 @torch.inference_mode()
-def step_by_step(trace: Trace, model: Transformer) -> float:
+def step_by_step(trace: Trace, model: Transformer, reference: Reference = no_reference) -> float:
     """Perplexity of the target if each token is predicted from the tokens before it only, as in decoding: one pass per
-    step, with the trace's switches. Without the causal mask, one pass over the whole target gives another value."""
+    step, with the trace's switches. Without the causal mask, one pass over the whole target gives another value.
+    reference: head outputs of other sentences, for the switches that need them."""
     source, fed = (torch.tensor([ids], device=model.device) for ids in (trace.source_ids, trace.target_in_ids))
-    tap = EditingTap(edits_of(trace.interventions, model.config))
+    tap = EditingTap(edits_of(trace.interventions, model.config, reference))
     memory, total = model.encode(source, tap), 0.0
     for step, token in enumerate(trace.target_out_ids):
         hidden = model.decode(fed[:, : step + 1], memory, source, tap)[0, -1]

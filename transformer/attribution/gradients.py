@@ -13,7 +13,7 @@ from torch import Tensor
 
 from transformer.attribution.contributions import Contributions
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.edits import edits_of, joined
+from transformer.interventions.edits import joined
 from transformer.model.tap import KINDS, Tap, scope
 from transformer.tracing.trace import Trace
 
@@ -54,7 +54,7 @@ def differentiable(model: Pretrained, trace: Trace, factors: Sequence[float] = (
         for ids in (trace.source_ids, trace.target_in_ids, trace.target_out_ids)
     )
     with torch.inference_mode(False), torch.enable_grad():
-        tap = Tap(joined(leaves, edits_of(trace.interventions, model.config)))
+        tap = Tap(joined(leaves, model.edits(trace.interventions)))
         logits = network(source, fed, tap)
         log_probs = logits.log_softmax(-1).gather(-1, wanted[..., None])[..., 0]
     return Graph(embeddings, tap.finish(), log_probs)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer.attribution.contributions import Contributions
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.edits import edits_of, joined
+from transformer.interventions.edits import joined
 from transformer.model.tap import Edit, EditingTap
 from transformer.tracing.trace import Trace
 
@@ -34,7 +34,7 @@ def log_probs_without(model: Pretrained, trace: Trace, hidden: Tensor) -> Tensor
     A token's own residual stream stays, so hiding what a step is fed does not remove it from that step.
     """
     network, sources = model.model, len(trace.source_ids)
-    switches = edits_of(trace.interventions, model.config)
+    switches = model.edits(trace.interventions)
     found = []
     for rows in hidden.split(AT_ONCE):
         read, fed = _hiding(rows[:, :sources]), _hiding(rows[:, sources:])

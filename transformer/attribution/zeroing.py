@@ -8,7 +8,7 @@ from torch import Tensor
 
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.edits import edits_of, joined
+from transformer.interventions.edits import joined
 from transformer.model.masks import causal_mask, padding_mask, real_tokens
 from transformer.model.tap import Edit, EditingTap
 from transformer.tracing.trace import Trace
@@ -47,7 +47,7 @@ def zeroed_layers(model: Pretrained, trace: Trace) -> tuple[list[Tensor], list[T
     """The shares within every layer, as `through_layers` takes them: of the encoder, [source, source]; of the decoder's
     self-attention, [target, target], and of cross-attention, [target, source]."""
     network, config = model.model, model.config
-    switches = edits_of(trace.interventions, config)
+    switches = model.edits(trace.interventions)
 
     def tap(extra: dict[str, Edit]) -> EditingTap:
         return EditingTap(joined(extra, switches))

@@ -17,11 +17,13 @@ from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError,
 from transformer.checkpoints.importers import open_folder
 from transformer.checks import expect
 from transformer.files import Packed, read_own
+from transformer.inference.reference import drawn, mean_outputs, sentence_outputs
 from transformer.inference.sampling import Drawn, Sampling
 from transformer.inference.search import Hypothesis, Prefixes, greedy, most_probable, n_best, output_limit
 from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.edits import edits_of, joined
-from transformer.interventions.sets import NONE, Interventions, check_interventions
+from transformer.interventions.sets import NONE, InterventionError, Interventions, check_interventions
+from transformer.interventions.switch import HeadOutputs, Wanted
 from transformer.model.config import ModelConfig
 from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap, TapError
 from transformer.model.transformer import Transformer
@@ -47,6 +49,8 @@ class InputError(UserError):
 
 
 Edits = Mapping[str, Edit]
+Pair = tuple[str, str]
+REMEMBERED = 16  # results of `outputs_elsewhere` that a model remembers
 _NAMES = {"source": Text("the source"), "target": Text("the target")}
 _EMPTY = {
     "source": N_("the source text is empty; type a sentence of up to {limit} tokens"),
@@ -106,7 +110,8 @@ class Pretrained:
 
     name: folder name; languages: of source and target; metrics: scores of the checkpoint; tokenizer: of the target, and
     of the source unless there is a source_tokenizer; rule, alpha: of beam search; packed: its files, if they are in
-    memory and `path` is not a folder.
+    memory and `path` is not a folder. reference: sentence pairs for the switches `mean` and `resample`; None: the
+    package's probe set for these languages (`transformer.probing.probes.probe_pairs`).
     """
 
     name: str
@@ -119,6 +124,8 @@ class Pretrained:
     rule: BeamRule = PAPER
     alpha: float = ALPHA
     packed: Packed | None = field(default=None, repr=False)
+    reference: tuple[Pair, ...] | None = field(default=None, repr=False)
+    _outputs: dict[Wanted, HeadOutputs] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
         config = self.config
@@ -164,6 +171,60 @@ class Pretrained:
             )  # fmt: skip
         return source + [self.config.pad_id] * pads
 
+    @staticmethod
+    def probe_set(model: Pretrained) -> Sequence[Pair] | None:
+        """The package's sentence pairs for a model. `transformer` puts `probe_pairs` here, a function of a package that
+        this one may not import."""
+        return None
+
+    def reference_pairs(self) -> Sequence[Pair]:
+        """The sentence pairs whose head outputs `mean` and `resample` take; empty if there are none."""
+        return (self.probe_set(self) or ()) if self.reference is None else self.reference
+
+    def with_reference(self, pairs: Sequence[Pair]) -> Pretrained:
+        """The same model with other sentence pairs for the switches `mean` and `resample`; none may be empty.
+        Raises UserError, InputError with the number of the pair."""
+        expect(pairs, (list, tuple), "pairs", Text("a list of pairs of source and target"))
+        if not pairs:
+            raise UserError("there are no pairs; give at least one, (source, target)")
+        model = replace(self, reference=tuple(pairs))
+        model.numbered_pairs(model.reference_pairs())
+        return model
+
+    def outputs_elsewhere(self, wanted: Wanted) -> HeadOutputs:
+        """Head outputs of other sentences without switches, remembered. Raises InterventionError."""
+        found = self._outputs.get(wanted)
+        if found is None:
+            found = self._read_elsewhere(wanted)
+            while len(self._outputs) >= REMEMBERED:
+                self._outputs.pop(next(iter(self._outputs), None), None)
+            self._outputs[wanted] = found
+        return found
+
+    def _read_elsewhere(self, wanted: Wanted) -> HeadOutputs:
+        if not isinstance(wanted, tuple):
+            pairs = self.reference_pairs()
+            if not pairs:
+                raise InterventionError(
+                    "there are no reference sentences from {source} to {target} to take outputs from; resample from a "
+                    "sentence of yours, or give pairs in Python: model.with_reference(pairs)",
+                    source=self.languages[0], target=self.languages[1],
+                )  # fmt: skip
+            if wanted is None:
+                return mean_outputs(self.model, self.numbered_pairs(pairs))
+            wanted = drawn(pairs, wanted)
+        source, target = wanted
+        try:
+            read = self.encode(source)
+            out = self.encode(target, "target") if target.strip() else self.outputs([read])[0]
+        except InputError as error:
+            raise InterventionError("the sentence to resample from does not fit: {error}", error=error) from None
+        return sentence_outputs(self.model, (read[:-1], out[:-1]))
+
+    def edits(self, interventions: Interventions) -> dict[str, Edit]:
+        """The switches as edits of one pass. Raises InterventionError."""
+        return edits_of(interventions, self.config, self.outputs_elsewhere)
+
     def tap(self, interventions: Interventions, edits: Edits | None = None) -> AnyTap:
         """A tap that edits the passes of one decoding and records nothing. Raises InterventionError.
 
@@ -171,7 +232,7 @@ class Pretrained:
         """
         check_interventions(interventions)
         _check_edits(edits)
-        together = joined(edits or {}, edits_of(interventions, self.config))
+        together = joined(edits or {}, self.edits(interventions))
         return EditingTap(together, bool(edits) or interventions.replays) if together else OFF
 
     def output_limit(self, interventions: Interventions, limit: int | None = None) -> int:
@@ -466,6 +527,15 @@ class Pretrained:
         from transformer.text.batching import bucket  # imports numpy; the import here keeps `transformer.load` fast
         from transformer.tracing.batch import trace_batch
 
+        numbered = self.numbered_pairs(pairs)
+        found: dict[int, Kept] = {}
+        for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
+            kept = trace_batch(self.model, [numbered[row] for row in rows], keep)
+            found |= dict(zip(rows, kept, strict=True))
+        return [found[row] for row in range(len(numbered))]
+
+    def numbered_pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
+        """Ids of every pair, without </s>. Raises InputError with the number of the pair."""
         numbered = []
         for number, (source, target) in enumerate(pairs, start=1):
             try:
@@ -475,11 +545,7 @@ class Pretrained:
                     "pair {number}: {error}",
                     side=error.side, tokens=error.tokens, limit=error.limit, number=number, error=error,
                 ) from None  # fmt: skip
-        found: dict[int, Kept] = {}
-        for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
-            kept = trace_batch(self.model, [numbered[row] for row in rows], keep)
-            found |= dict(zip(rows, kept, strict=True))
-        return [found[row] for row in range(len(numbered))]
+        return numbered
 
     def _pass(
         self,
@@ -491,9 +557,8 @@ class Pretrained:
     ) -> dict[str, Any]:
         """The tensor fields of a Trace."""
         device = self.model.device
-        tensors = trace_pass(
-            self.model, torch.tensor([source], device=device), torch.tensor([fed], device=device), edits, interventions
-        )
+        read, given = torch.tensor([source], device=device), torch.tensor([fed], device=device)
+        tensors = trace_pass(self.model, read, given, edits, interventions, self.outputs_elsewhere)
         logits = tensors["logits"]
         assert isinstance(logits, torch.Tensor)
         with torch.inference_mode():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.interventions.sets import Interventions
+from transformer.interventions.switch import Reference, no_reference
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Edit
 
@@ -19,9 +20,9 @@ def joined(first: Mapping[str, Edit], second: Mapping[str, Edit]) -> dict[str, E
     return {**first, **second, **both}
 
 
-def edits_of(interventions: Interventions, config: ModelConfig) -> dict[str, Edit]:
+def edits_of(interventions: Interventions, config: ModelConfig, reference: Reference = no_reference) -> dict[str, Edit]:
     """The edits of one pass, by the names of `transformer.model.tap`. Make new ones for each pass, because they
-    remember its masks.
+    remember its masks. reference: head outputs of other sentences; `Pretrained.edits` has those of its model.
 
     Only what is switched is edited. Raises InterventionError for a layer, head, neuron or position that the model
     lacks; the edit of a mask raises it when a row would have no visible key.
@@ -29,5 +30,5 @@ def edits_of(interventions: Interventions, config: ModelConfig) -> dict[str, Edi
     interventions.check(config)
     edits: dict[str, Edit] = {}
     for switch_class, switches in interventions.by_class():
-        edits = joined(edits, switch_class.edits(switches, config))
+        edits = joined(edits, switch_class.edits(switches, config, reference))
     return edits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transformer.interventions.switch import WHOLE, InterventionError, Switch, brief
+from transformer.interventions.switch import WHOLE, InterventionError, Reference, Switch, brief
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Edit
 
@@ -53,5 +53,5 @@ class Pad(Switch):
         return (1,)
 
     @classmethod
-    def edits(cls, switches: Sequence[Pad], config: ModelConfig) -> dict[str, Edit]:
+    def edits(cls, switches: Sequence[Pad], config: ModelConfig, reference: Reference) -> dict[str, Edit]:
         return {}  # the input is longer; see `Interventions.pads`

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.interventions.switch import WHOLE, InterventionError, Switch, brief, is_number, parse_number, unknown
+from transformer.interventions.switch import (
+    WHOLE,
+    InterventionError,
+    Reference,
+    Switch,
+    brief,
+    is_number,
+    parse_number,
+    unknown,
+)
 from transformer.model.config import LIMITS, ModelConfig
 from transformer.model.tap import SIDES, Edit
 from transformer.texts import N_
@@ -114,7 +123,7 @@ class Reposition(Switch):
                 )
 
     @classmethod
-    def edits(cls, switches: Sequence[Reposition], config: ModelConfig) -> dict[str, Edit]:
+    def edits(cls, switches: Sequence[Reposition], config: ModelConfig, reference: Reference) -> dict[str, Edit]:
         edits = {}
         for side in SIDES:
             moves = [switch for switch in switches if switch.covers(side)]

@@ -5,6 +5,8 @@
     Pad(4)                                      four <pad> after the source
     Hide("source", 2)                           no query sees the third token
     KnockOut(Where("cross", 1, 4))              a head's output set to zero
+    Mean(Where("cross", 1, 4))                  a head's output set to its mean over reference sentences
+    Resample("A dog.", Where("cross", 1, 4))    a head's output taken from another sentence
     Replace("uniform"), Replace("argmax")       weights replaced: equal for all visible keys, or all on the best one
     Paint(1, (1, 4), False, Where("cross", 1))  one row of weights set by hand
     Reposition("remove", "source")              position encodings removed, shuffled, reversed, shifted or scaled
@@ -17,6 +19,7 @@ line, each is written NAME=VALUE, counted from 1:
     scaling=off   scaling=0.5@cross.2   causal=off@decoder_self.1   padding=off   pad=4
     hide=source.3   zero=cross.2.5,encoder_self.1   weights=uniform@cross.*.3,argmax@cross.1
     positions=remove@source,shift.5@target   skip=encoder.2.ff   neurons=decoder.1.17   paint=2:1_4@cross.2.5
+    mean=cross.2.5   resample=text.A+dog.@cross.2.5   resample=7@cross.2.5
 
 Heads are KIND, KIND.LAYER or KIND.LAYER.HEAD; "all" is every kind and "*" every layer. Each switch is a class in its
 own module; a new one must be added to SWITCHES here, and to `pages.components.descriptions`.
@@ -32,13 +35,16 @@ from typing import Any, ClassVar
 from transformer.checks import expect
 from transformer.interventions.hide import KEYS, Hide
 from transformer.interventions.knock_out import KnockOut, silent_layers
+from transformer.interventions.mean import Mean
 from transformer.interventions.pad import PADS, Pad
 from transformer.interventions.paint import Paint
 from transformer.interventions.replace import Replace
 from transformer.interventions.reposition import Reposition
+from transformer.interventions.resample import Resample
 from transformer.interventions.scale import Scale
 from transformer.interventions.silence import Silence
 from transformer.interventions.skip import SUB_LAYERS, Skip
+from transformer.interventions.substitute import replaced
 from transformer.interventions.switch import (
     EVERYWHERE,
     HeadSwitch,
@@ -56,16 +62,19 @@ from transformer.texts import N_, Text
 
 __all__ = [
     "ATTENTION", "EVERYWHERE", "KEYS", "MANY", "MASKED", "NONE", "PADS", "SUB_LAYERS", "SWITCHES", "HeadSwitch", "Hide",
-    "InterventionError", "Interventions", "KnockOut", "Pad", "Paint", "Replace", "Reposition", "Scale", "Silence",
-    "Skip", "SubLayer", "Switch", "Unmask", "Where", "forms", "layers_of", "silent_layers",
+    "InterventionError", "Interventions", "KnockOut", "Mean", "Pad", "Paint", "Replace", "Reposition", "Resample",
+    "Scale", "Silence", "Skip", "SubLayer", "Switch", "Unmask", "Where", "forms", "layers_of", "replaced",
+    "silent_layers",
 ]  # fmt: skip
 
 LONGEST = 30_000  # most characters of one parameter, enough for MANY switches
 MANY = 1_000  # most switches together
 
 # All switches. If two edit the same tensor, the one listed first acts first: `Replace` and `Paint` use masks and scores
-# after all other switches.
-SWITCHES: tuple[type[Switch], ...] = (Scale, Unmask, Pad, Hide, KnockOut, Replace, Paint, Reposition, Skip, Silence)
+# after all other switches, and `KnockOut` wins over `Resample`, which wins over `Mean`.
+SWITCHES: tuple[type[Switch], ...] = (
+    Scale, Unmask, Pad, Hide, Mean, Resample, KnockOut, Replace, Paint, Reposition, Skip, Silence,
+)  # fmt: skip
 ATTENTION = tuple(sort for sort in SWITCHES if sort.ATTENTION)
 _BY_PARAM = {param: sort for sort in SWITCHES for param in sort.PARAMS}
 
@@ -78,9 +87,9 @@ def forms() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Interventions:
-    """Any number of switches together. Where two `Scale` or two `Replace` apply to a head, the later one wins, and a
-    `Reposition` changes the result of the one before, so these keep their order. Values that differ only in the order
-    of other switches are equal."""
+    """Any number of switches together. Where two `Scale`, `Replace` or `Resample` apply to a head, the later one
+    wins, and a `Reposition` changes the result of the one before, so these keep their order. Values that differ only
+    in the order of other switches are equal."""
 
     switches: tuple[Switch, ...] = ()
 

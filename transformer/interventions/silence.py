@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.interventions.switch import InterventionError, LayerSwitch, brief
+from transformer.interventions.switch import InterventionError, LayerSwitch, Reference, brief
 from transformer.model.config import LIMITS, ModelConfig
 from transformer.model.tap import Edit
 
@@ -60,7 +60,7 @@ class Silence(LayerSwitch):
         return cls(match[1], int(match[2]) - 1, int(match[3]) - 1)
 
     @classmethod
-    def edits(cls, switches: Sequence[Silence], config: ModelConfig) -> dict[str, Edit]:
+    def edits(cls, switches: Sequence[Silence], config: ModelConfig, reference: Reference) -> dict[str, Edit]:
         neurons: dict[str, list[int]] = {}
         for switch in switches:
             neurons.setdefault(f"{switch.stack}.{switch.layer}.ff.activation", []).append(switch.neuron)

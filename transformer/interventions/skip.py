@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from transformer.interventions.switch import InterventionError, LayerSwitch, brief, unknown
+from transformer.interventions.switch import InterventionError, LayerSwitch, Reference, brief, unknown
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Edit
 from transformer.texts import N_
@@ -57,5 +57,5 @@ class Skip(LayerSwitch):
         return cls(match[1], int(match[2]) - 1, match[3])
 
     @classmethod
-    def edits(cls, switches: Sequence[Skip], config: ModelConfig) -> dict[str, Edit]:
+    def edits(cls, switches: Sequence[Skip], config: ModelConfig, reference: Reference) -> dict[str, Edit]:
         return {f"{switch.stack}.{switch.layer}.{switch.part}.update": torch.zeros_like for switch in switches}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as shortened
 from typing import Any, ClassVar, NamedTuple, Self
@@ -100,6 +100,19 @@ class Where:
 EVERYWHERE = Where()
 
 
+# Head outputs of other sentences: (kind of attention, layer) -> [head, row, d_head].
+HeadOutputs = Mapping[tuple[str, int], Tensor]
+Wanted = int | tuple[str, str] | None  # seed of a sentence pair, or a pair ("": the model's translation), or the mean
+Reference = Callable[[Wanted], HeadOutputs]
+
+
+def no_reference(wanted: Wanted) -> HeadOutputs:
+    """For a network without tokenizer. Raises InterventionError."""
+    raise InterventionError(
+        "the switches mean and resample need sentences; use them with a loaded checkpoint, not with the network alone"
+    )
+
+
 class Switch(ABC):
     """One change to a trained model.
 
@@ -139,8 +152,10 @@ class Switch(ABC):
 
     @classmethod
     @abstractmethod
-    def edits(cls, switches: Sequence[Self], config: ModelConfig) -> dict[str, Edit]:
-        """What all switches of this class together change in one pass, by the names of `transformer.model.tap`."""
+    def edits(cls, switches: Sequence[Self], config: ModelConfig, reference: Reference) -> dict[str, Edit]:
+        """What all switches of this class together change in one pass, by the names of `transformer.model.tap`.
+
+        reference: head outputs of other sentences, without switches; it may raise InterventionError."""
 
     def check(self, config: ModelConfig) -> None:  # noqa: B027  most need none
         """Raises InterventionError if the model lacks what the switch names."""
@@ -259,22 +274,28 @@ class HeadSwitch(Switch):
         return list(before)
 
     @classmethod
-    def edits(cls, switches: Sequence[Self], config: ModelConfig) -> dict[str, Edit]:
-        edits = {}
+    def reached(cls, switches: Sequence[Switch], config: ModelConfig) -> Iterator[tuple[SubLayer, list[list[Self]]]]:
+        """Every sub-layer that these switches reach, and for each of its heads the switches that do."""
         for kind in KINDS:
             for layer in range(layers_of(config, kind)):
                 sub_layer = SubLayer(kind, layer, config)
                 heads = cls.by_head(switches, sub_layer)
                 if any(heads):
-                    edits.update(
-                        {scope(kind, layer) + name: edit for name, edit in cls.edit_heads(heads, sub_layer).items()}
-                    )
-        return edits
+                    yield sub_layer, heads
 
     @classmethod
-    @abstractmethod
+    def edits(cls, switches: Sequence[Self], config: ModelConfig, reference: Reference) -> dict[str, Edit]:
+        return {
+            scope(sub_layer.kind, sub_layer.layer) + name: edit
+            for sub_layer, heads in cls.reached(switches, config)
+            for name, edit in cls.edit_heads(heads, sub_layer).items()
+        }
+
+    @classmethod
     def edit_heads(cls, heads: Sequence[Sequence[Self]], sub_layer: SubLayer) -> dict[str, Edit]:
-        """The edits of one sub-layer by the names of its tensors. heads: for every head, the switches that reach it."""
+        """The edits of one sub-layer by the names of its tensors. heads: for every head, the switches that reach it. A
+        switch that needs more than one sub-layer overrides `edits`."""
+        return {}
 
 
 def per_head(values: Sequence[object], like: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from transformer.attribution.gradients import differentiable, gradients_of
 from transformer.cancellation import Stopped
+from transformer.inference import reference
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.sets import SUB_LAYERS, Skip, layers_of
@@ -72,26 +73,16 @@ def _name(kind: str, layer: int) -> str:
 def mean_outputs(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, Tensor]:
     """The mean output of every head over all rows of all pairs, [d_head]: what mean ablation puts in its place.
     Raises NotFiniteError."""
-    sums: dict[Head, Tensor] = {}
-    rows = dict.fromkeys(KINDS, 0)
-    for source, target in pairs:
-        trace = model.trace(source, target)
-        for kind in KINDS:
-            outputs = trace.attention(kind).head_outputs.double().sum(2)  # [layer, head, d_head]
-            check_numbers(outputs)
-            rows[kind] += trace.attention(kind).head_outputs.shape[2]
-            for layer, heads in enumerate(outputs):
-                for head, total in enumerate(heads):
-                    sums[kind, layer, head] = sums.get((kind, layer, head), 0) + total
-    return {key: (total / rows[key[0]]).float() for key, total in sums.items()}
+    means = reference.mean_outputs(model.model, model.numbered_pairs(pairs))
+    return {(kind, layer, head): means[kind, layer][head, 0] for kind, layer, head in all_heads(model.config)}
 
 
 def without(model: Pretrained, parts: Iterable[Head | Skip], means: Mapping[Head, Tensor] | None = None) -> Pretrained:
     """The model with these heads' outputs at 0, or at their means (`mean_outputs`), and without these sub-layers,
     whatever it reads.
 
-    The same as the switches `zero` and `skip`: a head's columns of W^O become 0, and a mean adds to the bias; of a
-    sub-layer the last matrix and its bias become 0. So everything that needs no names of tensors, such as fast
+    The same as the switches `zero`, `mean` and `skip`: a head's columns of W^O become 0, and a mean adds to the bias;
+    of a sub-layer the last matrix and its bias become 0. So everything that needs no names of tensors, such as fast
     decoding, works on it. The other weights are shared, not copied.
     """
     state = model.model.state_dict()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.edits import edits_of, joined
+from transformer.interventions.edits import joined
 from transformer.interventions.sets import layers_of
 from transformer.model.tap import KINDS, STACKS, EditingTap, scope
 from transformer.tracing.finite import check_numbers
@@ -46,7 +46,7 @@ def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Pla
     ends = [float(one.logits[step].double().log_softmax(-1)[token]) for one in (trace, other)]
     if abs(ends[1] - ends[0]) < 1e-6:
         raise PatchError("the token is as probable in both sentences, so there is nothing to recover; choose another")
-    switches = edits_of(trace.interventions, model.config)
+    switches = model.edits(trace.interventions)
     found: dict[int, float] = {}
     named: dict[str, list[int]] = {}
     for index, place in enumerate(places):

@@ -15,13 +15,12 @@ from transformer.model.transformer import Transformer
 from transformer.text.batching import make_batch
 from transformer.texts import UserError, any_of
 from transformer.tracing.finite import check_numbers
-from transformer.tracing.trace import AttentionTrace, FeedForwardTrace
+from transformer.tracing.trace import MADE, AttentionTrace, FeedForwardTrace
 
 WHOLE = {
     "source_embedding": "source.embedding", "target_embedding": "target.embedding", "encoder_output": "encoder.output",
     "decoder_output": "decoder.output", "logits": "logits",
 }  # fmt: skip
-MADE = ("scale", "rule", "zero")  # fields of a trace that are no tensors of a pass
 
 
 class KeepError(UserError):

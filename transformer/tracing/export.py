@@ -29,6 +29,7 @@ DESCRIPTIONS = {
     "scale": ("layer head", "factor of Q K^T: 1 / sqrt(d_k) without switches"),
     "rule": ("layer head", "how the weights were made: 0 softmax, 1 equal for all visible keys, 2 all on the best key"),
     "zero": ("layer head", "True = knocked out: head_outputs are 0"),
+    "replaced": ("layer head", "True = head_outputs come from elsewhere: a mean, or another sentence"),
     "pre_activation": ("layer token d_ff", "before the non-linearity"),
     "activation": ("layer token d_ff", "after the non-linearity"),
     "source_embedding": ("source d_model", "embeddings of the source tokens times sqrt(d_model)"),

@@ -13,7 +13,18 @@ from torch import Tensor
 
 from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.replace import RULES
-from transformer.interventions.sets import NONE, Interventions, KnockOut, Paint, Replace, SubLayer, Switch, layers_of
+from transformer.interventions.sets import (
+    NONE,
+    Interventions,
+    KnockOut,
+    Paint,
+    Replace,
+    SubLayer,
+    Switch,
+    layers_of,
+    replaced,
+)
+from transformer.interventions.switch import Reference, no_reference
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, Edit, Tap, scope
 from transformer.model.transformer import Transformer
@@ -21,6 +32,8 @@ from transformer.short_repr import shortened
 from transformer.texts import UserError, any_of, no_attribute
 
 __all__ = ["KINDS", "AttentionTrace", "FeedForwardTrace", "Trace", "trace_pass"]
+
+MADE = ("scale", "rule", "zero", "replaced")  # fields of an AttentionTrace that are no tensors of a pass
 
 
 def _missing(self: object, name: str) -> None:
@@ -49,8 +62,9 @@ class AttentionTrace:
     scale            [layer, head]                  1 / sqrt(d_k), equation 1; 1 in a model without scaling
     rule             [layer, head], whole           how the weights were made, an index of `replace.RULES`; 0 is softmax
     zero             [layer, head], bool            True = knocked out: head_outputs are 0
+    replaced         [layer, head], bool            True = head_outputs come from elsewhere: a mean, or another sentence
 
-    Without interventions, all heads have the same mask, scale, rule and zero.
+    Without interventions, all heads have the same mask, scale, rule, zero and replaced.
     """
 
     enters: Tensor
@@ -67,6 +81,7 @@ class AttentionTrace:
     scale: Tensor
     rule: Tensor
     zero: Tensor
+    replaced: Tensor
 
     if not TYPE_CHECKING:
         __getattr__ = _missing
@@ -233,7 +248,7 @@ def pair(trace: _Pair) -> str:
 
 def _stack(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, kind: type) -> dict[str, Tensor]:
     """Field name -> [layer, ...] of one sub-layer, batch dropped."""
-    names = [field.name for field in fields(kind) if field.name not in ("scale", "rule", "zero")]
+    names = [field.name for field in fields(kind) if field.name not in MADE]
     return {name: torch.stack([records[f"{prefix}.{i}.{sub}.{name}"][0] for i in range(layers)]) for name in names}
 
 
@@ -249,10 +264,12 @@ def _attention(
     layers = layers_of(config, kind)
     stack, _, sub = scope(kind, 0).rstrip(".").split(".")
     switches, sub_layers = interventions.switches, [SubLayer(kind, layer, config) for layer in range(layers)]
+    zero = torch.tensor([KnockOut.zeros(switches, sub_layer) for sub_layer in sub_layers])
     return AttentionTrace(
         scale=torch.tensor([interventions.scales(sub_layer) for sub_layer in sub_layers], dtype=torch.float64),
         rule=torch.tensor([_rules(switches, sub_layer) for sub_layer in sub_layers]),
-        zero=torch.tensor([KnockOut.zeros(switches, sub_layer) for sub_layer in sub_layers]),
+        zero=zero,
+        replaced=torch.tensor([replaced(switches, sub_layer) for sub_layer in sub_layers]) & ~zero,
         **_stack(records, stack, layers, sub, AttentionTrace),
     )
 
@@ -264,13 +281,15 @@ def trace_pass(
     target_in: Tensor,
     edits: Mapping[str, Edit] | None = None,
     interventions: Interventions = NONE,
+    reference: Reference = no_reference,
 ) -> dict[str, object]:
     """Run one pass with a tap and return the tensor fields of a Trace.
 
-    source: ids [1, source]; target_in: ids [1, target]; edits: applied before those of the interventions. Inference
-    mode forbids in-place changes of the tensors from outside, so a cached Trace cannot change.
+    source: ids [1, source]; target_in: ids [1, target]; edits: applied before those of the interventions; reference:
+    head outputs of other sentences, for the switches that need them. Inference mode forbids in-place changes of the
+    tensors from outside, so a cached Trace cannot change.
     """
-    tap = Tap(joined(edits or {}, edits_of(interventions, model.config)))
+    tap = Tap(joined(edits or {}, edits_of(interventions, model.config, reference)))
     model(source, target_in, tap)
     records = {name: tensor.cpu() for name, tensor in tap.finish().items()}
     config = model.config

@@ -235,7 +235,7 @@ def _named(trace: Trace, model: Pretrained, name: str, t: int) -> tuple[dict[str
         names = _ATTENTION
         about = {
             "scale": computed.scale.tolist(), "rule": computed.rule.tolist(), "zero": computed.zero.tolist(),
-            "skipped": computed.skipped,
+            "replaced": computed.replaced.tolist(), "skipped": computed.skipped,
         }  # fmt: skip
     else:
         names, about = _FEED_FORWARD, {"silenced": computed.silenced, "skipped": computed.skipped}

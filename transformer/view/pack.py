@@ -130,6 +130,7 @@ def full_pack(
             "columns": COLUMNS[kind],
             **_masks(writer, attention.mask),
             "zero": attention.zero.tolist(),
+            "replaced": attention.replaced.tolist(),
             "picture": writer.add((attention.weights * 255).round().byte()),
             "checks": {
                 "row_sum": checks.row_sum,

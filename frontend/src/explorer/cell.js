@@ -104,6 +104,7 @@ export class CellLine {
       ...this.drawnSteps(),
     );
     if (kindData.zero && kindData.zero[view.layer][view.head]) parts.push(el("em", null, t("knocked_out")));
+    if (kindData.replaced && kindData.replaced[view.layer][view.head]) parts.push(el("em", null, t("replaced_output")));
     this.line.replaceChildren(...parts);
     return this.finish(true);
   }

@@ -536,20 +536,22 @@ export class Lab {
       switched: Object.keys(header.switches).length > 0,
       pads: header.pads,
       title: this.panes.after.reader.title(...this.chosenHead()),
-      out: this.isOut(),
+      out: this.isSwitched("zero"),
+      replaced: this.isSwitched("replaced"),
     });
     this.measures = measures;
-    const same = this.isOut() ? "" : this.sameText(); // then there is nothing to measure
+    const same = this.isSwitched("zero") || this.isSwitched("replaced") ? "" : this.sameText(); // nothing to measure
     const training = pressed === "scaling" && !same ? t("lab_says_training", trainedShares(header.trained)) : "";
     const narrow = this.element.classList.contains("hs-narrow"); // there it follows the pictures
     this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...(narrow ? [] : boldText(` ${training}`)));
     this.training.replaceChildren(...(narrow ? boldText(training) : []));
   }
 
-  isOut() {
+  // Whether the chosen head is knocked out ("zero"), or has outputs from elsewhere ("replaced").
+  isSwitched(name) {
     const { layer, head } = this.chosen();
-    const { zero } = this.models.after.kinds[this.state.kind];
-    return Boolean(zero && layer !== "all" && head !== "all" && zero[layer][head]);
+    const heads = this.models.after.kinds[this.state.kind][name];
+    return Boolean(heads && layer !== "all" && head !== "all" && heads[layer][head]);
   }
 
   drawHeads() {
@@ -636,7 +638,9 @@ export class Lab {
       ),
       numberSpan("lab_entropy", meanEntropy(view.raw, kindData.queries, kindData.keys).toFixed(3), t("entropy_title")),
     ];
-    if (name === "after" && this.isOut()) parts.push(el("span", { class: "hs-note" }, t("lab_out")));
+    if (name === "after" && this.isSwitched("zero")) parts.push(el("span", { class: "hs-note" }, t("lab_out")));
+    if (name === "after" && this.isSwitched("replaced"))
+      parts.push(el("span", { class: "hs-note" }, t("lab_replaced")));
     return parts;
   }
 }

@@ -29,6 +29,20 @@ export function writeSwitches(lists, forms) {
   return params;
 }
 
+// What a resampling switch takes its outputs from: a sentence as its text form and back; a seed has no sentence. The
+// target of a pair, which only links and Python can give, stays as it is.
+export function sentenceValue(text) {
+  return "text." + encodeURIComponent(text.replace(/\p{Surrogate}/gu, "")).replace(/%20/g, "+");
+}
+export function sentenceOf(value) {
+  const [, source] = /^text\.([^|]*)/.exec(value) || ["", ""];
+  try {
+    return decodeURIComponent(source.replace(/\+/g, " "));
+  } catch {
+    return "";
+  }
+}
+
 // Does "cross.2.*" cover head `head` (from 0) of layer `layer` of the kind?
 function targetCovers(target, kind, layer, head) {
   const [of, l = "*", h = "*"] = target.split(".");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headsIn, targetsOf, readSwitches, writeSwitches } from "./params.js";
+import { headsIn, readSwitches, sentenceOf, sentenceValue, targetsOf, writeSwitches } from "./params.js";
 
 const FORMS = { scaling: { bare: false }, hide: { bare: false }, zero: { bare: true } };
 
@@ -21,4 +21,16 @@ test("a set of heads is written with as few names as possible", () => {
   const heads = headsIn(["cross", "decoder_self.2", "decoder_self.1.1"], sizes);
   assert.equal(heads.size, 7);
   assert.deepEqual(targetsOf(heads, sizes), ["cross", "decoder_self.2", "decoder_self.1.1"]);
+});
+
+test("a typed sentence becomes a value without separators, and comes back", () => {
+  for (const text of ["The dog barks.", "a@b, c=d|e %2C + f", "schläft 한글 😀", "<b>'\"&</b>"]) {
+    const value = sentenceValue(text);
+    assert.doesNotMatch(value, /[\s,@=|]/);
+    assert.equal(sentenceOf(value), text);
+  }
+  assert.equal(sentenceValue("a b"), "text.a+b"); // as Python writes it
+  assert.equal(sentenceValue("a\ud800"), "text.a");
+  assert.equal(sentenceOf("text.The+cat|Die+Katze"), "The cat");
+  assert.deepEqual([sentenceOf("7"), sentenceOf("text.%"), sentenceOf("")], ["", "", ""]);
 });

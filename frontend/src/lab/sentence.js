@@ -15,7 +15,7 @@ function measuresOf(model, view, pads) {
 
 // before, after: {model, view} of the chosen head; pressed: the button of the row "Try" whose switches are on, or null;
 // switched: whether any switch is on. Returns {sentence, measures: {before, after}}.
-export function labSentence({ t, before, after, pressed, switched, pads, title, out }) {
+export function labSentence({ t, before, after, pressed, switched, pads, title, out, replaced }) {
   const was = measuresOf(before.model, before.view, pads);
   const is = measuresOf(after.model, after.view, pads);
   const measures = { before: was, after: is };
@@ -47,5 +47,6 @@ export function labSentence({ t, before, after, pressed, switched, pads, title, 
   }
   if (pressed === "uniform") return say("lab_says_uniform");
   if (out) return say("lab_says_out");
+  if (replaced) return say("lab_says_replaced");
   return say("lab_says_changed");
 }

@@ -1,7 +1,7 @@
 import { el, printable } from "../core/dom.js";
 import { formatFactor } from "../core/format.js";
 import { listText } from "../core/lists.js";
-import { headsIn, targetsOf } from "./params.js";
+import { headsIn, sentenceOf, sentenceValue, targetsOf } from "./params.js";
 import { MOST_PADS, WEIGHT_RULES } from "../state/generated.js";
 import { hint } from "../core/tooltip.js";
 
@@ -21,6 +21,7 @@ export class SwitchCards {
     this.makeWeights();
     this.makeZero();
     this.makeHide();
+    this.makeOutput();
   }
 
   // A card: title, controls, then where the switch applies.
@@ -166,6 +167,47 @@ export class SwitchCards {
     this.zero = { mode, count, clear, card };
   }
 
+  // Two switches: "mean", and "resample" from a sentence or a seed.
+  makeOutput() {
+    const { t } = this.hooks;
+    const seg = this.segments("resample", ["own", "mean", "other"], (value) => {
+      if (value === "own") this.putOutput(null);
+      else if (value === "mean") this.putOutput("mean", "");
+      else this.putOutput("resample", this.seed.value || "1");
+    });
+    this.text = el("input", {
+      type: "text",
+      maxlength: 1000,
+      placeholder: t("lab_resample_hint"),
+      "data-testid": "resample-text",
+      "aria-label": t("lab_resample_text"),
+      change: () => {
+        const text = this.text.value.trim();
+        this.putOutput("resample", text ? sentenceValue(text) : this.seed.value || "1");
+      },
+    });
+    this.seed = el("input", {
+      type: "number",
+      min: 0,
+      max: 9999,
+      step: 1,
+      value: "1",
+      "data-testid": "resample-seed",
+      "aria-label": t("lab_resample_seed"),
+      change: () => {
+        const seed = Math.max(0, Math.min(9999, Math.round(Number(this.seed.value)) || 0));
+        this.seed.value = String(seed);
+        this.putOutput("resample", String(seed));
+      },
+    });
+    const label = el("label", { class: "hs-pads", title: t("lab_resample_seed") }, t("lab_resample_number"), this.seed);
+    const from = el("div", { class: "hs-card-from" }, this.text, label);
+    const whereSelect = this.whereSelect("resample");
+    const card = this.card("resample", el("div", { class: "hs-card-line" }, seg), from, whereSelect.element);
+    card.classList.add("hs-card-row");
+    this.output = { seg, from, label, where: whereSelect, card };
+  }
+
   makeHide() {
     const { t } = this.hooks;
     const select = el("select", {
@@ -200,6 +242,27 @@ export class SwitchCards {
     return this.places && this.places[name] ? this.places[name] : "all";
   }
 
+  // Both lists of the card "Head outputs", in the order in which they win.
+  outputs() {
+    return ["mean", "resample"].flatMap((name) => this.lists[name].map((entry) => ({ ...entry, name })));
+  }
+
+  // Replaces the last of them by another switch, or by none.
+  putOutput(name, value, where = this.outputs().at(-1)?.where ?? this.chosenOutput()) {
+    const lists = { mean: [...this.lists.mean], resample: [...this.lists.resample] };
+    const last = this.outputs().at(-1);
+    if (last) lists[last.name].pop();
+    if (name) lists[name].push({ value, where });
+    this.hooks.switched({ ...this.lists, ...lists });
+  }
+
+  // The chosen head, unless a person chose other heads.
+  chosenOutput() {
+    const { kind, layer, head } = this.subject;
+    const place = layer === "all" || head === "all" ? kind : `${kind}.${layer + 1}.${head + 1}`;
+    return this.places && this.places.resample ? this.places.resample : place;
+  }
+
   slide(octaves) {
     const { std } = this;
     const off = Math.log2(1 / std);
@@ -217,12 +280,20 @@ export class SwitchCards {
 
   setWhere(name, where) {
     this.places = { ...this.places, [name]: where };
+    if (name === "resample") {
+      const last = this.outputs().at(-1);
+      return last ? this.putOutput(last.name, last.value, where) : this.draw(this.subject);
+    }
     const list = this.lists[name];
     if (!list.length) return this.draw(this.subject);
     return this.change(name, [...list.slice(0, -1), { ...list[list.length - 1], where }]);
   }
 
   dropMore(name) {
+    if (name === "resample") {
+      const { name: kept, value, where } = this.outputs().at(-1);
+      return this.hooks.switched({ ...this.lists, mean: [], resample: [], [kept]: [{ value, where }] });
+    }
     this.change(name, this.lists[name].slice(-1));
   }
 
@@ -290,6 +361,24 @@ export class SwitchCards {
     this.zero.card.toggleAttribute("data-switched", out > 0);
     this.zero.mode.setAttribute("aria-pressed", String(subject.knocking));
     this.drawHide();
+    this.drawOutput();
+  }
+
+  drawOutput() {
+    const { seg, from, label, where, card } = this.output;
+    const outputs = this.outputs();
+    const last = outputs.at(-1);
+    this.press(seg, !last ? "own" : last.name === "mean" ? "mean" : "other");
+    card.toggleAttribute("data-switched", outputs.length > 0);
+    from.hidden = last?.name !== "resample";
+    const value = from.hidden ? "" : last.value;
+    if (this.outputDrawn !== value) {
+      this.text.value = sentenceOf(value); // else it holds what a person is typing
+      if (/^\d+$/.test(value)) this.seed.value = value;
+    }
+    this.outputDrawn = value;
+    label.hidden = value.startsWith("text.");
+    this.drawWhere("resample", where, outputs, outputs.length ? "" : this.chosenOutput());
   }
 
   // A model made without the causal mask has no mask to switch off.
@@ -324,7 +413,7 @@ export class SwitchCards {
     this.drawWhere("scaling", where, list);
   }
 
-  drawWhere(name, whereSelect, list) {
+  drawWhere(name, whereSelect, list, chosen = this.chosenWhere(name)) {
     const { t } = this.hooks;
     const { kind, layer, head } = this.subject;
     const label = (of) => t("kind_" + of);
@@ -339,7 +428,7 @@ export class SwitchCards {
         `${near}.${layer + 1}.${head + 1}`,
         t("lab_where_head", { kind: label(near), layer: layer + 1, head: head + 1 }),
       ]);
-    const value = list.length ? list[list.length - 1].where : this.chosenWhere(name);
+    const value = list.length ? list[list.length - 1].where : chosen;
     if (!options.some(([target]) => target === value)) options.push([value, this.targetText(value)]);
     const key = JSON.stringify(options);
     if (whereSelect.key !== key) {

@@ -43,6 +43,18 @@ export const LAB_TEXTS = {
   lab_zero_one: "1 head knocked out",
   lab_zero_count: "{n} heads knocked out",
   lab_zero_clear: "restore all",
+  lab_resample: "Head outputs",
+  lab_resample_title:
+    "What a head passes on to W_O: its own output; its mean over all tokens of the reference sentences (mean " +
+    "ablation); or what it puts out for another sentence, token by token (resample ablation; a shorter sentence " +
+    "starts again). Zero takes away a head; these take away only what it says about this sentence.",
+  lab_own: "own",
+  lab_mean: "mean",
+  lab_other: "other sentence",
+  lab_resample_text: "Sentence to take the output from",
+  lab_resample_hint: "a sentence, or draw one",
+  lab_resample_seed: "Seed that draws one of the reference sentences",
+  lab_resample_number: "seed",
   lab_hide: "Hide tokens",
   lab_hide_title: "No query can attend to a hidden token. The token keeps its own row.",
   lab_hide_add: "choose a token",
@@ -84,6 +96,9 @@ export const LAB_TEXTS = {
   lab_says_out:
     "**{title}** is knocked out: its weights are still computed, but its output is 0. The translation shows whether " +
     "the model misses it.",
+  lab_says_replaced:
+    "**{title}** puts out what it does elsewhere: its weights are still computed, but its output does not depend on " +
+    "them. The translation shows whether the model misses what this sentence gave it.",
   lab_says_changed:
     "In this head, the largest weight of a row goes from **{largest_before}** to **{largest}** on average, and the " +
     "share of saturated rows (above 0.99) from **{saturated_before}** to **{saturated}**.",
@@ -131,12 +146,13 @@ export const LAB_TEXTS = {
   lab_changed_lost: "difference −{value}: lost",
   lab_changed_none: "difference {value}",
   lab_out: "knocked out: its output is 0, whatever its weights are",
+  lab_replaced: "its output comes from elsewhere, whatever its weights are",
   lab_legend_difference: "Difference: from {low}, with a minus in the cell, to {high}",
   lab_lost: "−1 lost",
   lab_gained: "+1 gained",
   lab_same:
     "No weight of this kind changed. The switches act on other kinds, or only on what follows the weights (a " +
-    "knocked-out head keeps its weights).",
+    "knocked-out or replaced head keeps its weights).",
   lab_same_padding: "No weight changed: the source has no <pad>. Add some after the source.",
   lab_masked_pads: "<pad> after the source is hidden by the mask: nothing changes",
   lab_entropy: "entropy",

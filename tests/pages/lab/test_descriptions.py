@@ -58,6 +58,16 @@ CONFIG = load("en-de").config  # 4 + 4 layers of 8 heads
             "neurons=encoder.1.17,decoder.2.3,decoder.2.4",
             "2 neurons of decoder layer 2 silenced; neuron 17 of encoder layer 1 silenced",
         ),
+        (
+            "mean=cross.2.5,encoder_self",
+            "heads at their mean in cross-attention, layer 2, head 5 and encoder self-attention",
+        ),
+        ("mean=all", "every head at its mean"),
+        ("resample=7@cross.2", "head outputs from a sentence drawn with seed 7 in cross-attention, layer 2"),
+        (
+            "resample=text.%7Bx%7D+_@cross,text.a@all.1",
+            "head outputs from another sentence in cross-attention and layer 1 of every attention",
+        ),
         ("weights=uniform@" + ",uniform@".join(f"cross.1.{n}" for n in range(1, 6)), "weights uniform in 5 places"),
     ],
 )

@@ -22,6 +22,7 @@ from transformer.interventions.sets import Interventions
 SWITCHES = {
     "scaling": "off@cross,0.5@encoder_self.2.1", "causal": "off@decoder_self.1", "padding": "off", "pad": "2",
     "hide": "source.2", "zero": "cross.2.3,encoder_self.1", "weights": "uniform@decoder_self.2,argmax@cross.1.2",
+    "resample": "text.mi+nu%2C+vu|vu+ka@encoder_self.2.2,text.ti@cross.1",
 }  # fmt: skip
 
 
@@ -149,6 +150,8 @@ BAD = {
     "hide": ["source", "source.0", "middle.2", "target.-1"],
     "zero": ["cross.99.1", "cross.1.99", "", "<script>alert(1)</script>", "cross.1.2.3"],
     "weights": ["everything", "argmax@cross.0", "softmax"],
+    "mean": ["everything", "cross.99", ""],
+    "resample": ["word", "10000", "text.", "text.ti@cross.9", "text.<script>@cross.0"],
     "part": ["nonsense"],
 }
 
@@ -191,6 +194,22 @@ def test_a_mask_that_hides_a_whole_row_is_refused_and_the_switch_can_be_taken_ba
 def test_more_padding_than_fits_is_refused(open_lab: Callable[..., AppTest]) -> None:
     app = open_lab(pad="40")
     assert not app.exception and "at most 40 are allowed together" in messages(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("mean", "cross.1", "There are no reference sentences from Invented to Imagined"),
+        ("resample", "7", "There are no reference sentences from Invented to Imagined"),
+        ("resample", "text." + "ka+" * 200, "The sentence to resample from does not fit: the source text has"),
+    ],
+)
+def test_a_head_output_that_is_not_to_be_had_is_left_out(
+    open_lab: Callable[..., AppTest], name: str, value: str, reason: str
+) -> None:
+    app = open_lab(**{name: value, "scaling": "off"})
+    assert not app.exception and reason in messages(app) and "Your other switches still apply" in messages(app)
+    assert name in address(app) and trace_ids(app) == (traced(), traced(scaling="off"))
 
 
 def test_a_layer_without_heads_is_explained(open_lab: Callable[..., AppTest]) -> None:

@@ -116,7 +116,6 @@ function headValues(sheet, { at, gap, labels, top }) {
   sheet.title(values, V, [k.n, dh], { x, y: top, w });
   if (twice) sheet.rowTokens(k, above.y, above.h, { x: x - sheet.pad - sheet.tw });
   sheet.matrix("place.values", above, { ...more, ramp: k.side, side: k });
-  const off = sheet.data.about?.zero?.[head] && sheet.t("attention_off");
-  sheet.title(outputs, outputName, off || [q.n, dh], { x, y: at.y - line, w });
+  sheet.title(outputs, outputName, sheet.off(head) || [q.n, dh], { x, y: at.y - line, w });
   sheet.matrix("place.head_outputs", { ...at, x, w }, { ...more, side: q, pick: true, parent: [weights, values] });
 }

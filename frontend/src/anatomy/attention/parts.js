@@ -231,9 +231,10 @@ export class AttentionSheet {
     return this.data.matrix("place." + role)?.top;
   }
 
-  // The label of a head that a switch knocks out.
+  // The label of a head that a switch knocks out, or whose output it replaces.
   off(head) {
-    return this.data.about?.zero?.[head] ? this.t("attention_off") : "";
+    const { zero, replaced } = this.data.about || {};
+    return zero?.[head] ? this.t("attention_off") : replaced?.[head] ? this.t("attention_replaced") : "";
   }
 
   // The heads' parts of a matrix of all heads, under the matrix: here the matrix is split or joined.

@@ -8,4 +8,5 @@ export const ATTENTION_TEXTS = {
   attention_mask: "+ mask",
   attention_row_sum: "Σ row = 1",
   attention_off: "switched off",
+  attention_replaced: "replaced by a switch",
 };

@@ -9,7 +9,7 @@ const SHOWN = 3; // terms of a sum that are written: the first two and the last
 export const factorName = (value) => String(Number(value.toFixed(4))).replace("-", "−");
 
 // What a switch puts instead of a number.
-const replacement = (switched) => (switched ? ["→ 0"] : []);
+const replacement = (switched, put = 0) => (switched ? [put ? `→ ${writtenNumber(put)}` : "→ 0"] : []);
 
 // "2.32e-5" as 2.32 × 10^{−5}: an e would be read as that of e^x.
 const TENS = /e[-−](\d+)$/;
@@ -30,7 +30,7 @@ const EQUATIONS = {
   given: (computation) => [`${signOf(computation)} = ${writtenNumber(computation.stored)}`],
   lookup: (computation) => [`E[${computation.id}]_{${computation.col + 1}} = ${writtenNumber(computation.stored)}`],
   dot: (computation) => {
-    const { a, b, products, bias, skipped, free, of } = computation;
+    const { a, b, products, bias, skipped, free, put, of } = computation;
     const term = (m) => `${writtenNumber(a[m])} × ${bracketed(b[m])}`;
     const count = products.length;
     const writtenTerms = count <= SHOWN ? products.map((_, m) => m) : [0, 1, count - 1];
@@ -49,7 +49,7 @@ const EQUATIONS = {
       ...terms,
       ...more,
       `= ${writtenNumber(skipped ? free : computation.value)}`,
-      ...replacement(skipped),
+      ...replacement(skipped, put),
     ];
   },
   divide: (computation) => {

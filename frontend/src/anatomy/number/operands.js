@@ -176,10 +176,10 @@ function normedNumber({ read, row, col, state, data }) {
   return { ...result, input: inputName, from: (m) => ({ step, row, col: m, matrix: "queries" }) };
 }
 
-// Row of a matrix times column of another. skipped: a switch puts 0 in the place of the sum.
+// Row of a matrix times column of another. skipped: a switch puts another number in the place of the sum: `put`, or 0.
 function productOf(a, row, b, col, bias, from, more) {
   const result = { ...dotProduct(rowOf(a, row), columnOf(b, col), bias), from, ...more };
-  return result.skipped ? { ...result, free: result.value, value: 0, tolerance: 0 } : result;
+  return result.skipped ? { ...result, free: result.value, value: result.put ?? 0, tolerance: 0 } : result;
 }
 
 function attentionNumber(tell) {
@@ -264,7 +264,8 @@ function attentionNumber(tell) {
       if (!allOf(weights, values)) return null;
       const from = (m, second) =>
         second ? { step: "split", matrix: "values", row: m, col } : { step: "softmax", row, col: m };
-      return productOf(weights, row, values, col, null, from, { skipped: about.zero[head], keys: true });
+      const switched = about.replaced?.[head] ? { skipped: true, put: stored } : { skipped: about.zero[head] };
+      return productOf(weights, row, values, col, null, from, { ...switched, keys: true });
     },
     concat: () => {
       const at = headOf(state, config.d_head, col);

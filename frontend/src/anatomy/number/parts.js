@@ -95,7 +95,9 @@ function dotParts(tools) {
   const names = { a: first, b: second, terms: computation.keys ? labels("key") : null };
   const variants = dotVariants(sheet, names, w);
   if (!computation.skipped) return variants;
-  const text = t(state.step === "values" ? "number_zero" : "number_skipped", { value: formatNumber(computation.free) });
+  const { free, put } = computation;
+  const key = put !== undefined ? "number_elsewhere" : state.step === "values" ? "number_zero" : "number_skipped";
+  const text = t(key, { value: formatNumber(free), put: formatNumber(put ?? 0) });
   return variants.map((variant) => stackedParts([sentencePart(sheet, text, w), variant], 0.8 * sheet.unit));
 }
 

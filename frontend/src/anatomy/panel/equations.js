@@ -91,7 +91,8 @@ function attentionRows(state, config, part, about) {
   const index = () => (state.zoom === "sub" ? nameOf("i") : numberOf(state.head + 1));
   const each = ["Q", "K", "V"].map((name) => subscript(nameOf(name), index()));
   const heads = part("split", inParentheses(...listOf(each)));
-  const out = about.zero && state.zoom !== "sub" ? [part("values", signOf("→"), numberOf(0))] : [];
+  const switched = state.zoom !== "sub" && (about.zero || about.replaced);
+  const out = switched ? [part("values", signOf("→"), about.zero ? numberOf(0) : signOf("…"))] : [];
   rows.push([subscript(nameOf("head"), index()), equals(), nameOf("Attention"), heads, ...out]);
   const scores = scoresOf(config, part, about);
   const bracketed = scores.some(({ localName }) => localName === "mfrac") ? inHighParentheses : inParentheses;
@@ -286,7 +287,7 @@ const indexedRow = (table, id) => rowOf(nameOf(table), fence("["), nameOf(id), f
 // Steps whose result a switch replaces.
 const REPLACED = {
   softmax: ({ rule }) => rule > 0,
-  values: ({ zero }) => zero,
+  values: ({ zero, replaced }) => zero || replaced,
   output: ({ skipped }) => skipped,
   outer: ({ skipped }) => skipped,
   activation: ({ silenced = [] }, { col }) => silenced.includes(col),

@@ -102,8 +102,8 @@ function factorOf(state, data) {
 }
 
 // What the switches replace in the model's arithmetic. factor: of the scores, missing if it is the model's; rule: 1
-// uniform weights, 2 all on the best key; zero: the head is knocked out; skipped: the sub-layer is knocked out;
-// silenced: neurons.
+// uniform weights, 2 all on the best key; zero: the head is knocked out; replaced: its output comes from elsewhere;
+// skipped: the sub-layer is knocked out; silenced: neurons.
 export function switchedText(state, data) {
   const about = data.about || {};
   const factor = factorOf(state, data);
@@ -111,6 +111,7 @@ export function switchedText(state, data) {
   return {
     ...(factor === null ? {} : { factor: Number(factor.toPrecision(4)) }),
     ...{ rule: ofHead(about.rule), zero: Boolean(ofHead(about.zero)) },
+    replaced: Boolean(ofHead(about.replaced)),
     ...{ skipped: Boolean(about.skipped), silenced: about.silenced || [] },
   };
 }
@@ -142,6 +143,7 @@ const VARIANTS = {
   softmax: (state, { about }) => "softmax" + RULES[(about && about.rule && about.rule[state.head]) || 0],
   values: (state, data) => {
     if (data.about && data.about.zero && data.about.zero[state.head]) return "values_zero";
+    if (data.about && data.about.replaced && data.about.replaced[state.head]) return "values_replaced";
     return state.place === "decoder.cross" ? "values_cross" : "values";
   },
   add: (state, data) => {

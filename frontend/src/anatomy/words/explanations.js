@@ -211,6 +211,10 @@ export const EXPLANATIONS = {
   tell_values_zero:
     "A switch of the lab has knocked out this head: its output is 0, whatever its weights are. Without the switch it " +
     "would be the weighted sum of the rows of V (equation 1, section 3.2.1).",
+  tell_values_replaced:
+    "A switch has replaced this head's output: with its mean over reference sentences, or with what it puts out for " +
+    "another sentence. It does not depend on these weights. Without the switch it would be the weighted sum of the " +
+    "rows of V (equation 1, section 3.2.1).",
   tell_more_values:
     "If almost all the weight is on one key, its value is passed on nearly unchanged; equal weights average the " +
     "values. A large weight on a short value passes on little: weights alone do not tell what a head contributes.",

@@ -126,7 +126,7 @@ for (const [factor, rule] of [
   [32 ** -0.5, 2],
 ]) {
   const eight = (value) => Array(8).fill(value);
-  abouts.push({ scale: eight(factor), rule: eight(rule), zero: eight(rule > 0) });
+  abouts.push({ scale: eight(factor), rule: eight(rule), zero: eight(rule > 0), replaced: eight(rule === 0) });
 }
 
 test("every state of every model has its texts, and every text is used", () => {
@@ -271,7 +271,7 @@ test("probabilities are the softmax of the logits", () => {
 test("the texts describe the arithmetic that a switch puts in place of the model's", () => {
   const about = { scale: [1, 1, 0.5], rule: [0, 1, 2], zero: [false, true, false], skipped: true };
   const of = (head) => switchedText(at({ head }), made({}, { about }));
-  assert.deepEqual(of(1), { factor: 1, rule: 1, zero: true, skipped: true, silenced: [] });
+  assert.deepEqual(of(1), { factor: 1, rule: 1, zero: true, replaced: false, skipped: true, silenced: [] });
   assert.deepEqual([of(2).factor, of(2).rule, of(2).zero], [0.5, 2, false]);
   assert.deepEqual(switchedText(at({ place: "encoder.ff" }), made({}, { about: { silenced: [4] } })).silenced, [4]);
   // times the root of d_model at the embeddings is no switch
