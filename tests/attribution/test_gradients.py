@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import transformer
-from tests.support.build import tiny_pretrained
+from tests.support.build import pretrained_variant, tiny_pretrained
 from transformer.attribution.gradients import (
     chefer,
     completeness,
@@ -55,6 +55,29 @@ def test_gradient_times_input_is_the_change_when_an_embedding_grows() -> None:
                 for sign in (1, -1)
             )
             torch.testing.assert_close(values[:, token].float(), ((up - down) / (2 * by)).clone(), atol=2e-3, rtol=2e-2)
+
+
+@pytest.mark.parametrize("switches", ["", "zero=cross.1.1 mean=encoder_self.1.2"])
+@pytest.mark.parametrize(
+    "name",
+    ["encoder.1.self.scores", "encoder.0.ff.activation", "encoder.output", "decoder.0.self.head_outputs",
+     "decoder.0.cross.weights", "decoder.1.cross.queries", "decoder.1.ff.update", "logits"],
+)  # fmt: skip
+def test_the_gradient_of_any_tensor_by_a_central_difference(name: str, switches: str) -> None:
+    """Along a random direction, with the switches of the trace."""
+    model, by = pretrained_variant(activation="gelu"), 2e-3  # ReLU has kinks
+    trace = model.trace(*TEXT, interventions=Interventions.parse(switches))
+    graph = differentiable(model, trace)
+    (gradient,) = torch.autograd.grad(graph.log_probs.sum(), [graph.records[name]])
+    direction = torch.randn(gradient.shape, generator=torch.Generator().manual_seed(3))
+    up, down = (
+        float(
+            model.retrace(trace, trace.interventions, edits={name: lambda x, way=way: x + way * by * direction})
+            .probabilities.double().log().sum()
+        )
+        for way in (1, -1)
+    )  # fmt: skip
+    assert float((gradient * direction).sum()) == pytest.approx((up - down) / (2 * by), rel=0.02, abs=0.02)
 
 
 def test_integrated_gradients_are_complete() -> None:
