@@ -136,7 +136,7 @@ def test_a_head_gets_its_mean_or_the_output_for_a_typed_sentence(
     page.get_by_test_id("resample-mean").click()
     wait_for_params(page, mean="cross.2.5")
     until_drawn(page, traced(model), traced(model, "mean=cross.2.5"))
-    expect(page.get_by_test_id("lab-numbers-after")).to_contain_text("its output comes from elsewhere")
+    expect(page.get_by_test_id("lab-numbers-after")).to_contain_text("its output is replaced")
     page.get_by_test_id("resample-other").click()
     wait_for_params(page, resample="1@cross.2.5")
     assert "mean" not in params_of(page)

@@ -119,7 +119,7 @@ export const EXPLORER_TEXTS = {
   masked_padding: "masked: padding",
   masked_switch: "hidden by a switch",
   knocked_out: "knocked out: this head's output is 0",
-  replaced_output: "this head's output comes from elsewhere: a mean, or another sentence",
+  replaced_output: "this head's output is replaced: by its mean, or by its output for another sentence",
   approximate: "≈ {value}",
   entropy: "entropy",
   entropy_title: "Mean over the rows of −Σ w ln w, in nats, over all subword tokens, special tokens included",

@@ -46,8 +46,8 @@ export const LAB_TEXTS = {
   lab_resample: "Head outputs",
   lab_resample_title:
     "What a head passes on to W_O: its own output; its mean over all tokens of the reference sentences (mean " +
-    "ablation); or what it puts out for another sentence, token by token (resample ablation; a shorter sentence " +
-    "starts again). Zero takes away a head; these take away only what it says about this sentence.",
+    "ablation); or its output for another sentence, token by token (resample ablation; a shorter sentence starts " +
+    "again). Zero removes a head; these remove only what it says about this sentence.",
   lab_own: "own",
   lab_mean: "mean",
   lab_other: "other sentence",
@@ -97,8 +97,8 @@ export const LAB_TEXTS = {
     "**{title}** is knocked out: its weights are still computed, but its output is 0. The translation shows whether " +
     "the model misses it.",
   lab_says_replaced:
-    "**{title}** puts out what it does elsewhere: its weights are still computed, but its output does not depend on " +
-    "them. The translation shows whether the model misses what this sentence gave it.",
+    "The output of **{title}** is replaced: its weights are still computed, but what it passes on does not depend on " +
+    "this sentence. The translation shows whether the model misses it.",
   lab_says_changed:
     "In this head, the largest weight of a row goes from **{largest_before}** to **{largest}** on average, and the " +
     "share of saturated rows (above 0.99) from **{saturated_before}** to **{saturated}**.",
@@ -146,7 +146,7 @@ export const LAB_TEXTS = {
   lab_changed_lost: "difference −{value}: lost",
   lab_changed_none: "difference {value}",
   lab_out: "knocked out: its output is 0, whatever its weights are",
-  lab_replaced: "its output comes from elsewhere, whatever its weights are",
+  lab_replaced: "its output is replaced, whatever its weights are",
   lab_legend_difference: "Difference: from {low}, with a minus in the cell, to {high}",
   lab_lost: "−1 lost",
   lab_gained: "+1 gained",

@@ -69,7 +69,7 @@ export const NUMBER_TEXTS = {
   number_b_word_own: "row of W, “{token}”",
   number_skipped: "A switch removes this sub-layer: {value} is replaced by 0.",
   number_zero: "A switch knocks out this head: {value} is replaced by 0.",
-  number_elsewhere: "A switch replaces this head's output with one from elsewhere: {value} is replaced by {put}.",
+  number_elsewhere: "A switch replaces this head's output: {value} is replaced by {put}.",
   number_silenced: "A switch knocks out this neuron: {value} is replaced by 0.",
   number_card_x: "x",
   number_card_update: "update",

@@ -212,7 +212,7 @@ export const EXPLANATIONS = {
     "A switch of the lab has knocked out this head: its output is 0, whatever its weights are. Without the switch it " +
     "would be the weighted sum of the rows of V (equation 1, section 3.2.1).",
   tell_values_replaced:
-    "A switch has replaced this head's output: with its mean over reference sentences, or with what it puts out for " +
+    "A switch has replaced this head's output: with its mean over reference sentences, or with its output for " +
     "another sentence. It does not depend on these weights. Without the switch it would be the weighted sum of the " +
     "rows of V (equation 1, section 3.2.1).",
   tell_more_values:
