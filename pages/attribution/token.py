@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.attribution.heading import choose_step, method_names
-from pages.components import figure, headgrid
+from pages.components import figure, headgrid, saving
 from pages.components.sentences import paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
@@ -26,6 +26,7 @@ from transformer.tracing.trace import Trace
 
 OPTIONS = ("output", "one")
 ATTENTION, ONE = "attention", "one"
+SAME = 0.001  # areas of curves that no reader can tell apart
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,21 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             about=trace.target_out_labels[step],
         )
     with right:
-        rows = [
-            (names.get(name, _("random order")), _number(found.taus.get(name, math.nan)), f"{one.area:.3f}")
+        ranked = [
+            (name, found.taus.get(name, math.nan), one.area)
             for name, one in sorted(found.removed.items(), key=lambda item: item[1].area)
         ]
-        st.html(table((_("method"), _("agrees with attention, τ"), _("area")), rows, "hs-attribution-areas"))
+        rows = [(names.get(name, _("random order")), _number(tau), f"{area:.3f}") for name, tau, area in ranked]
+        token = trace.target_out_labels[step]
+        with saving.saved(
+            "attribution-areas", ["headscope-attribution-areas", trace.checkpoint, token],
+            [
+                _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
+                _("What “{token}” rests on").format(token=token),
+            ],
+            [("method", "tau", "area"), *ranked],
+        ):  # fmt: skip
+            st.html(table((_("method"), _("agrees with attention, τ"), _("area")), rows, "hs-attribution-areas"))
         paragraph(
             _("τ: Kendall's rank correlation over the tokens; 1 is the same order, 0 is no relation."),
             _("Area: the mean height of the curve; the smaller, the better the method knows what the model needs."),
@@ -159,17 +170,41 @@ def _number(value: float) -> str:
 
 
 def _says(trace: Trace, step: int, found: Attributed) -> str:
-    names = method_names()
-    best = min((name for name in METHODS), key=lambda name: found.removed[name].area)
-    others = {name: tau for name, tau in found.taus.items() if name not in (ATTENTION, ONE) and not math.isnan(tau)}
-    label = trace.target_out_labels[step]
+    """Of the tokens that removal ranks: the words of the source, and those fed in before the step."""
+    names, columns = method_names(), removable(trace, step)
     labels = (*trace.source_labels, *trace.target_in_labels)
-    strongest = max(range(len(labels)), key=lambda index: found.rows[best][index])
-    first = _("“{token}” rests most on “{word}”, says {method}, the method whose order the probability follows best.")
-    text = first.format(token=label, word=labels[strongest], method=names[best])
+    strongest = {name: max(columns, key=lambda index: found.rows[name][index]) for name in METHODS}
+    best = min(METHODS, key=lambda name: found.removed[name].area)
+    token, word = trace.target_out_labels[step], labels[strongest[best]]
+    if len(columns) == 1:
+        return _("“{token}” has only “{word}” to rest on, so there is no order to compare.").format(
+            token=token, word=word
+        )
+    if len(set(strongest.values())) == 1:
+        text = _("Of the tokens that can be hidden, “{token}” rests most on “{word}”, by all {count} methods.").format(
+            token=token, word=word, count=len(METHODS)
+        )
+    else:
+        alike = {name for name in METHODS if found.removed[name].area - found.removed[best].area < SAME}
+        text = (
+            _(
+                "Of the tokens that can be hidden, “{token}” rests most on “{word}”, say the {count} methods whose "
+                "order the probability follows best."
+            )
+            if len(alike) > 1 and {strongest[name] for name in alike} == {strongest[best]}
+            else _(
+                "Of the tokens that can be hidden, “{token}” rests most on “{word}”, says {method}, the method whose "
+                "order the probability follows best."
+            )
+        ).format(token=token, word=word, count=len(alike), method=names[best])
+    others = {name: tau for name, tau in found.taus.items() if name not in (ATTENTION, ONE) and not math.isnan(tau)}
     if others:
         near, far = max(others, key=lambda name: others[name]), min(others, key=lambda name: others[name])
-        second = _("Attention agrees most with {near} (τ {high}) and least with {far} (τ {low}).")
+        second = (
+            _("Attention agrees with each of them alike (τ {high}).")
+            if others[near] - others[far] < 0.005
+            else _("Attention agrees most with {near} (τ {high}) and least with {far} (τ {low}).")
+        )
         text += " " + second.format(
             near=names[near], high=_number(others[near]), far=names[far], low=_number(others[far])
         )

@@ -36,9 +36,7 @@ class Method:
 
 
 METHODS: Mapping[str, Method] = {
-    "attention": Method(
-        N_("attention, mean of all heads"), "Vaswani et al. 2017", vectors.mean_attention, reads="weights"
-    ),
+    "attention": Method(N_("mean attention"), "Vaswani et al. 2017", vectors.mean_attention, reads="weights"),
     "rollout": Method(N_("attention rollout"), "Abnar and Zuidema 2020", vectors.rollout, reads="stream"),
     "norm": Method(
         N_("vector norms"),
@@ -52,7 +50,7 @@ METHODS: Mapping[str, Method] = {
     "zeroing": Method(N_("value zeroing"), "Mohebbi et al. 2023", value_zeroing),
     "gradient": Method(N_("gradient × input"), "Shrikumar et al. 2017", gradients.gradient_x_input, True),
     "integrated": Method(N_("integrated gradients"), "Sundararajan et al. 2017", gradients.integrated_gradients, True),
-    "chefer": Method(N_("gradient-weighted attention"), "Chefer et al. 2021", gradients.chefer, True),
+    "chefer": Method(N_("gradient × attention"), "Chefer et al. 2021", gradients.chefer, True),
     "leave-one-out": Method(N_("leave one out"), "Li et al. 2016", leave_one_out),
 }
 

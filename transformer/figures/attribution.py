@@ -22,7 +22,7 @@ SHARE = {
     "share": N_("share of the source"),
     "tokens": N_("token to predict"),
 }
-DASHES = ("solid", "dash", "dashdot")
+DASHES = ("solid", "dash", "dashdot", "longdash")  # with three colours, enough for nine methods and a head
 
 
 def removal_curves(
@@ -37,7 +37,7 @@ def removal_curves(
     colours = [PURPLE[theme], ORANGE[theme], BLUE[theme]]
     others = [name for name in curves if name != "random"]
     for index, name in enumerate(others):
-        line = {"color": colours[index % 3], "dash": DASHES[index // 3 % 3], "width": 2}
+        line = {"color": colours[index % 3], "dash": DASHES[index // 3 % len(DASHES)], "width": 2}
         figure.add_scatter(y=list(curves[name]), mode="lines", line=line, name=plain(names[name]))
     line = {"color": GREY[theme], "dash": "dot", "width": 3}
     figure.add_scatter(y=list(curves["random"]), mode="lines", line=line, name=texts["random"])

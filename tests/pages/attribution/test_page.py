@@ -46,6 +46,23 @@ def test_every_method_is_shown_for_the_chosen_token(bundled: Callable[..., AppTe
     assert len(grid["saved"]["rows"]) == 1 + len(contributions)
     text = page_text(app)
     assert "Attention agrees most with" in text and "random order" in text
+    (areas,) = (one for one in components(app, "saving") if "attribution-areas" in one.json)
+    table = json.loads(areas.json)["rows"]
+    assert table[0] == ["method", "tau", "area"] and {row[0] for row in table[1:]} == {*contributions, "random"}
+
+
+@pytest.mark.parametrize(
+    "source, said",
+    [
+        ("Go.", "“Geh” rests most on “Go”, by all 9 methods. Attention agrees with each of them alike"),
+        ("No", "has only “No” to rest on, so there is no order to compare"),
+    ],
+)
+def test_the_first_sentence_claims_no_difference_where_there_is_none(
+    bundled: Callable[..., AppTest], source: str, said: str
+) -> None:
+    app = bundled(source=source, output="1")
+    assert not app.exception and said in page_text(app)
 
 
 def test_the_share_of_the_source_is_a_curve_over_the_steps(bundled: Callable[..., AppTest]) -> None:
