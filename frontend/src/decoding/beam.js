@@ -62,7 +62,14 @@ class View extends PlainView {
     });
     this.heads = { cross: new StepHeads(this, "cross"), self: new StepHeads(this, "self") };
     this.says = el("p", { class: "beam-says", "data-testid": "beam-says", role: "status" });
-    this.list = el("div", { class: "beam-list", "data-saved-by": "beam-list-save", "data-testid": "beam-list" });
+    this.list = el("div", {
+      class: "beam-list",
+      "data-saved-by": "beam-list-save",
+      "data-testid": "beam-list",
+      role: "group",
+      "aria-label": this.t("list"),
+      tabindex: 0,
+    });
     this.attention = el("div", { class: "decoding-attention" }, this.heads.cross.element, this.heads.self.element);
     return [
       penalty,

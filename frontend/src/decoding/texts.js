@@ -48,6 +48,7 @@ export const BEAM_TEXTS = {
   step: "step {n}",
   greedy: "greedy",
   cut: "(cut off)",
+  list: "The n-best list",
   list_rank: "rank",
   list_translation: "translation",
   list_log_p: "log p",
