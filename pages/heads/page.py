@@ -7,13 +7,15 @@ import html
 import streamlit as st
 
 from pages.components import payloads
-from pages.frame import sentence
+from pages.frame import lesson, sentence
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
 from pages.heads import alignment, explorer, formation
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.texts import _
+
+FIRST = "attention-in-10-minutes"  # the lesson for a person who has never seen any of it
 
 
 def draw(frame: PageFrame) -> None:
@@ -26,8 +28,11 @@ def draw(frame: PageFrame) -> None:
         )
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-heads-lead"):
             st.html(f'<p class="hs-lead">{html.escape(lead)}</p>', width="content")
-            paper = next(link for page, link in frame.links.items() if page.name == "paper")
-            st.page_link(paper, label=_("In the paper →"))
+            links = {page.name: link for page, link in frame.links.items()}
+            st.button(_("Start the lesson →"), key="hs-start", on_click=lesson.go, args=(FIRST, 1), type="tertiary")
+            st.page_link(links["paper"], label=_("In the paper →"))
+            with st.container(width="content", key="hs-heads-room"):
+                st.page_link(links["lessons"], label=_("Open a room →"))
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:

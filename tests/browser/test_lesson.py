@@ -20,8 +20,10 @@ FOLDER = Path(__file__).resolve().parents[2] / "lessons"
 
 
 def start(page: Page, server: str) -> None:
-    page.goto(f"{server}/lessons")
-    page.locator(f".st-key-hs-lesson-start-{LESSON} button").click()
+    """From the first screen, which offers a lesson beside the explorer."""
+    page.goto(server)
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    page.get_by_role("button", name="Start the lesson").click()
     expect(page.locator(".hs-lesson-title")).to_have_text("A model that translates")
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
 
