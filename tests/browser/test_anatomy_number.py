@@ -43,7 +43,8 @@ DEPTHS: dict[str, dict[str, Any]] = {f"d_k {depth}": {"d_k": depth} for depth in
 SWITCHES = [  # each reaches what the others leave alone
     "skip=encoder.1.self,decoder.2.ff zero=cross.1.2,encoder_self.2 neurons=decoder.1.5,encoder.2.1",
     "weights=uniform@cross.1,argmax@encoder_self.1 scaling=0.7@decoder_self,off@cross.2 causal=off@decoder_self.1",
-    "pad=2 hide=source.2@cross padding=off@encoder_self positions=scale.2@source,shift.3@target",
+    "pad=2 hide=source.2@cross padding=off@encoder_self positions=scale.2@source,shift.3@target "
+    "resample=text.ti@encoder_self.1.1",
 ]  # fmt: skip
 
 

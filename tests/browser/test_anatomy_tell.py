@@ -308,6 +308,7 @@ def test_a_number_that_a_switch_replaces_has_no_arithmetic(page: Page) -> None:
         ("weights=uniform@cross.1", {"place": "decoder.cross", "step": "softmax"}, "uniform"),
         ("weights=argmax@cross.1", {"place": "decoder.cross", "step": "softmax"}, "argmax"),
         (f"zero=encoder_self.1.{HEAD + 1}", {"place": "encoder.self", "step": "values"}, "→0"),
+        (f"resample=text.ti@encoder_self.1.{HEAD + 1}", {"place": "encoder.self", "step": "values"}, "→…"),
         ("skip=encoder.1.self", {"place": "encoder.self", "step": "output"}, "x+0"),
         ("skip=decoder.1.ff", {"place": "decoder.ff", "step": "outer"}, "x+0"),
         ("neurons=decoder.1.5", {"place": "decoder.ff", "step": "activation"}, ""),
