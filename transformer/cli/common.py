@@ -6,10 +6,10 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as shown
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
@@ -17,6 +17,9 @@ from transformer.interventions.sets import Interventions
 from transformer.texts import N_, UserError, _, nearest, translate
 from transformer.training.data import DataError, Pair, read_pairs
 from transformer.training.recipe import Table, read_recipe
+
+if TYPE_CHECKING:
+    from transformer.inference.pretrained import Pretrained
 
 DEVICES = ("cpu", "cuda", "mps")
 BROKEN_PIPE = 141  # the exit status that shells give a program ended by SIGPIPE
@@ -248,3 +251,18 @@ def read(files: list[Path]) -> list[Pair]:
             count=len(files),
         )
     return read_pairs(*files)
+
+
+def sentence_pairs(model: Pretrained, files: list[Path] | None) -> Sequence[Pair]:
+    """The pairs of the files, or without files the built-in ones for the model. Raises DataError; CommandError if there
+    are none."""
+    pairs = read(files) if files else model.reference_pairs()
+    if not files and not pairs:
+        raise CommandError(
+            "{name} translates from {source} to {target}, but the built-in sentences are English and "
+            "German; give a file of sentence pairs with --data",
+            name=model.name,
+            source=model.languages[0],
+            target=model.languages[1],
+        )
+    return pairs

@@ -9,10 +9,9 @@ from pathlib import Path
 from transformer.analysis.heads import READINGS, HeadStatistics, read_word_list, statistics, to_dict
 from transformer.analysis.roles import Roles, roles
 from transformer.analysis.roles import to_dict as roles_to_dict
-from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, read
+from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, sentence_pairs
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, load
-from transformer.probing.probes import probe_pairs
 from transformer.probing.roles import LARGEST_WORDS, sentences_of, word_list
 from transformer.texts import N_, _, translate
 
@@ -130,15 +129,7 @@ def table(found: Roles, statistics: HeadStatistics) -> str:
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
-    pairs = read(options.data) if options.data else probe_pairs(model)
-    if pairs is None:
-        raise CommandError(
-            "{name} translates from {source} to {target}, but the built-in sentences are English and "
-            "German; give a file of sentence pairs with --data",
-            name=model.name,
-            source=model.languages[0],
-            target=model.languages[1],
-        )
+    pairs = sentence_pairs(model, options.data)
     words = word_list(model, pairs) if not options.data else None
     if options.words:
         try:

@@ -6,12 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, read, whole
+from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, sentence_pairs, whole
 from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import layers_of
 from transformer.probing.importance import ORDERS, Survey, survey, to_json
-from transformer.probing.probes import probe_pairs
 from transformer.texts import N_, _, translate
 from transformer.tracing.trace import KINDS
 
@@ -86,15 +85,7 @@ def table(found: Survey) -> str:
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
-    pairs = read(options.data) if options.data else probe_pairs(model)
-    if pairs is None:
-        raise CommandError(
-            "{name} translates from {source} to {target}, but the built-in sentences are English and "
-            "German; give a file of sentence pairs with --data",
-            name=model.name,
-            source=model.languages[0],
-            target=model.languages[1],
-        )
+    pairs = sentence_pairs(model, options.data)
     if not any(layers_of(model.config, kind) for kind in KINDS):
         raise CommandError("{name} has no layer, so there is no head to measure", name=model.name)
 
