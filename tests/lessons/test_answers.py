@@ -37,7 +37,8 @@ def test_weights_and_tokens_are_those_of_the_trace(trace: Trace) -> None:
     assert compute(trace, "output_token", step=2) == trace.target_out_labels[1]
     assert compute(trace, "fed_token", step=2) == trace.target_in_labels[1]
     assert compute(trace, "probability", step=2) == pytest.approx(float(trace.probabilities[1]))
-    assert compute(trace, "least_certain") == trace.target_out_labels[int(trace.probabilities.argmin())]
+    *written, end = zip(trace.probabilities.tolist(), trace.target_out_labels, strict=True)
+    assert end[1] == "</s>" and compute(trace, "least_certain") == min(written)[1]
     assert compute(trace, "token_count", side="source") == len(trace.source_ids)
     by_label = compute(
         trace, "largest_key", kind="cross", layer=1, head=1, row=trace.target_in_labels[1], reading="fed"

@@ -6,14 +6,20 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 import transformer
 from pages.registry import pages
+from pages.results.tables import table2
 from transformer.attribution import METHODS
 from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions
 from transformer.lessons import Computed, Lesson, Question, parse_lesson
 from transformer.lessons.answers import FUNCTIONS
 from transformer.lessons.questions import is_right
+from transformer.live_training.findings import numbers
+from transformer.live_training.recordings import recording
+from transformer.model.feedforward import FeedForward
 from transformer.probing.alignment import gold_pairs
 from transformer.probing.probes import probe_pairs
 from transformer.tracing.trace import Trace
@@ -122,6 +128,95 @@ def test_numbers_in_the_texts(model: Pretrained) -> None:
     texts = " ".join(stop.text for lesson in LESSONS.values() for stop in lesson.stops)
     assert f"{len(gold_pairs())} sentence pairs" in texts and f"Over {len(probe_pairs(model))} sentences" in texts
     assert len(METHODS) == 9 and "Nine methods" in texts
+
+
+def test_every_sentence_about_one_row_holds(model: Pretrained, traces: list[Trace]) -> None:
+    """Rows sum to 1; a row of the decoder sees itself and what comes before; a head has d_model / heads numbers for
+    each token; the scores are divided by the root of that; the layers times the heads, three times."""
+    config = model.config
+    asked = {title: by_title("paper-in-45-minutes", title) for title in ("Weights", "The mask", "Why divide by √d_k?")}
+    for trace in traces:
+        assert asked["Weights"].answer_for(model, trace) == pytest.approx(1, abs=1e-6)
+        assert asked["The mask"].answer_for(model, trace) == len(trace.target_out_ids) - 3
+        assert (
+            by_title("attention-in-10-minutes", "No looking ahead").answer_for(model, trace)
+            == len(trace.target_out_ids) - 1
+        )
+        shape = by_title("paper-in-45-minutes", "Queries, keys and values").answer_for(model, trace)
+        assert shape == (1, config.heads, len(trace.source_ids), config.d_model // config.heads)
+        assert asked["Why divide by √d_k?"].answer_for(model, trace) == (config.d_model / config.heads) ** 0.5
+    assert config.encoder_layers == config.decoder_layers
+    heads = by_title("paper-in-45-minutes", "The whole model").answer_for(model, traces[0])
+    assert heads == 3 * config.encoder_layers * config.heads
+
+
+def test_only_without_the_mask_a_later_token_reaches_an_earlier_step(model: Pretrained) -> None:
+    pair = [("The dog sees the cat.", text) for text in ("Der Hund sieht die Katze.", "Der Hund sieht die Frau.")]
+    for switches, leaks in (("", False), ("causal=off", True)):
+        one, other = (model.trace(*texts, interventions=Interventions.parse(switches)) for texts in pair)
+        same = next(
+            at for at, ids in enumerate(zip(one.target_in_ids, other.target_in_ids, strict=True)) if len(set(ids)) > 1
+        )
+        moved = (one.logits[:same] - other.logits[:same]).abs().max()
+        assert bool(moved > 0) == leaks
+
+
+def test_without_positions_an_output_moves_with_its_token(model: Pretrained) -> None:
+    switched = Interventions.parse("positions=remove@source")
+    one, other = (model.trace(text, "Ja.", interventions=switched) for text in ("the dog sees", "sees the dog"))
+    assert sorted(one.source_labels) == sorted(other.source_labels) and one.source_labels != other.source_labels
+    for at, label in enumerate(one.source_labels):
+        torch.testing.assert_close(
+            one.encoder_output[at], other.encoder_output[other.source_labels.index(label)], atol=1e-4, rtol=1e-4
+        )
+    kept = [model.trace(text, "Ja.") for text in ("the dog sees", "sees the dog")]
+    assert (kept[0].encoder_output[0] - kept[1].encoder_output[1]).abs().max() > 0.1
+
+
+def test_a_feed_forward_network_changes_one_token_alone(model: Pretrained) -> None:
+    for module in model.model.modules():
+        if isinstance(module, FeedForward):
+            x = torch.randn(1, 5, model.config.d_model, generator=torch.Generator().manual_seed(3))
+            changed = x.clone()
+            changed[0, 2] += 1
+            with torch.inference_mode():
+                rows = (module(x) - module(changed)).abs().amax(-1)[0]
+            assert [bool(row > 1e-5) for row in rows] == [False, False, True, False, False]
+
+
+def test_the_most_likely_token_is_taken_and_the_table_of_costs_holds(model: Pretrained, traces: list[Trace]) -> None:
+    for trace in traces:
+        assert trace.logits.argmax(-1).tolist() == list(trace.target_out_ids)
+    assert FUNCTIONS["path_length"](model, traces[0], "attention", 20) == 1
+    in_turn = {FUNCTIONS["steps_in_turn"](model, traces[0], "attention", tokens) for tokens in (20, 200)}
+    assert len(in_turn) == 1  # all tokens at the same time, however many
+    assert by_title("paper-in-45-minutes", "What it costs").answer_for(model, traces[0]) == 20
+    assert by_title("paper-in-45-minutes", "How good is it?").answer_for(model, traces[0]) == pytest.approx(100)
+
+
+def test_the_results_of_the_paper_are_those_of_its_table() -> None:
+    *others, base, big = table2()
+    assert (base[2], big[2]) == (27.3, 28.4) and base[3] and big[3] and not any(row[3] for row in others)
+    assert all(base[2] > row[2] and base[1] < row[1] for row in others)
+
+
+def test_a_small_model_learns_where_to_look_and_one_without_a_mask_to_copy() -> None:
+    whole, unmasked = (
+        numbers(found.opening, found.frames) for name in ("reverse", "no-mask") if (found := recording(name))
+    )
+    assert whole.entropy_first > 0.85 and whole.entropy < 0.6 and (whole.exact or 0) > 0.95
+    assert (unmasked.forced or 0) > 0.95 and unmasked.exact is not None and unmasked.exact < 0.1
+
+
+def test_some_heads_align_the_token_predicted_and_some_the_token_fed() -> None:
+    heads = json.loads((Path(transformer.load("en-de").path) / "heads.json").read_text(encoding="utf-8"))["cross"]
+    pairs = [
+        pair
+        for predicted, fed in zip(heads["aligned_out"], heads["aligned_in"], strict=True)
+        for pair in zip(predicted, fed, strict=True)
+    ]
+    assert any(predicted > 2 * fed > 0 for predicted, fed in pairs)
+    assert any(fed > 2 * predicted > 0 for predicted, fed in pairs)
 
 
 def test_lessons_are_read_again_after_they_were_written() -> None:

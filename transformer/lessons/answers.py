@@ -163,8 +163,9 @@ def probability(model: Pretrained, trace: Trace, step: Place) -> float:
 
 
 def least_certain(model: Pretrained, trace: Trace) -> str:
-    """The output token with the smallest probability."""
-    return trace.target_out_labels[int(trace.probabilities.argmin())]
+    """The output token with the smallest probability; the end token of a complete text does not count."""
+    steps = len(trace.target_out_ids) - (1 if trace.complete and len(trace.target_out_ids) > 1 else 0)
+    return trace.target_out_labels[int(trace.probabilities[:steps].argmin())]
 
 
 def source_tokens(model: Pretrained, trace: Trace) -> tuple[str, ...]:
