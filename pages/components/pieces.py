@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.inference.pretrained import Pretrained, readable
-from transformer.text.tokenizer import PIECE_MARK, SPECIALS
+from transformer.text.tokenizer import PIECE_MARK, SPECIALS, AnyTokenizer
+
+
+def typed_ids(tokenizer: AnyTokenizer, typed: str) -> list[int]:
+    """Ids of what a person typed as one token; a token that is only a piece mark counts only where it stands alone."""
+    ids = tokenizer.encode(typed)
+    return [token_id for token_id in ids if tokenizer.pieces([token_id]) != [PIECE_MARK]] or ids
 
 
 def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[str, ...]:

@@ -35,4 +35,4 @@ def draw(frame: PageFrame) -> None:
     draw_part(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, ("stack", "layer", "token", "neuron", "threshold"), figures=True)
+CONTENT = Content(draw, parts, ("stack", "layer", "token", "neuron", "threshold", "other"), figures=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
+from pages.components.pieces import typed_ids
 from pages.components.saving import saved, told
 from pages.components.sentences import badge, paragraph
 from pages.components.translation import cut_off, number, refusal, table
@@ -124,8 +125,7 @@ def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchan
     other_label = readable(model.tokenizer.pieces([alternative]))[0]
     with fields:
         typed = options.text("token", _("Token to feed there"), 100, placeholder=other_label)
-    ids = model.tokenizer.encode(typed)
-    ids = [token_id for token_id in ids if model.tokenizer.pieces([token_id]) != [PIECE_MARK]] or ids
+    ids = typed_ids(model.tokenizer, typed)
     token = ids[0] if ids else alternative
     after = readable(model.tokenizer.pieces([token]))[0]
     if token == trace.target_in_ids[position]:

@@ -115,18 +115,24 @@ def trace_output(model: Pretrained, source: str, output: tuple[int, ...], limit:
 
 
 def retrace(
-    model: Pretrained, trace: Trace, interventions: Interventions, limit: int, fed: tuple[tuple[int, int], ...] = ()
+    model: Pretrained,
+    trace: Trace,
+    interventions: Interventions,
+    limit: int,
+    fed: tuple[tuple[int, int], ...] = (),
+    read: tuple[tuple[int, int], ...] = (),
 ) -> Trace:
-    """The tokens of a trace with switches; without switches and other fed tokens it is the same trace.
+    """The tokens of a trace with switches; without switches and other tokens it is the same trace.
 
-    fed: (position in target_in, id fed there instead). Raises InterventionError, InputError.
+    fed, read: (position in target_in, id fed there instead); the same of the source. Raises InterventionError,
+    InputError.
     """
-    if interventions == trace.interventions and not fed:
+    if interventions == trace.interventions and not fed and not read:
         return trace
-    key = (trace.id, trace.source_text, trace.target_text, trace.own, interventions, limit, fed)
+    key = (trace.id, trace.source_text, trace.target_text, trace.own, interventions, limit, fed, read)
     return TRACES.get(
         key,
-        lambda: model.retrace(trace, interventions, fed=dict(fed), limit=limit),
+        lambda: model.retrace(trace, interventions, fed=dict(fed), read=dict(read), limit=limit),
         queued=True,
         owner=owner_of(model),
     )

@@ -119,6 +119,7 @@ WRONG: dict[str, tuple[Callable[[Pretrained], object], str]] = {
     "retrace a text": (lambda m: m.retrace("ka"), "trace must be a Trace, as model.trace returns it; this is 'ka'"),
     "retrace with text": (lambda m: m.retrace(m.trace("ka"), "scaling=off"), SWITCHED + "'scaling=off', of type str"),
     "fed a list": (lambda m: m.retrace(m.trace("ka"), fed=[1]), "fed must be a dict of positions and ids, or None"),
+    "read a list": (lambda m: m.retrace(m.trace("ka"), read=[1]), "read must be a dict of positions and ids, or None"),
     "edits in a list": (lambda m: m.trace("ka", edits=[1]), "edits must be a dict of tensor names and functions"),
     "load a number": (lambda m: load(3), "name must be the name of a checkpoint, or the path of a folder; this is 3"),
 }  # fmt: skip

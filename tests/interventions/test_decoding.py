@@ -201,6 +201,23 @@ def test_retracing_feeds_another_token_and_predicts_the_same() -> None:
             model.retrace(first, fed=fed)
 
 
+def test_retracing_reads_another_source_token() -> None:
+    model = tiny_pretrained()
+    first = model.trace("ka lo mi", "re sta ti")
+    token_id = model.encode("sta")[0]
+    after = model.retrace(first, read={3: token_id})
+    assert after.source_ids == (*first.source_ids[:3], token_id, *first.source_ids[4:])
+    assert (after.source_tokens[3], after.source_labels[3]) == ("▁sta", "sta")
+    assert after.target_in_ids == first.target_in_ids and after.id != first.id
+    typed = model.trace("ka sta mi", "re sta ti")
+    assert typed.source_ids == after.source_ids and torch.equal(typed.logits, after.logits)
+    order = list(reversed(range(len(first.source_ids))))
+    assert model.retrace(first, read={3: token_id}, order=order).source_ids == after.source_ids[::-1]
+    for read in ({-1: 4}, {len(first.source_ids): 4}, {0: -1}, {0: 10_000}):
+        with pytest.raises(ValueError, match=r"no id -?\d+ at position -?\d+: there are 67 ids and 6 positions"):
+            model.retrace(first, read=read)
+
+
 def test_a_trace_has_its_switches() -> None:
     model = tiny_pretrained()
     value = Interventions((Scale(2.0, Where("cross", 1, 0)), Replace("argmax", Where("encoder_self", 0)), Pad(2),

@@ -573,6 +573,7 @@ class Pretrained:
         *,
         edits: Edits | None = None,
         fed: Mapping[int, int] | None = None,
+        read: Mapping[int, int] | None = None,
         order: Sequence[int] | None = None,
         limit: int | None = None,
     ) -> Trace:
@@ -580,6 +581,7 @@ class Pretrained:
 
         interventions, edits: instead of those of the trace; edits as in `trace`.
         fed: position in target_in -> id to feed there instead (target_out stays); shows the leak.
+        read: position in the source -> id to read there instead; the target stays.
         order: the source's tokens in another order, as indices of the old order; shows equivariance.
         Raises InterventionError; InputError if the padding does not fit; TapError for edits that do not fit;
         ValueError for invalid positions or ids; WrongTypeError.
@@ -587,29 +589,25 @@ class Pretrained:
         expect(trace, Trace, "trace", Text("a Trace, as model.trace returns it"))
         check_interventions(interventions)
         _check_edits(edits)
-        expect(fed, (Mapping, type(None)), "fed", Text("a dict of positions and ids, or None"))
+        for name, changes in (("fed", fed), ("read", read)):
+            expect(changes, (Mapping, type(None)), name, Text("a dict of positions and ids, or None"))
         pads = trace.interventions.pads
         real = len(trace.source_ids) - pads
         order = range(real) if order is None else order
         if sorted(order) != list(range(real)):
             raise ValueError(f"{list(order)} is not an order of {real} tokens; name each index from 0 once")
-        source_ids = self.pad([trace.source_ids[index] for index in order], interventions, limit)
-        target_in, tokens, labels = list(trace.target_in_ids), list(trace.target_in), list(trace.target_in_labels)
-        for position, token_id in (fed or {}).items():
-            if not 0 <= position < len(target_in) or not 0 <= token_id < self.config.output_size:
-                raise ValueError(
-                    f"no id {token_id} at position {position}: there are {self.config.output_size} ids and "
-                    f"{len(target_in)} positions, from 0"
-                )
-            (piece,) = self.tokenizer.pieces([token_id])
-            target_in[position], tokens[position], labels[position] = token_id, piece, readable([piece])[0]
+        sources = (trace.source_ids[:real], trace.source_tokens[:real], trace.source_labels[:real])
+        ids, source_tokens, source_labels = self._exchanged("source", sources, read or {})
+        source_ids = self.pad([ids[index] for index in order], interventions, limit)
+        targets = (trace.target_in_ids, trace.target_in, trace.target_in_labels)
+        target_in, tokens, labels = self._exchanged("target", targets, fed or {})
         interventions.check_lengths(source=len(source_ids), target=len(target_in))
         added = ["<pad>"] * interventions.pads
         return replace(
             trace,
             source_ids=tuple(source_ids),
-            source_tokens=(*(trace.source_tokens[index] for index in order), *added),
-            source_labels=(*(trace.source_labels[index] for index in order), *added),
+            source_tokens=(*(source_tokens[index] for index in order), *added),
+            source_labels=(*(source_labels[index] for index in order), *added),
             target_in_ids=tuple(target_in),
             target_in=tuple(tokens),
             target_in_labels=tuple(labels),
@@ -617,6 +615,21 @@ class Pretrained:
             edits=tuple(sorted(edits or ())),
             **self._pass(source_ids, target_in, trace.target_out_ids, interventions, edits),
         )
+
+    def _exchanged(
+        self, side: str, row: tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...]], changes: Mapping[int, int]
+    ) -> tuple[list[int], list[str], list[str]]:
+        """Ids, tokens and labels of a side with other ids at some positions. Raises ValueError for invalid ones."""
+        ids, tokens, labels = map(list, row)
+        tokenizer, size = self.tokenizer_of(side), len(self.model.table(side))
+        for position, token_id in changes.items():
+            if not 0 <= position < len(ids) or not 0 <= token_id < size:
+                raise ValueError(
+                    f"no id {token_id} at position {position}: there are {size} ids and {len(ids)} positions, from 0"
+                )
+            (piece,) = tokenizer.pieces([token_id])
+            ids[position], tokens[position], labels[position] = token_id, piece, readable([piece])[0]
+        return ids, tokens, labels
 
 
 def _check_edits(edits: Edits | None) -> None:

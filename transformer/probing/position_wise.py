@@ -1,4 +1,4 @@
-"""Position-wise (section 3.3): which tokens' results change when the vector of one token changes."""
+"""Position-wise (section 3.3): one token of the text is exchanged; which other tokens' results change."""
 
 from __future__ import annotations
 
@@ -16,36 +16,39 @@ from transformer.tracing.trace import Trace
 
 @dataclass(frozen=True)
 class Moved:
-    """How far each token's result moved: the absolute difference of the sub-layer's update, [token, d_model]."""
+    """Absolute differences between two passes whose texts differ in one token, [token, d_model] each.
 
+    enters: of the vectors that the layer reads. attention: of what its self-attention returns.
+    feed_forward: of what its feed-forward network returns if it reads the exchanged token's new vector, and the old
+    vectors of all others.
+    """
+
+    enters: Tensor
     attention: Tensor
     feed_forward: Tensor
 
 
 @torch.inference_mode()
-def update_of(model: Pretrained, trace: Trace, stack: str, layer: int, name: str, x: Tensor) -> Tensor:
-    """The result of one sub-layer, Sublayer(x), for other inputs x, [token, d_model]; name: "self" or "ff"."""
+def feed_forward(model: Pretrained, stack: str, layer: int, x: Tensor) -> Tensor:
+    """What the feed-forward sub-layer returns for these vectors, [token, d_model]."""
     block = cast(
         EncoderLayer | DecoderLayer, (model.model.encoder if stack == "encoder" else model.model.decoder)[layer]
     )
-    wrapper = block.self_residual if name == "self" else block.feed_forward_residual
+    wrapper = block.feed_forward_residual
     y = (wrapper.norm(x) if wrapper.pre else x)[None].to(model.model.device)
-    if name == "ff":
-        return block.feed_forward(y)[0].cpu()
-    mask = trace.attention(f"{stack}_self").mask[layer][None].to(model.model.device)
-    return block.self_attention(y, y, mask)[0].cpu()
+    return block.feed_forward(y)[0].cpu()
 
 
-def moved(model: Pretrained, trace: Trace, stack: str, layer: int, token: int, by: int) -> Moved:
-    """The vector of `token` is replaced by that of the token `by`, where the sub-layer reads it; all others stay.
-
-    stack: "encoder" or "decoder"; layer, token, by: indices from 0. The trace must be one without switches.
-    """
-    found = []
-    for name in ("self", "ff"):
-        x = kinds_of(trace, stack)[name].enters[layer]
-        other = x.clone()
-        other[token] = x[by]
-        before, after = (update_of(model, trace, stack, layer, name, vectors) for vectors in (x, other))
-        found.append((after - before).abs())
-    return Moved(*found)
+def moved(model: Pretrained, before: Trace, after: Trace, stack: str, layer: int, token: int) -> Moved:
+    """before, after: traces without switches that differ at `token`, in the source for the stack "encoder", in what is
+    fed for the "decoder"; layer, token: indices from 0."""
+    old, new = (kinds_of(trace, stack) for trace in (before, after))
+    x = old["ff"].enters[layer]
+    exchanged = x.clone()
+    exchanged[token] = new["ff"].enters[layer][token]
+    network = [feed_forward(model, stack, layer, vectors) for vectors in (x, exchanged)]
+    return Moved(
+        (new["self"].enters[layer] - old["self"].enters[layer]).abs(),
+        (new["self"].update[layer] - old["self"].update[layer]).abs(),
+        (network[1] - network[0]).abs(),
+    )

@@ -370,3 +370,50 @@ def test_shares_in_words() -> None:
     assert [activity.percent(share) for share in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
         "0\xa0%", "<\xa00.01\xa0%", "0.04\xa0%", "3.0\xa0%", ">\xa099.9\xa0%", "100\xa0%"
     ]  # fmt: skip
+
+
+def columns(app: AppTest, name: str) -> np.ndarray:
+    """What a picture of the part Position-wise draws: [d_model, token]."""
+    (part,) = [
+        json.loads(element.proto.json)["figure"]
+        for element in app.get("bidi_component")
+        if element.proto.json and name in element.proto.json
+    ]
+    z = json.loads(part)["data"][0]["z"]
+    values = np.frombuffer(base64.b64decode(z["bdata"]), np.float32)
+    return values.reshape([int(size) for size in str(z["shape"]).split(",")])
+
+
+def test_a_token_is_exchanged_in_the_text_and_only_its_column_moves_after_the_network(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    model = load(folder / "tiny")
+    trace = model.trace("ka lo mi", "re sta vu")
+    app = open_page(part="position", token="1", other="sta")
+    after = model.retrace(trace, read={0: model.encode("sta")[0]})
+    assert not app.exception and not messages(app) and address(app)["other"] == "sta"
+    difference = (after.encoder_self.update[0] - trace.encoder_self.update[0]).abs().T.numpy()
+    assert np.allclose(columns(app, "After attention"), difference, atol=1e-6)
+    assert np.flatnonzero(columns(app, "After the feed-forward network").max(0)).tolist() == [0]
+    count = len(trace.source_ids)
+    assert f"1 of {count} vectors that enter layer 1 change, and attention changes {count} of {count}" in says(app)
+    app = open_page(part="position", stack="decoder", layer="2", token="2")
+    later = list(range(1, len(trace.target_in)))
+    assert np.flatnonzero(columns(app, "After attention").max(0) > 1e-7).tolist() == later
+    assert "In the masked decoder no token before it changes." in says(app)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "“mi” instead of “lo”"),  # the next token of the text
+        ("sta vu", "Your text has 2 tokens; the first, “sta”, is put there."),
+        ("lo", "“lo” is there already, so nothing changes. Type another token."),
+        ("\u200b", "Your text has no readable character, so “mi” is put there."),
+        ("<b>", "“<” instead of “lo”"),
+    ],
+)
+def test_what_is_typed_as_the_other_token_is_answered(open_page: Callable[..., AppTest], typed: str, said: str) -> None:
+    app = open_page(part="position", token="4", other=typed)
+    assert not app.exception and said in says(app) and address(app).get("other", "") == typed
+    assert app.text_input(key="feedforward_other").value == typed
