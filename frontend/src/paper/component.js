@@ -46,15 +46,15 @@ class View extends PlainView {
     );
   }
 
-  // The paper's number beside this model's: the name of a size, or nothing.
-  size(name, stack) {
-    const here = name === "layers" && stack === "decoder" ? "decoder_layers" : name;
-    return name ? this.t(name, { base: this.data.base[name], here: this.data.here[here] }) : "";
+  // The paper's number beside this model's. text: its name in the texts; name, here: of both sizes.
+  size(text, name = text, here = name) {
+    return this.t(text, { base: this.data.base[name], here: this.data.here[here] });
   }
 
   frame({ x, y, width, height, size, stack, at }) {
     const rect = svgEl("rect", { class: "paper-frame", x, y, width, height, rx: 10 });
-    const text = size ? svgEl("text", { class: "paper-size", x: at[0], y: at[1] }, this.size(size, stack)) : null;
+    const words = size ? this.size(size, size, stack === "decoder" ? "decoder_layers" : size) : "";
+    const text = words ? svgEl("text", { class: "paper-size", x: at[0], y: at[1] }, words) : null;
     return svgEl("g", {}, rect, text);
   }
 
@@ -84,34 +84,32 @@ class View extends PlainView {
     return svgEl("text", { class: "paper-word", x, y, "text-anchor": anchor }, letter ?? this.t(text));
   }
 
-  box({ name, text, x, y, width, height, look, size, link = name }) {
+  box({ name, text, x, y, width, height, look, size, lines = size ? [[size]] : [], link = name }) {
     const opens = this.data.links[link];
     const middle = x + width / 2;
+    const sizes = lines.map(([text, of]) => this.size(text, of));
+    const top = y + height / 2 + 5 - 7 * sizes.length;
     const label = svgEl(
       "text",
       {
         x: middle,
-        y: y + height / 2 + (size ? -2 : 5),
+        y: top,
         "text-anchor": "middle",
         ...(this.t(text).length * LETTER > width ? { textLength: width - 10, lengthAdjust: "spacingAndGlyphs" } : {}),
       },
       this.t(text),
     );
-    const second = size
-      ? svgEl(
-          "text",
-          { class: "paper-size", x: middle, y: y + height / 2 + 14, "text-anchor": "middle" },
-          this.size(size),
-        )
-      : null;
+    const below = sizes.map((line, i) =>
+      svgEl("text", { class: "paper-size", x: middle, y: top + 16 * (i + 1), "text-anchor": "middle" }, line),
+    );
     const rect = svgEl("rect", { x, y, width, height, rx: ROUND });
-    if (!opens) return svgEl("g", { class: "paper-box", "data-look": look }, rect, label, second);
+    if (!opens) return svgEl("g", { class: "paper-box", "data-look": look }, rect, label, ...below);
     const click = (event) => {
       if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       followPageLink(opens.key);
     };
-    const spoken = [this.t(text), size ? this.size(size) : "", this.t("opens", { label: opens.label })];
+    const spoken = [this.t(text), sizes.join(", "), this.t("opens", { label: opens.label })];
     const attributes = {
       class: "paper-box",
       "data-look": look,
@@ -120,7 +118,7 @@ class View extends PlainView {
       "aria-label": spoken.filter(Boolean).join(". "),
       click,
     };
-    return this.hint(svgEl("a", attributes, rect, label, second), () => [this.t("opens", { label: opens.label })]);
+    return this.hint(svgEl("a", attributes, rect, label, ...below), () => [this.t("opens", { label: opens.label })]);
   }
 
   saved() {

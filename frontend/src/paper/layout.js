@@ -111,6 +111,7 @@ const LEFT = 16;
 const RIGHT = 196;
 const small = (name, text, x, y, look, link) => ({ name, text, x, y, look, link, ...SMALL });
 const high = (name, text, x, y, look, size, link) => ({ name, text, x, y, look, size, link, width: 110, height: HIGH });
+const widths = (size) => [[size], ["here", size]];
 const [L, R] = [LEFT + 55, RIGHT + 98];
 
 export const FIGURE_2 = {
@@ -121,14 +122,14 @@ export const FIGURE_2 = {
     small("values", "matmul", LEFT + 14, 44, "cross", "values"),
     small("weights", "softmax", LEFT, 106, "output", "softmax_by_hand"),
     small("mask", "mask", LEFT, 154, "decoder_self", "mask"),
-    high("scale", "scale", LEFT, 204, "positions", "d_k", "scale"),
+    { ...high("scale", "scale", LEFT, 204, "positions"), lines: [["scaled", "d_k"]] },
     small("scores", "matmul", LEFT, 276, "cross", "scores"),
     { ...small("output_linear", "linear", RIGHT, 44, "output", "concat"), width: 196 },
     { ...small("concat", "concat", RIGHT, 102, "norm", "concat"), width: 196 },
     { ...high("dot_product", "dot_product", RIGHT, 166, "encoder_self", "heads", "heads"), width: 196, height: 60 },
     ...["V", "K", "Q"].map((letter, i) => ({
-      ...small(`linear_${letter}`, "linear", RIGHT + i * 66, 276, "output", "projections"),
-      width: 64,
+      ...small(`linear_${letter}`, "linear", RIGHT + i * 66, 260, "output", "projections"),
+      ...{ width: 64, height: 58, lines: widths(letter === "V" ? "d_v" : "d_k") },
     })),
   ],
   sums: [],
@@ -144,7 +145,7 @@ export const FIGURE_2 = {
     up(R, 44, 16),
     up(R, 102, 70),
     up(R, 166, 128),
-    ...[0, 1, 2].flatMap((i) => [up(RIGHT + i * 66 + 32, 276, 226), up(RIGHT + i * 66 + 32, 336, 302)]),
+    ...[0, 1, 2].flatMap((i) => [up(RIGHT + i * 66 + 32, 260, 226), up(RIGHT + i * 66 + 32, 336, 318)]),
   ],
   words: [
     { x: L - 24, y: 354, letter: "Q" },

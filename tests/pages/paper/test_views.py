@@ -9,10 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.paper import views, visualised
+from pages.paper.figures import BASE, sizes
 from pages.paper.views import items
 from pages.registry import pages
 from tests.support.app import components, figures, messages, page_text, written
 from transformer.interventions.sets import Interventions
+from transformer.model.config import ModelConfig
 from transformer.view.state import View
 
 LISTED = [(item.name, view) for item in items() for view in item.views]
@@ -98,3 +100,12 @@ def test_the_page_shows_the_figures_with_both_sizes_and_every_item(open_page: Ca
     text = page_text(app)
     assert all(item.title in text for item in items()) and "65,000,000" in text and "213,000,000" in text
     assert len(app.get("page_link")) >= len(LISTED)
+
+
+@pytest.mark.parametrize(("d_k", "wanted"), [(None, (11, 11)), (5, (5, 11))])
+def test_queries_and_keys_may_have_another_width_than_values(d_k: int | None, wanted: tuple[int, int]) -> None:
+    config = ModelConfig(vocab_size=9, d_model=22, heads=2, d_ff=7, encoder_layers=3, decoder_layers=1, d_k=d_k)
+    found = sizes(config)
+    assert (found["d_k"], found["d_v"]) == wanted
+    assert (found["layers"], found["decoder_layers"], found["heads"]) == (3, 1, 2)
+    assert set(BASE) < set(found)
