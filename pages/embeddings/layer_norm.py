@@ -13,7 +13,6 @@ from pages.frame.frame import PageFrame
 from transformer.analysis.layer_norm import left_of_x, normed
 from transformer.analysis.residual import sublayers
 from transformer.figures.layer_norm import layer_norm, what_is_left
-from transformer.figures.style import plain
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
@@ -54,7 +53,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             drawn = figure.built(
                 layer_norm, found.before.numpy(), found.normalised.numpy(),
                 found.after.numpy(), found.gamma.numpy(), found.beta.numpy(),
-                plain(labels[token]), names[number],
+                labels[token], names[number],
             )  # fmt: skip
             about = f"{stack}-{number + 1}-{token + 1}"
             figure.draw(drawn, "embeddings-layernorm", "layer-norm", first=True, about=about, trace=trace)

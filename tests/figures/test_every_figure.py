@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import re
 from functools import partial
-from inspect import signature
+from inspect import getmembers, isfunction, signature
 from typing import Any
 
 import numpy as np
@@ -13,18 +15,26 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.support.build import tiny_pretrained
+from transformer import figures
 from transformer.figures import (
     attention,
+    attribution,
     complexity,
     embedding,
     feedforward,
+    importance,
+    layer_norm,
     learned_positions,
     output,
     permutation,
     positions,
+    recipe,
     recurrent,
     residual,
+    results,
+    roles,
     single_neurons,
+    training,
 )
 from transformer.figures.style import PALETTE
 
@@ -46,10 +56,16 @@ TABLE, WAVES, VALUES = ramp(40, 34), ramp(17), ramp(3)
 CURVES = {name: VALUES for name in ("relu", "gelu", "swish")}
 LENGTHS = {name: ramp(3) for name in residual.QUANTITIES}
 TABLES = {"¤formula": VALUES, "¤<i>mine": VALUES}
+THREE, SQUARE = ("¤a", "¤b", "¤c"), [[0.1, 0.2, 0.3]] * 3
+LOGGED = [{"step": "1", "loss": "2", "validation_loss": "3", "bleu": "4"}, {"step": "2", "loss": "1"}]
 TRACE = tiny_pretrained().trace("<b>x ka lo", "<i>mine mi")
 FIGURES: list[partial[go.Figure]] = [
     partial(attention.head_map, TRACE, "decoder_self", None, None),
     partial(attention.head_grid, TRACE, "decoder_self"),
+    partial(attention.weight_map, TRACE, "cross", TRACE.cross.weights[0, 0].tolist(), "¤mean"),
+    partial(attention.difference_map, TRACE, "cross", TRACE.cross.weights[0, 0].tolist(), "¤difference"),
+    partial(attribution.removal_curves, {"gradient": VALUES, "random": VALUES}, {"gradient": "¤gradient"}),
+    partial(attribution.source_share, VALUES, THREE, "¤gradient"),
     partial(complexity.counts, [2, 12, 512], COUNTS, KINDS, SIZES, False),
     partial(complexity.counts, [2, 12, 512], COUNTS, KINDS, SIZES, True),
     partial(complexity.timings, {"attention": [(8, 0.2, 0.1, 0.4)]}, [8, 16], KINDS, SIZES),
@@ -61,7 +77,12 @@ FIGURES: list[partial[go.Figure]] = [
     partial(feedforward.histogram, np.array([-1.0, 0, 1]), BOTH["encoder"], BOTH["decoder"], "encoder", 0),
     partial(feedforward.spread, np.array([3, 1]), "encoder", 0, 0.0),
     partial(feedforward.curves, VALUES, CURVES, CURVES, "gelu", VALUES, 9, "decoder"),
+    partial(feedforward.moved_columns, TOKENS, ramp(3, 4), 1.0, "¤After attention"),
     partial(feedforward.left_out, {"encoder": {"¤self 1": 1.5}, "decoder": {"¤FFN 1": 3.0}}, 1.2),
+    partial(importance.pruning_curves, "bleu", (3, 2, 1), VALUES, VALUES, [VALUES, VALUES]),
+    partial(importance.predicted, [("cross", 1, 1), ("encoder_self", 1, 2)], VALUES[:2], VALUES[:2]),
+    partial(layer_norm.layer_norm, *ramp(5, 3), "¤<b>x", "¤self 1"),
+    partial(layer_norm.what_is_left, VALUES, VALUES, LAYERS),
     partial(learned_positions.tables_beside, TABLE, TABLE, tuple(TABLES), (0, 16)),
     partial(learned_positions.row_norms, TABLES, (0, 1)),
     partial(learned_positions.neighbour_cosines, TABLES, (0, 1)),
@@ -78,16 +99,37 @@ FIGURES: list[partial[go.Figure]] = [
     partial(positions.products_by_offset, ramp(79), ramp(79), ramp(40), 4, 17.0),
     partial(positions.shift_matrix, ramp(34, 34), 3),
     partial(positions.shifted_beside, TABLE, TABLE, 3),
+    partial(recipe.rates, {"¤ours": (VALUES, VALUES)}, (VALUES, VALUES), "¤recorded"),
+    partial(recipe.warmup_losses, VALUES, {warmup: SQUARE for warmup in (0, 1, 2, 3)}, 0.1),
+    partial(recipe.scatter, THREE, SQUARE, VALUES, 0.1),
+    partial(recipe.smoothed_targets, THREE, VALUES, VALUES, 0.1, "¤<b>x"),
+    partial(recipe.calibration, {name: (VALUES, VALUES) for name in ("0", "0.1", "0.2")}),
+    partial(recurrent.attention_map, ramp(3, 4) / 9, LAYERS, TOKENS, [(0, 1)], "¤map", "¤equation"),
     partial(recurrent.additive_map, ramp(3, 4) / 9, LAYERS, TOKENS, [(0, 1)]),
     partial(recurrent.exact_by_length, [2, 4], {"no-attention": [[1, 0.5]], "transformer": [[1, 1]]}, 4, 200),
     partial(recurrent.cross_map, ramp(2, 2, 3, 4) / 9, LAYERS, TOKENS, [], 16, (1, 0)),
     partial(residual.stream_figure, LENGTHS, LAYERS, "encoder"),
     partial(residual.stream_heatmap, {"sum": ramp(3, 4)}, TOKENS, LAYERS, "encoder"),
     partial(residual.share_heatmap, ramp(3, 4), TOKENS, LAYERS, "decoder"),
+    partial(results.subset_bars, THREE, VALUES, (1, 2, 3)),
+    partial(results.training_cost, THREE, VALUES, VALUES, (True, False, False)),
+    partial(results.variations, THREE, SQUARE, ("same", "other", "")),
+    partial(roles.heads_in_the_plane, ramp(3, 2), [(1, 1), (1, 2), (2, 1)], ["previous", None, None], list(THREE), 1),
     partial(single_neurons.strongest, [1, 2, 3], VALUES, VALUES, "encoder", "¤a"),
+    partial(training.training_curve, LOGGED),
     partial(single_neurons.vocabulary, TOKENS, TOKENS, ramp(4), ramp(4), 0, "decoder"),
     partial(single_neurons.silent, BOTH, BOTH, 9, 0.0, "¤pairs"),
 ]  # fmt: skip
+
+
+def test_the_list_has_every_figure() -> None:
+    there = set()
+    for module in pkgutil.iter_modules(figures.__path__, "transformer.figures."):
+        for name, function in getmembers(importlib.import_module(module.name), isfunction):
+            own = function.__module__ == module.name and not name.startswith("_")
+            if own and {"theme", "texts"} <= set(signature(function).parameters):
+                there.add(function)
+    assert there == {make.func for make in FIGURES}
 
 
 def texts_of(figure: go.Figure) -> list[str]:
@@ -113,8 +155,12 @@ def test_every_figure_has_its_texts_in_both_themes_and_any_language(make: partia
         assert all(
             trace.line.width in (None, 0) or trace.line.width >= 1.5 for trace in figure.select_traces("scatter")
         )
-        shown = figure.to_json().replace("\\u003c", "<").split('"meta"')[0]
+        drawn = json.loads(figure.update_layout(meta=None).to_json())
+        shown = json.dumps([drawn["data"], drawn["layout"]])
         assert not re.search("<b>x|<i>mine", shown)  # a token or a name of a model never becomes markup
     placeholders = {key: " ".join(re.findall(r"\{\w+\}", text)) for key, text in labels.items()}
-    texts = texts_of(make(texts={key: f"¤{key} {named}" for key, named in placeholders.items()}))
-    assert len(texts) >= 3 and not [text for text in texts if text not in LITERAL and ("¤" not in text or "{" in text)]
+    figure = make(texts={key: f"¤{key} {named}" for key, named in placeholders.items()})
+    texts, measured = texts_of(figure), figure.layout.xaxis.showticklabels is not False
+    assert len(texts) >= 2 + measured and not [
+        text for text in texts if text not in LITERAL and ("¤" not in text or "{" in text)
+    ]

@@ -45,7 +45,7 @@ def pruning_curves(
     figure = go.Figure()
     for index, draw in enumerate(random):
         figure.add_scatter(
-            x=left, y=draw, mode="lines", line={"color": GREY[theme], "width": 1}, opacity=0.55, name=texts["random"],
+            x=left, y=draw, mode="lines", line={"color": GREY[theme], "width": 1.5}, opacity=0.55, name=texts["random"],
             legendgroup="random", showlegend=index == 0,
         )  # fmt: skip
     for name, values, colour in (("least", least, PURPLE), ("most", most, ORANGE)):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.style import GREY, PURPLE, Labels, dressed, label_axis, titled
+from transformer.figures.style import GREY, PURPLE, Labels, dressed, label_axis, plain, titled
 from transformer.texts import N_
 
 LABELS = {
@@ -58,7 +58,7 @@ def layer_norm(
     figure.update_layout(
         xaxis={"title": texts["number_before"]}, yaxis={"title": texts["number_after"]}, hovermode="closest"
     )
-    return dressed(titled(figure, texts["norm"].format(token=token, place=place), texts["equation"]), theme)
+    return dressed(titled(figure, texts["norm"].format(token=plain(token), place=place), texts["equation"]), theme)
 
 
 def what_is_left(

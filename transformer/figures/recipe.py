@@ -87,7 +87,7 @@ def warmup_losses(
         for number, curve in enumerate((mean, *curves)):
             figure.add_scatter(
                 x=list(steps), y=list(curve), name=label, legendgroup=label, showlegend=number == 0, mode="lines",
-                line={"color": colour[theme], "width": 1 if number else 3}, opacity=0.35 if number else 1,
+                line={"color": colour[theme], "width": 1.5 if number else 3}, opacity=0.35 if number else 1,
             )  # fmt: skip
     figure.update_layout(
         xaxis={"title": texts["step"]}, yaxis={"title": texts["loss"], "type": "log", "tickvals": TICKS}

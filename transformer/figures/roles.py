@@ -63,7 +63,7 @@ def heads_in_the_plane(
             texts["head"].format(layer=layer, head=head, role=plain(name))
             for (layer, head), name in zip(places, names, strict=True)
         ],
-        hoverinfo="text",
+        hovertemplate="%{hovertext}<extra></extra>",
         marker={
             "size": [18 if index == chosen else 12 for index in range(len(points))],
             "color": [ROLE[role][theme] if role else GREY[theme] for role in roles],

@@ -620,7 +620,7 @@ class Pretrained:
         self, side: str, row: tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...]], changes: Mapping[int, int]
     ) -> tuple[list[int], list[str], list[str]]:
         """Ids, tokens and labels of a side with other ids at some positions. Raises ValueError for invalid ones."""
-        ids, tokens, labels = map(list, row)
+        ids, tokens, labels = list(row[0]), list(row[1]), list(row[2])
         tokenizer, size = self.tokenizer_of(side), len(self.model.table(side))
         for position, token_id in changes.items():
             if not 0 <= position < len(ids) or not 0 <= token_id < size:
