@@ -7,7 +7,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.state import max_tokens
 from pages.paper.views import View
 from pages.runtime import cache
-from transformer.analysis.attention import strongest_word_link
+from transformer.analysis.attention import WordLink, strongest_word_link
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.probing.probes import english_to_german
 from transformer.texts import _
@@ -57,10 +57,16 @@ def _link(model: Pretrained, number: int, text: str, query: str, keys: tuple[str
         5: _("Figure 5: in the paper, heads of layer 5 follow the structure of the sentence, each in its own way."),
     }
     here = _("Here the largest weight from “{query}” to “{key}” is {weight}, in layer {layer}, head {head}.")
-    layer, head = str(found.layer + 1), str(found.head + 1)
-    paragraph(
-        says[number], here.format(query=query, key=found.key, weight=f"{found.weight:.2f}", layer=layer, head=head)
-    )
+    view = view_of(number, text, found)
+    shown = {"layer": view.params["layer"], "head": view.params["head"], "weight": f"{found.weight:.2f}"}
+    paragraph(says[number], here.format(query=query, key=found.key, **shown))
+    return view
+
+
+def view_of(number: int, text: str, found: WordLink) -> View:
+    """The head and the cell of a word link. number: of the paper's figure; text: its sentence."""
     cell = f"{found.cell[0] + 1},{found.cell[1] + 1}"
-    params = {"source": text, "kind": "encoder_self", "layer": layer, "head": head, "cell": cell}
-    return View("heads", _("Figure {number} here").format(number=number), params)
+    at = {"layer": str(found.layer + 1), "head": str(found.head + 1), "cell": cell}
+    return View(
+        "heads", _("Figure {number} here").format(number=number), {"source": text, "kind": "encoder_self", **at}
+    )

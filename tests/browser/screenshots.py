@@ -1,7 +1,7 @@
 """Pictures of every page, in every size and theme that people use: `make screenshots`, then look at them.
 
-`make screenshots ARGS=--paper` takes only the views that the Paper page links to, and writes paper.md, a table of the
-paper's sections, their views and these pictures.
+`make screenshots ARGS=--paper` takes only the views that the Paper page links to, and prints the table of
+docs/paper.md: section, equation, table or figure of the paper, its views, and their pictures.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from pages.paper.views import items
+from pages.frame.frame import Page as Entry
 from pages.registry import pages
 from tests.browser.find import FLAGS, find_browser
+from tests.browser.stillness import still
+from tests.support.app import linked
+from tests.support.paper_table import address_of, entries, table
 from tests.support.server import start, stop
 
 SIZES = {"desk": (1440, 900), "phone": (390, 844), "projector": (1280, 720)}
@@ -132,16 +135,23 @@ READY = {
     "feedforward-knock": ".hs-tr-title", "anatomy-too-long": ".hs-message", "heads-error": ".hs-error",
     "lab-why": "[data-testid=why]", "lab-softmax": "[data-testid=softmax]", "training": "[data-testid=training]",
 }  # fmt: skip
+SETTLED = 700  # milliseconds after the page is still: exact numbers follow the picture
 HIGH = 3400  # Streamlit scrolls inside its page, so a whole one is taken in a high window
 
 
-def take(page: Page, address: str, ready: str, path: Path, settled: int = 700) -> None:
-    """settled: milliseconds after `ready` is there; exact numbers follow the picture."""
+def take(page: Page, address: str, ready: str, path: Path) -> None:
     page.goto(address)
     page.wait_for_selector(ready, state="attached", timeout=60_000)
-    page.wait_for_timeout(settled)
+    still(page)
+    page.wait_for_timeout(SETTLED)
     page.screenshot(path=path)
     print(path)
+
+
+def views_of(entry: Entry) -> dict[str, dict[str, str]]:
+    """The listed views of a page, or else every part of it, and the first one in big text."""
+    parts = {part or "page": linked(part) for part in entry.content.parts() or ("",)}
+    return VIEWS.get(entry.name, parts | {"big": {"big": "1"}})
 
 
 def every_page(browser: Browser, address: str, folder: Path) -> None:
@@ -149,14 +159,14 @@ def every_page(browser: Browser, address: str, folder: Path) -> None:
         for scheme in ("light", "dark"):
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             for page_entry in pages():
-                for name, params in VIEWS.get(page_entry.name, {"page": {}}).items():
-                    if size == "projector" and name not in ("three", "page") and not name.startswith("big"):
+                for name, params in views_of(page_entry).items():
+                    if size == "projector" and name != "three" and not name.startswith("big"):
                         continue
                     link = f"{address}/{page_entry.path}?{urlencode({'source': SENTENCE, **params})}"
                     part = params.get("part", "")
                     ready = READY.get(page_entry.name) or READY.get(f"{page_entry.name}-{name}")
                     path = folder / f"{page_entry.name}-{name}-{size}-{scheme}.png"
-                    take(page, link, ready or "[data-drawn]", path)
+                    take(page, link, ready or ("[data-drawn]" if page_entry.name in VIEWS else "#hs-content"), path)
                     # On a wide screen the anatomy's drawing is as high as the window.
                     fills = page_entry.name == "anatomy" and not part and size != "phone"
                     if size != "projector" and not fills:
@@ -168,18 +178,12 @@ def every_page(browser: Browser, address: str, folder: Path) -> None:
 
 
 def paper_views(browser: Browser, address: str, folder: Path) -> None:
-    """A picture of every view in the Paper page's list, and paper.md with the list."""
-    paths = {page.name: page for page in pages()}
+    """A picture of every view in the Paper page's list; prints the list, as in docs/paper.md."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    lines = ["| the paper | view | link | picture |", "|---|---|---|---|"]
-    for item in items():
-        for number, view in enumerate(item.views, start=1):
-            link = f"/{paths[view.page].path}?{urlencode(view.params)}"
-            path = folder / f"paper-{item.name}-{number}-{view.page}.png"
-            take(page, f"{address}{link}", "#hs-content", path, settled=2500)
-            lines.append(f"| {item.title} | {paths[view.page].title}: {view.label} | {link} | {path.name} |")
+    for _title, view, name in entries():
+        take(page, f"{address}{address_of(view)}", "#hs-content", folder / name)
     page.close()
-    (folder / "paper.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(table())
 
 
 def main(folder: Path, shoot: Callable[[Browser, str, Path], None]) -> None:
@@ -197,6 +201,6 @@ def main(folder: Path, shoot: Callable[[Browser, str, Path], None]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("screenshots"))
-    parser.add_argument("--paper", action="store_true", help="only the views of the Paper page, and paper.md")
+    parser.add_argument("--paper", action="store_true", help="only the views of the Paper page, and their table")
     options = parser.parse_args()
     main(options.folder, paper_views if options.paper else every_page)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 import transformer
+from pages.paper.views import items
 from pages.registry import pages
 from tests.browser.explorer_page import params_of, plot
 from tests.browser.navigation import link_to
@@ -22,10 +23,13 @@ def page(context: BrowserContext, server: str) -> Iterator[Page]:
     page.close()
 
 
-def test_every_box_is_a_link(page: Page) -> None:
+def test_every_box_is_a_link_and_every_equation_is_drawn(page: Page) -> None:
     boxes = page.locator("[data-testid=paper] .paper-box")
     assert boxes.evaluate_all("(all) => all.every((one) => one.tagName === 'a' && one.getAttribute('href'))")
     assert boxes.count() == 16 + 11
+    equations = page.locator(".st-key-hs-paper-list .katex-display")
+    assert equations.count() == sum(bool(item.equation) for item in items())
+    expect(page.locator(".katex-error")).to_have_count(0)
 
 
 def test_the_figures_show_the_papers_sizes_and_those_of_the_open_model(page: Page) -> None:

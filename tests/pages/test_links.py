@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -11,7 +12,7 @@ import pytest
 import transformer
 from pages.frame.state import CHECKPOINT, SOURCE, TARGET, read_switches
 from pages.registry import pages
-from tests.support.app import address, app_test, messages
+from tests.support.app import ROOT, address, app_test, every_part, messages
 from transformer.interventions.sets import Interventions, layers_of
 from transformer.model.config import ModelConfig
 from transformer.tracing.trace import KINDS
@@ -19,6 +20,8 @@ from transformer.view.state import View, view_from_params
 
 PAGES = {page.path: page for page in pages()}
 LINKS = Path(__file__).with_name("links.txt").read_text(encoding="utf-8").splitlines()[1:]
+DOCUMENTS = (ROOT / "transformer" / "model" / "README.md", ROOT / "docs" / "paper.md")
+WRITTEN = sorted({link for one in DOCUMENTS for link in re.findall(r"\]\((/[^)]*)\)", one.read_text(encoding="utf-8"))})
 
 
 @functools.cache
@@ -41,7 +44,16 @@ def one_of_each_part() -> list[str]:
     return sorted(links.values())
 
 
-@pytest.mark.parametrize("link", LINKS)
+def test_the_list_has_a_link_to_every_part() -> None:
+    there = {(path, params.get("part", "")) for path, params in map(parsed, LINKS)}
+    first = {page.path: next(iter(page.content.parts()), "") for page in PAGES.values()}
+    there |= {(path, first[path]) for path, part in there if not part}
+    assert {(path, part) for path, part in there if part or not first[path]} == {
+        (page.path, part) for page in PAGES.values() for name, part in every_part() if name == page.name
+    }
+
+
+@pytest.mark.parametrize("link", [*LINKS, *(link for link in WRITTEN if link not in LINKS)])
 def test_every_parameter_of_a_link_is_understood(link: str) -> None:
     path, params = parsed(link)
     content = PAGES[path].content

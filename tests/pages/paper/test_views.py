@@ -12,7 +12,8 @@ from pages.paper import views, visualised
 from pages.paper.figures import BASE, sizes
 from pages.paper.views import items
 from pages.registry import pages
-from tests.support.app import components, figures, messages, page_text, written
+from tests.support import paper_table
+from tests.support.app import ROOT, components, figures, messages, page_text, written
 from transformer.interventions.sets import Interventions
 from transformer.model.config import ModelConfig
 from transformer.view.state import View
@@ -102,6 +103,28 @@ def test_the_page_shows_the_figures_with_both_sizes_and_every_item(open_page: Ca
     assert len(app.get("page_link")) >= len(LISTED)
 
 
+# Section -> what its equation must hold; the other sections of the paper have none.
+EQUATIONS = {
+    "3.1": (r"\mathrm{LayerNorm}(x + \mathrm{Sublayer}(x))",),
+    "3.2.1": (r"\mathrm{softmax}", r"\frac{QK^\top}{\sqrt{d_k}}", r"\right) V"),  # equation 1
+    "3.2.2": (r"\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O", r"QW_i^Q, KW_i^K, VW_i^V"),
+    "3.3": (r"\mathrm{FFN}(x) = \max(0,\, xW_1 + b_1)\, W_2 + b_2",),  # equation 2
+    "3.5": (r"PE_{(pos,\,2i)} &= \sin(pos / 10000^{2i/", r"PE_{(pos,\,2i+1)} &= \cos(pos / 10000^{2i/"),
+    "4": (r"O(n^2 \cdot d)", r"O(n \cdot d^2)"),  # Table 1
+    "5.3": (r"d_{\mathrm{model}}^{-0.5} \cdot \min(step^{-0.5},\; step \cdot warmup^{-1.5})",),  # equation 3
+    "6.1": (r"lp(Y) = \left(\frac{5 + |Y|}{6}\right)^{\alpha}",),
+}
+
+
+def test_the_page_shows_every_equation_of_the_paper(open_page: Callable[..., AppTest]) -> None:
+    with_equation = {item.name: item.equation for item in items() if item.equation}
+    assert set(with_equation) == set(EQUATIONS)
+    for name, parts_of_it in EQUATIONS.items():
+        assert all(part in with_equation[name] for part in parts_of_it), name
+    shown = [one.value.removeprefix("$$").removesuffix("$$").strip() for one in open_page("paper").latex]
+    assert shown == list(with_equation.values())
+
+
 @pytest.mark.parametrize(("d_k", "wanted"), [(None, (11, 11)), (5, (5, 11))])
 def test_queries_and_keys_may_have_another_width_than_values(d_k: int | None, wanted: tuple[int, int]) -> None:
     config = ModelConfig(vocab_size=9, d_model=22, heads=2, d_ff=7, encoder_layers=3, decoder_layers=1, d_k=d_k)
@@ -109,3 +132,11 @@ def test_queries_and_keys_may_have_another_width_than_values(d_k: int | None, wa
     assert (found["d_k"], found["d_v"]) == wanted
     assert (found["layers"], found["decoder_layers"], found["heads"]) == (3, 1, 2)
     assert set(BASE) < set(found)
+
+
+def test_the_document_has_the_table_of_all_views() -> None:
+    """`make screenshots ARGS=--paper` prints it anew."""
+    written = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+    assert written[written.index(paper_table.HEAD) :] == paper_table.table()
+    names = [name for _, _, name in paper_table.entries()]
+    assert len(set(names)) == len(names) == len(LISTED) + 1 + len(visualised.FIGURES)
