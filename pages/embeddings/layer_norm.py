@@ -59,7 +59,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             figure.draw(drawn, "embeddings-layernorm", "layer-norm", first=True, about=about, trace=trace)
     with other:
         drawn = figure.built(what_is_left, left[:, token].tolist(), left.mean(1).tolist(), names)
-        figure.draw(drawn, "embeddings-left", "what-is-left", about=f"{stack}-{token + 1}", trace=trace)
+        figure.draw(drawn, "embeddings-left", "what-is-left", first=True, about=f"{stack}-{token + 1}", trace=trace)
     if found is not None:
         rows = [
             (name, *(f"{float(one):.4f}" for one in (values.mean(), values.var(correction=0), values.norm())))

@@ -213,7 +213,11 @@ def test_the_first_pictures_end_in_the_first_screen_of_a_projector(
     for path, selector, count in (
         ("positions?part=distance", ".pos-figure", 2), ("positions?part=learned", ".hs-figure", 2),
         ("embeddings?part=residual", ".hs-figure", 2), ("feedforward?part=neurons", ".hs-figure", 2),
-        ("feedforward?part=knock", ".hs-figure", 1),
+        ("feedforward?part=knock", ".hs-figure", 1), ("feedforward?part=position", ".hs-figure", 2),
+        ("embeddings?part=layernorm", ".hs-figure", 2), ("attribution?part=source", ".hs-figure", 1),
+        ("recipe?part=rate", ".hs-figure", 1), ("recipe?part=dropout", ".hs-figure", 1),
+        ("recipe?part=smoothing", ".hs-figure", 1), ("results?part=subsets", ".hs-figure", 1),
+        ("results?part=tables", ".hs-figure", 1),
     ):  # fmt: skip
         page.goto(f"{server}/{path}&big={big or 0}")
         page.wait_for_selector(selector)

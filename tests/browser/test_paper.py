@@ -28,7 +28,7 @@ def test_every_box_is_a_link_and_every_equation_is_drawn(page: Page) -> None:
     assert boxes.evaluate_all("(all) => all.every((one) => one.tagName === 'a' && one.getAttribute('href'))")
     assert boxes.count() == 16 + 11
     equations = page.locator(".st-key-hs-paper-list .katex-display")
-    assert equations.count() == sum(bool(item.equation) for item in items())
+    expect(equations).to_have_count(sum(bool(item.equation) for item in items()))
     expect(page.locator(".katex-error")).to_have_count(0)
 
 

@@ -15,6 +15,7 @@ from transformer.interventions.sets import Interventions
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.accessibility import HELP, WIDER
 from tests.browser.stillness import still
 
 
@@ -27,6 +28,7 @@ def visit(page: Page, title: str) -> None:
 def test_a_person_visits_every_page_and_uses_the_main_ones(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
+    context.add_init_script(HELP)
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -61,10 +63,14 @@ def test_a_person_visits_every_page_and_uses_the_main_ones(
     page.get_by_test_id("knock-clear").click()
     page.wait_for_function("() => !new URLSearchParams(location.search).has('zero')")
 
-    # Every other page: its heading, its picture, and no error.
+    # Every other page on a projector, in big text: its heading, nothing cut off, and no error.
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.get_by_role("button", name="Aa", exact=True).click()
+    page.wait_for_function("() => getComputedStyle(document.documentElement).getPropertyValue('--hs-scale') === '1.3'")
     for name in titles:
         if name not in ("heads", "lab", "training"):
             visit(page, titles[name])
+            assert page.evaluate(WIDER) <= 0 and page.evaluate("hsOutside()") == [], name
             assert page.locator("[data-testid=stException]").count() == 0
             assert page.locator(".hs-message.hs-error").count() == 0
 
