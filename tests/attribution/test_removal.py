@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -11,10 +12,13 @@ from tests.support.build import tiny_pretrained
 from transformer.attribution import METHODS, attribute, kendall_tau, removal_curve
 from transformer.attribution.agreement import agreement
 from transformer.attribution.faithfulness import removable
+from transformer.attribution.gradients import differentiable
 from transformer.attribution.leaving_out import after_removing, leave_one_out, log_probs_without
 from transformer.attribution.zeroing import zeroed_layers
 from transformer.interventions.sets import Interventions
+from transformer.probing.patching import recovery
 from transformer.texts import UserError
+from transformer.tracing.rerun import EditedError
 
 TEXT = ("ka lo mi vu", "lo mi ka")
 
@@ -141,3 +145,19 @@ def test_a_trace_that_a_function_edited_is_refused_where_the_method_cannot_see_i
         else:
             found = attribute(model, trace, name).joined()
             torch.testing.assert_close(found.sum(-1), torch.ones(len(found), dtype=torch.float64))
+
+
+def test_nothing_runs_an_edited_trace_again_without_its_edits() -> None:
+    model = tiny_pretrained()
+    plain = model.trace(*TEXT)
+    edited = model.retrace(plain, edits={"decoder.0.cross.weights": lambda weights: weights.flip(-1)})
+    found = {"attention": attribute(model, edited, "attention")}
+    again: list[Callable[[], object]] = [
+        lambda: removal_curve(model, edited, 1, found),
+        lambda: differentiable(model, edited),
+        lambda: recovery(model, edited, plain, [], 1, 5),
+        lambda: model.patch(edited, plain, []),
+    ]
+    for run in again:
+        with pytest.raises(EditedError, match=r"a function edited decoder\.0\.cross\.weights in this trace"):
+            run()

@@ -15,6 +15,7 @@ from transformer.attribution.contributions import Contributions
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import KINDS, Tap, scope
+from transformer.tracing.rerun import check_unedited
 from transformer.tracing.trace import Trace
 
 # Integrated gradients: the line is cut into spans, each with POINTS points; those with the largest error are halved
@@ -39,7 +40,8 @@ class Graph:
 
 def differentiable(model: Pretrained, trace: Trace, factors: Sequence[float] = (1.0,)) -> Graph:
     """The pass of a trace, with its switches, for every factor that its embeddings are multiplied with (positions
-    stay). Gradients go to `embeddings` and every record; the model's weights get none."""
+    stay). Gradients go to `embeddings` and every record; the model's weights get none. Raises EditedError."""
+    check_unedited(trace)
     network = model.model
     embeddings: dict[str, Tensor] = {}
 

@@ -11,6 +11,7 @@ from transformer.attribution.contributions import Contributions
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import Edit, EditingTap
+from transformer.tracing.rerun import check_unedited
 from transformer.tracing.trace import Trace
 
 AT_ONCE = 64  # passes in one batch
@@ -31,8 +32,10 @@ def log_probs_without(model: Pretrained, trace: Trace, hidden: Tensor) -> Tensor
     """ln p of the trace's output tokens with tokens hidden: no query attends to them, as with the switch `Hide`.
 
     hidden: bool [pass, source + target], the source's tokens first, then those fed in. Returns [pass, target], float64.
-    A token's own residual stream stays, so hiding what a step is fed does not remove it from that step.
+    A token's own residual stream stays, so hiding what a step is fed does not remove it from that step. Raises
+    EditedError.
     """
+    check_unedited(trace)
     network, sources = model.model, len(trace.source_ids)
     switches = model.edits(trace.interventions)
     found = []

@@ -65,13 +65,15 @@ def parts(model: Transformer, trace: Trace, kind: str, layer: int) -> Parts:
     attention, residual = modules_of(model, kind, layer)
     seen = trace.attention(kind)
     weights, outputs = seen.weights[layer].double(), seen.head_outputs[layer].double()
-    made = _same(outputs, weights @ seen.values[layer].double())  # [head, query]
+    values = seen.values[layer].double()
+    made = _same(outputs, weights @ values, weights @ values.norm(dim=-1, keepdim=True))  # [head, query]
     vectors = torch.einsum("hqk,hkd->qkd", weights * made[..., None], brought(model, trace, kind, layer))
     put = torch.einsum("hqe,hed->qd", outputs * ~made[..., None], _output_of_heads(attention))
     own = seen.enters[layer].double() if residual.residual else torch.zeros_like(vectors[:, 0])
     constant = put + attention.output.bias.detach().double().cpu()
     update = seen.update[layer].double()
-    kept = _same(update, vectors.sum(1) + constant)[:, None]  # [query, 1]
+    added = vectors.norm(dim=-1).sum(1) + constant.norm(dim=-1)
+    kept = _same(update, vectors.sum(1) + constant, added[:, None])[:, None]  # [query, 1]
     vectors, constant = vectors * kept[..., None], torch.where(kept, constant, update)
     if residual.pre or not isinstance(residual.norm, nn.LayerNorm):
         return Parts(vectors, own, constant, seen.sum[layer].double())
@@ -91,9 +93,10 @@ def parts(model: Transformer, trace: Trace, kind: str, layer: int) -> Parts:
     )
 
 
-def _same(recorded: Tensor, computed: Tensor) -> Tensor:
-    """Whether two vectors are equal but for rounding, [..., size] -> bool [...]."""
-    return (recorded - computed).norm(dim=-1) <= ROUNDING * (recorded.norm(dim=-1) + computed.norm(dim=-1))
+def _same(recorded: Tensor, computed: Tensor, added: Tensor) -> Tensor:
+    """Whether two vectors are equal but for rounding, [..., size] -> bool [...]. added: [..., 1], the lengths of what
+    was summed, which rounding is relative to."""
+    return (recorded - computed).norm(dim=-1) <= ROUNDING * (recorded.norm(dim=-1) + added[..., 0])
 
 
 Measure = Callable[[Tensor, Tensor], Tensor]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -73,7 +74,11 @@ def table(found: Survey) -> str:
         interval = "" if effect.low is None else f"{effect.low:+.1f} .. {effect.high:+.1f}"
         rest = f"{found.means[name].loss:+9.4f}{found.gradient[name]:10.3f}" if name in found.means else ""
         lines.append(f"  {name:20}{effect.loss:+9.4f}{score:>8}{interval:>16}{rest}".rstrip())
-    lines.append("  " + _("rank correlation of gradient and loss: {rho:.2f}", rho=found.agreement()))
+    rho = found.agreement()
+    if math.isnan(rho):
+        lines.append("  " + _("no rank correlation of gradient and loss: one of them is the same for all heads"))
+    else:
+        lines.append("  " + _("rank correlation of gradient and loss: {rho:.2f}", rho=rho))
     for order in ORDERS:
         curves = found.curves[order]
         if curves:

@@ -512,7 +512,7 @@ class Pretrained:
         """Trace the first sentence again, with the other one's numbers at these places: activation patching.
 
         Both need as many source tokens and as many target tokens. Switches of the first trace stay.
-        Raises PatchError, also for a place that they lack.
+        Raises PatchError, also for a place that they lack; EditedError for a first trace with edits of its own.
         """
         return self.retrace(trace, trace.interventions, edits=patches(trace, other, places))
 

@@ -13,6 +13,7 @@ from transformer.interventions.sets import layers_of
 from transformer.model.tap import KINDS, STACKS, EditingTap, scope
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import PatchError, Place, check_pair, check_places, patch
+from transformer.tracing.rerun import check_unedited
 from transformer.tracing.trace import Trace
 
 
@@ -32,8 +33,9 @@ def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Pla
 
     step: row of the decoder, from 0; token: id whose ln p is watched there, usually the other's output.
     Denoising: `trace` is the broken sentence, `other` the good one; noising: the other way round.
-    Raises PatchError, also if ln p is the same in both; NotFiniteError.
+    Raises PatchError, also if ln p is the same in both; EditedError; NotFiniteError.
     """
+    check_unedited(trace)
     check_pair(trace, other)
     check_places(other, places)
     if not 0 <= step < len(trace.target_in_ids) or not 0 <= token < trace.logits.shape[-1]:

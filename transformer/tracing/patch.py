@@ -11,6 +11,7 @@ from torch import Tensor
 from transformer.interventions.skip import SUB_LAYERS
 from transformer.model.tap import Edit
 from transformer.texts import UserError, any_of
+from transformer.tracing.rerun import check_unedited
 from transformer.tracing.trace import Trace
 
 PARTS = ("head_outputs", "update", "leaves")
@@ -108,7 +109,8 @@ def patch(places: Sequence[Place], rows: Sequence[int | None], other: Trace) -> 
 
 
 def patches(trace: Trace, other: Trace, places: Sequence[Place]) -> Mapping[str, Edit]:
-    """Edits that put the other trace's numbers at all of these places. Raises PatchError."""
+    """Edits that put the other trace's numbers at all of these places. Raises PatchError, EditedError."""
+    check_unedited(trace)
     check_pair(trace, other)
     check_places(other, places)
     named: dict[str, list[Place]] = {}
