@@ -85,7 +85,7 @@ MUTANTS = (
     Mutant("hide-index", f"{SWITCHES}/hide.py", "int(token) - 1, where)", "int(token), where)",
            "tests/interventions"),
     # decoding
-    Mutant("beam-candidates", f"{INFERENCE}/search.py", "joint.topk(2 * beam, dim=-1)", "joint.topk(beam, dim=-1)",
+    Mutant("beam-candidates", f"{INFERENCE}/search.py", "joint.topk(min(2 * beam, ", "joint.topk(min(beam, ",
            "tests/inference"),
     Mutant("blocked", f"{INFERENCE}/search.py",
            "log_probs[..., model.config.pad_id] = log_probs[..., model.config.start_id] = -torch.inf",

@@ -50,11 +50,12 @@ class IncrementalDecoder:
             newest = self.fed = torch.cat((self.fed, newest), 1)
         return self.model.decode(newest, self.memory, self.source, self.tap, self.cache)
 
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order. rows: integers."""
-        self.memory = self.memory[rows]
-        self.source = None if self.source is None else self.source[rows]
+    def select(self, rows: Tensor, same_sources: bool = False) -> None:
+        """Keep these rows of the batch, in this order. rows, same_sources: as in `KeyValueCache.select`."""
+        if not same_sources:
+            self.memory = self.memory[rows]
+            self.source = None if self.source is None else self.source[rows]
         if self.cache is None:
             self.fed = self.fed[rows]
         else:
-            self.cache.select(rows)
+            self.cache.select(rows, same_sources)

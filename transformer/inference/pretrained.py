@@ -311,8 +311,9 @@ class Pretrained:
         """The model's translation: greedy, or by beam search with length penalty alpha (None: the checkpoint's, 0.6 as
         in section 6.1 by default), or sampled.
 
-        edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each beam. prefix: what the
-        translation has to begin with. sample: draw each token instead of taking the most probable one, without beams.
+        edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each open hypothesis.
+        prefix: what the translation has to begin with. sample: draw each token instead of taking the most probable one,
+        without beams.
         Raises InputError, InterventionError; TapError for edits that do not fit; WrongTypeError.
         """
         return self._translations(text, beam, alpha, limit, interventions, edits, prefix, sample)[0]

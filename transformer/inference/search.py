@@ -47,14 +47,12 @@ def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
     return [output_limit(model, length, limit) for length in lengths]
 
 
-def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat: int = 1) -> IncrementalDecoder:
-    """A decoder for the sources, each of them `repeat` times."""
+def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap) -> IncrementalDecoder:
+    """A decoder for the sources."""
     cached = cached and model.config.causal and not tap.replays
     if tap.off and cached:
         tap = FUSED
-    memory = model.encode(source, tap).repeat_interleave(repeat, 0)
-    source = source.repeat_interleave(repeat, 0)
-    return IncrementalDecoder(model, memory, source, tap, cached)
+    return IncrementalDecoder(model, model.encode(source, tap), source, tap, cached)
 
 
 def _block(model: Transformer, log_probs: Tensor) -> Tensor:
@@ -196,14 +194,13 @@ def n_best(
     vocab = config.output_size
     count = len(source)
     limits = _limits(model, source, limit)
-    # Row r of the batch is hypothesis r % beam of sentence owners[r // beam].
-    decoder = _start(model, source, True, tap, beam)
-    owners = list(range(count))
-    fed = torch.full((count * beam, 1), config.start_id, device=device)
-    totals = torch.full((count, beam), -torch.inf, device=device)
-    totals[:, 0] = 0.0  # all hypotheses start with the same prefix, so only the first may branch
-    history: list[list[tuple[int, ...]]] = [[()] * beam for _ in owners]
-    probs: list[list[tuple[float, ...]]] = [[()] * beam for _ in owners]
+    decoder = _start(model, source, True, tap)
+    # Row r of the batch is hypothesis r % width of sentence owners[r // width].
+    owners, width = list(range(count)), 1
+    fed = torch.full((count, 1), config.start_id, device=device)
+    totals = torch.zeros(count, 1, device=device)  # of the log-probabilities, [sentence, width]
+    history: list[list[tuple[int, ...]]] = [[()] for _ in owners]
+    probs: list[list[tuple[float, ...]]] = [[()] for _ in owners]
     finished: list[list[Hypothesis]] = [[] for _ in owners]  # for each sentence the best `beam`, best first
     exact = rule.ends == "overtaken"
     forced = prefixes or [()] * count
@@ -234,16 +231,15 @@ def n_best(
             log_probs = log_probs.log_softmax(-1)
         for i, owner in enumerate(owners):
             if step <= len(forced[owner]):
-                rows_of = log_probs[i * beam : (i + 1) * beam]
+                rows_of = log_probs[i * width : (i + 1) * width]
                 kept = rows_of[:, forced[owner][step - 1]].clone()
                 rows_of.fill_(-torch.inf)
                 rows_of[:, forced[owner][step - 1]] = kept
-        joint = (totals.view(-1, 1) + log_probs).view(len(owners), beam * vocab)
+        joint = (totals.view(-1, 1) + log_probs).view(len(owners), width * vocab)
         # Among 2 x beam candidates, at least `beam` do not end.
-        values, flat = joint.topk(2 * beam, dim=-1)
-        rows: list[int] = []
-        tokens: list[int] = []
-        new_totals, new_history, new_probs, new_owners = [], [], [], []
+        values, flat = joint.topk(min(2 * beam, width * vocab), dim=-1)
+        before: list[list[float]] = totals.tolist()
+        going: list[tuple[int, list[int], list[int], list[float]]] = []  # place in owners; parents, tokens, totals
         for i, owner in enumerate(owners):
             open_rows: list[int] = []
             open_tokens: list[int] = []
@@ -258,7 +254,7 @@ def n_best(
                 if token == config.end_id or (full and rule.cut):
                     if rank < beam:
                         fate = FINISHED
-                        last = total - totals[i, parent].item()
+                        last = total - before[i][parent]
                         finish(owner, (*history[i][parent], token), (*probs[i][parent], last))
                 elif len(open_rows) < beam:
                     fate = OPEN
@@ -266,10 +262,10 @@ def n_best(
                     open_tokens.append(token)
                     open_totals.append(total)
                 if trail is not None and owner == 0:
-                    seen.append(Candidate(parent, token, total - totals[i, parent].item(), total, fate))
+                    seen.append(Candidate(parent, token, total - before[i][parent], total, fate))
             if full and open_rows and not finished[owner]:
                 parent, token = open_rows[0], open_tokens[0]
-                last = open_totals[0] - totals[i, parent].item()
+                last = open_totals[0] - before[i][parent]
                 finish(owner, (*history[i][parent], token), (*probs[i][parent], last))
                 seen = [
                     replace(one, fate=FINISHED if one.parent == parent and one.token == token else one.fate)
@@ -279,23 +275,23 @@ def n_best(
                 trail.append(seen)
             if full or not open_rows or enough(owner, step, max(open_totals)):
                 continue
-            while len(open_rows) < beam:  # fewer open hypotheses than wanted: fill the shape with impossible ones
-                open_rows.append(open_rows[0])
-                open_tokens.append(open_tokens[0])
-                open_totals.append(-torch.inf)
-            rows += [i * beam + parent for parent in open_rows]
-            tokens += open_tokens
-            new_totals.append(open_totals)
-            new_owners.append(owner)
-            new_history.append([(*history[i][p], t) for p, t in zip(open_rows, open_tokens, strict=True)])
-            new_probs.append(
-                [(*probs[i][p], s - totals[i, p].item()) for p, s in zip(open_rows, open_totals, strict=True)]
-            )
-        if not rows:
+            going.append((i, open_rows, open_tokens, open_totals))
+        if not going:
             break
-        owners, history, probs = new_owners, new_history, new_probs
-        chosen = torch.tensor(rows, device=device)
-        decoder.select(chosen)
-        fed = torch.tensor(tokens, device=device)[:, None]
-        totals = torch.tensor(new_totals, device=device)
+        wide = max(len(parents) for _, parents, _, _ in going)
+        for _, parents, tokens, sums in going:  # fill the shape with impossible hypotheses
+            missing = wide - len(parents)
+            parents += parents[:1] * missing
+            tokens += tokens[:1] * missing
+            sums += [-torch.inf] * missing
+        history = [[(*history[i][p], t) for p, t in zip(ps, ts, strict=True)] for i, ps, ts, _ in going]
+        probs = [
+            [(*probs[i][p], total - before[i][p]) for p, total in zip(ps, sums, strict=True)]
+            for i, ps, _, sums in going
+        ]
+        chosen = torch.tensor([i * width + parent for i, parents, _, _ in going for parent in parents], device=device)
+        decoder.select(chosen, same_sources=len(going) == len(owners) and wide == width)
+        owners, width = [owners[i] for i, _, _, _ in going], wide
+        fed = torch.tensor([token for _, _, tokens, _ in going for token in tokens], device=device)[:, None]
+        totals = torch.tensor([sums for _, _, _, sums in going], device=device)
     return finished

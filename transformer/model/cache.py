@@ -58,8 +58,13 @@ class KeyValueCache:
         self.length += tokens
         return self.length - tokens
 
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order. rows: integers; one may appear several times."""
+    def select(self, rows: Tensor, same_sources: bool = False) -> None:
+        """Keep these rows of the batch, in this order.
+
+        rows: integers; one may appear several times. same_sources: every place gets a row of the source that it has
+        now, so that cross-attention stays as it is.
+        """
         for layer in self.layers:
             layer.self_attention.select(rows)
-            layer.cross_attention.select(rows)
+            if not same_sources:
+                layer.cross_attention.select(rows)
