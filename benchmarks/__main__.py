@@ -23,6 +23,7 @@ PARTS = {
     "training": "tokens per second, compared with torch.nn.Transformer",
     "typed": "300 sentences that people type, and 200 names to copy",
     "decoding": "greedy decoding, compared with MarianMTModel.generate",
+    "clicks": "a click in the trees of beam search and of branches, at 20 tokens",
     "attribution": "agreement, faithfulness and cost of the methods of attribution",
 }
 

@@ -1,11 +1,21 @@
-"""Clicks of viewers on every page of figures, in the form that the pages' scripts send them."""
+"""Clicks of viewers on every page of figures, in the form that the pages' scripts send them.
+
+`measure` times those in the trees of the Decoding page.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
+import statistics
 from collections.abc import Awaitable, Callable
 
+from benchmarks.app import App, running
+from benchmarks.process import sample
+from benchmarks.report import Table, load
+from benchmarks.sentences import typed
+from benchmarks.timing import percentile
 from benchmarks.viewer import Run, Viewer, ViewerError
 from pages.registry import pages
 from transformer.inference.pretrained import Pretrained
@@ -159,3 +169,67 @@ async def click(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     if own not in viewer.seen:
         raise ViewerError(f"a click on {NAMES[viewer.name]} led to a page with {', '.join(sorted(viewer.seen))}")
     return run
+
+
+# -- measured: the trees of the Decoding page --------------------------------------------------------------------------
+
+TOKENS, TARGET = 20, 100  # of a translation; milliseconds that a click in a tree of it may take
+TREES: dict[str, tuple[str, Callable[[Viewer, random.Random], Awaitable[Run]]]] = {
+    "a node of the beam tree": ("beam", node),
+    "the length penalty": ("beam", penalty),
+    "beam size 8: a new search": ("beam", lambda viewer, _: viewer.enter("decoding_beams", 8)),
+    "a token of the translation": ("step", token),
+    "another token: a new branch": ("step", branch),
+}
+
+
+def of_tokens(model: Pretrained, count: int) -> list[str]:
+    """Different sources with a greedy translation of TOKENS tokens."""
+    parts = typed(1200)
+    sources = [
+        f"{first[:-1]}, and {second[0].lower()}{second[1:]}"
+        for first, second in zip(parts[::2], parts[1::2], strict=True)
+    ]
+    found = model.n_best_all(sources, beam=1)
+    return [
+        source for source, (one,) in zip(sources, found, strict=True) if len(one.tokens) == TOKENS and one.complete
+    ][:count]
+
+
+async def in_trees(app: App, sources: list[str]) -> dict[str, list[tuple[Run, float]]]:
+    """Each click once for every source, on a page where it is open; the first source is for warming up. Returns the
+    runs, with the milliseconds of CPU that each took the server."""
+    runs: dict[str, list[tuple[Run, float]]] = {what: [] for what in TREES}
+    for number, source in enumerate(sources):
+        for what, (part, act) in TREES.items():
+            async with Viewer(app.host, "decoding") as viewer:
+                await viewer.open(source=source, part=part)
+                before = sample(app.pid).cpu
+                run = await act(viewer, random.Random(number))
+                runs[what] += [(run, 1e3 * (sample(app.pid).cpu - before))] if number else []
+    return runs
+
+
+def measure(model: Pretrained, quick: bool = False) -> list[Table]:
+    table = Table(
+        f"A click in a tree of the Decoding page, {TOKENS} tokens, one viewer, warm server: milliseconds (p95 below "
+        f"{TARGET})",
+        ("a click on", "clicks", "p50", "p95", "longest", "CPU, mean"),
+        load(),
+    )
+    sources = of_tokens(model, 3 if quick else 31)
+    with running(model.path) as app:
+        found = asyncio.run(in_trees(app, sources))
+    for what, runs in found.items():
+        times = [run.milliseconds for run, _ in runs]
+        cpu = statistics.mean(cpu for _, cpu in runs)
+        middle, high = statistics.median(times), percentile(times, 0.95)
+        table.add(
+            what, len(times), f"{middle:.0f}", f"{high:.0f}", f"{max(times):.0f}", f"{cpu:.0f}", good=high < TARGET
+        )
+    table.notes.append(
+        "From sending the click to Streamlit's `script finished`, each on a sentence of its own whose page is open. "
+        "The tree of a sentence is searched when its part opens; a click on a node traces the hypothesis up to it. "
+        "CPU: of the server's process, for a click."
+    )
+    return [table]

@@ -16,7 +16,7 @@ import pytest
 import transformer
 from benchmarks import load
 from benchmarks.app import App, running
-from benchmarks.clicks import PAGES, click
+from benchmarks.clicks import PAGES, TREES, click, in_trees
 from benchmarks.crowd import NEW, Beside, Crowd, Left, Rush
 from benchmarks.process import Sample, sample, sessions, slope
 from benchmarks.viewer import Run, Viewer, ViewerError
@@ -85,6 +85,12 @@ def test_there_are_clicks_for_every_page_and_in_every_part_of_the_newer_ones(app
     names = ("decoding", "recipe", "results", "roles", "attribution")
     parts = {page.name: len(page.content.parts()) for page in pages()}
     assert [run(visit(name)) for name in names] == [parts[name] for name in names]
+
+
+def test_clicks_in_trees_are_measured_after_one_sentence_for_warming_up(app: App) -> None:
+    found = run(in_trees(app, ["headscope", "mississippi"]))
+    assert found.keys() == TREES.keys() and all(len(runs) == 1 for runs in found.values())
+    assert all(one.received and cpu >= 0 for ((one, cpu),) in found.values())
 
 
 @pytest.mark.long
