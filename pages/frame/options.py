@@ -229,14 +229,26 @@ class Options:
         st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, value, labels))
         return value
 
-    def number(self, name: str, label: str, low: int, high: int, default: int, refuse: bool = True, **more: Any) -> int:
-        """A whole number from low to high, typed or stepped. refuse: the field refuses to send others; without it a
-        typed number is returned as it is, and the page says what is allowed."""
+    def number(
+        self,
+        name: str,
+        label: str,
+        low: int,
+        high: int,
+        default: int,
+        refuse: bool = True,
+        slider: bool = False,
+        step: int = 1,
+        **more: Any,
+    ) -> int:
+        """A whole number from low to high, typed or stepped, or moved on a slider. refuse: the field refuses to send
+        others; without it a typed number is returned as it is, and the page says what is allowed."""
         typed = self._chosen().get(name)
         fitted = self.value(name, low, high, default)  # the link holds this one
         value = fitted if refuse or not isinstance(typed, int) else typed
         bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
-        st.number_input(label, step=1, **bounds, **more, **self._widget(name, value))
+        field: Callable[..., Any] = st.slider if slider else st.number_input
+        field(label, step=step, **bounds, **more, **self._widget(name, value))
         return value
 
     def fraction(
@@ -249,14 +261,17 @@ class Options:
         step: float,
         shown: str,
         refuse: bool = True,
+        slider: bool = False,
         **more: Any,
     ) -> float:
-        """A number from low to high, typed or stepped. shown: how it is written, "%.2f"; refuse: as in `number`."""
+        """A number from low to high, typed, stepped or moved. shown: how it is written, "%.2f"; refuse, slider: as in
+        `number`."""
         typed = self._chosen().get(name)
         fitted = self.decimal(name, low, high, default)  # the link holds this one
         value = fitted if refuse or not isinstance(typed, float) else typed
         bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
-        st.number_input(label, step=step, format=shown, **bounds, **more, **self._widget(name, value))
+        field: Callable[..., Any] = st.slider if slider else st.number_input
+        field(label, step=step, format=shown, **bounds, **more, **self._widget(name, value))
         return value
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:

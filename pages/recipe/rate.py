@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,19 @@ from pages.components.training_log import training_log
 from pages.frame.frame import PageFrame
 from transformer.figures.recipe import rates, warmup_losses
 from transformer.inference.pretrained import Pretrained
+from transformer.paths import app_folder
 from transformer.texts import _
+from transformer.training.recipe import read_recipe
 from transformer.training.schedule import learning_rate, paper_peak
+from transformer.training.settings import Settings
 
 OPTIONS = ("width", "warmup", "factor")
 BASE, BIG = 512, 1024  # d_model of the paper's models
 WARMUP = 4000  # section 5.3
+RECIPES = ("en-de", "reverse")  # of the bundled models; those of the others are reverse's schedule
 POINTS = 200  # of a curve
 RECORDED = Path(__file__).with_name("recorded.json")
+Curve = tuple[list[float], list[float]]  # steps and rates
 
 
 @cache
@@ -32,20 +38,50 @@ def recorded() -> Mapping[str, Any]:
     return dict(json.loads(RECORDED.read_text(encoding="utf-8")))
 
 
-def line(width: int, warmup: int, steps: int, factor: float = 1.0) -> tuple[list[float], list[float]]:
-    """Steps and rates of equation 3, times a factor."""
+def _curve(rate: Callable[[int], float], steps: int, corners: Iterable[int]) -> Curve:
+    """A schedule at POINTS steps and at its corners."""
+    at = sorted({max(1, round(steps * i / POINTS)) for i in range(POINTS + 1)} | {min(step, steps) for step in corners})
+    return [float(step) for step in at], [rate(step) for step in at]
+
+
+def line(width: int, warmup: int, steps: int, factor: float = 1.0) -> Curve:
+    """Equation 3, times a factor."""
     peak = factor * paper_peak(width, warmup)
-    at = sorted({max(1, round(steps * i / POINTS)) for i in range(1, POINTS + 1)} | {min(warmup, steps)})
-    return [float(step) for step in at], [learning_rate(step, peak, warmup, steps) for step in at]
+    return _curve(lambda step: learning_rate(step, peak, warmup, steps), steps, [warmup])
 
 
-def logged(model: Pretrained) -> tuple[list[float], list[float]] | None:
+@cache
+def planned(name: str) -> tuple[Settings, Curve]:
+    """The settings of a recipe in recipes/, and the learning rate it plans."""
+    settings = Settings.from_dict(read_recipe(app_folder() / "recipes" / f"{name}.toml")["training"])
+    peak, corners = settings.peak_rate, (settings.warmup, settings.steps - settings.cooldown)
+    assert peak is not None  # our recipes choose their own
+    schedule = (peak, settings.warmup, settings.steps, settings.cooldown, settings.ramp)
+    return settings, _curve(lambda step: learning_rate(step, *schedule), settings.steps, corners)
+
+
+def logged(model: Pretrained) -> Curve | None:
     """Steps and rates of the open model's training; None without a log that can be read."""
     try:
         found = [(float(row["step"]), float(row["learning_rate"])) for row in training_log(model) or ()]
     except (ValueError, KeyError, TypeError):
         return None
-    return ([step for step, _rate in found], [rate for _step, rate in found]) if found else None
+    if not found or not all(step > 0 and rate >= 0 and math.isfinite(step + rate) for step, rate in found):
+        return None
+    return [step for step, _rate in found], [rate for _step, rate in found]
+
+
+def resumed(rates: Sequence[float]) -> list[int]:
+    """Indices where the rate rises again after it has fallen."""
+    found: list[int] = []
+    falling = False
+    for at in range(1, len(rates)):
+        if rates[at] < rates[at - 1]:
+            falling = True
+        elif rates[at] > rates[at - 1] and falling:
+            found.append(at)
+            falling = False
+    return found
 
 
 def draw(frame: PageFrame) -> None:
@@ -55,46 +91,69 @@ def draw(frame: PageFrame) -> None:
     controls, picture = controls_and_picture()
     first, second, third = controls.columns(3)
     with first:
-        width = options.number("width", "d_model", 16, 4096, BASE)
+        width = options.number("width", "d_model", 64, 4096, BASE, slider=True, step=64)
     with second:
-        warmup = options.number("warmup", _("Warm-up steps"), 1, 40_000, WARMUP)
+        warmup = options.number("warmup", _("Warm-up steps"), 100, 20_000, WARMUP, slider=True, step=100)
     with third:
         help_ = _("1: the rate of equation 3.")
-        factor = options.fraction("factor", _("Peak, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", help=help_)
+        factor = options.fraction(
+            "factor", _("Peak, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", slider=True, help=help_
+        )
     steps = max(5 * warmup, 5 * WARMUP)
     lines = {
-        _("yours: d_model {width}, warm-up {warmup}").format(width=width, warmup=f"{warmup:,}"): line(
-            width, warmup, steps, factor
-        ),
-        _("the paper's base: 512, 4,000"): line(BASE, WARMUP, steps),
-        _("the paper's big: 1,024, 4,000"): line(BIG, WARMUP, steps),
+        _("yours"): line(width, warmup, steps, factor),
+        _("the paper's base"): line(BASE, WARMUP, steps),
+        _("the paper's big"): line(BIG, WARMUP, steps),
+        **{_("our recipe {name}").format(name=name): planned(name)[1] for name in RECIPES},
     }
-    peak = factor * paper_peak(width, warmup)
     with head:
-        text = _(
-            "The rate rises for {warmup} steps to {peak}, then falls as 1 / √step: at {double} steps it is 71 % of "
-            "that."
-        )
-        point(text.format(warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}"))
+        point(_says(factor * paper_peak(width, warmup), warmup))
     left, right = picture.columns(2)
     with left:
         drawn = figure.built(rates, lines, own, _("recorded: {model}").format(model=model.name))
-        figure.draw(drawn, "recipe-rate", "learning-rate", first=True, about=f"{width}-{warmup}")
-        if own is not None:
-            paragraph(
-                _(
-                    "Points: the rate that the open model was trained with. Where it falls to 0 in a straight line, a "
-                    "run comes to its end (a cool-down, which the paper does not have); where it rises again, "
-                    "another run went on."
-                ),
-                quiet=True,
-            )
+        figure.draw(drawn, "recipe-rate", "learning-rate", first=True, about=f"{width}-{warmup}-{factor:g}")
+        paragraph(_logged(*own) if own is not None else "", quiet=True)
     with right:
         runs = recorded()
         curves = {int(steps): run["loss"] for steps, run in runs["warmup"].items()}
         at = next(iter(runs["warmup"].values()))["step"]
         figure.draw(figure.built(warmup_losses, at, curves, runs["peak"]), "recipe-warmup", "warm-up")
         paragraph(_warmups(curves), quiet=True)
+
+
+def _says(peak: float, warmup: int) -> str:
+    text = _(
+        "The rate rises by {rise} a step for {warmup} steps, up to {peak}; then it falls as 1 / √step: at {double} "
+        "steps it is {share} of that."
+    )
+    share = learning_rate(2 * warmup, peak, warmup, 2 * warmup) / peak
+    return text.format(
+        rise=f"{peak / warmup:.2g}", warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}",
+        share=f"{100 * share:.0f} %",
+    )  # fmt: skip
+
+
+def _logged(steps: Sequence[float], rates: Sequence[float]) -> str:
+    """What the recorded rate did, beside equation 3."""
+    highest = max(range(len(rates)), key=rates.__getitem__)
+    sentences = [
+        _("Points: the rate that the open model was trained with, {highest} at most, {last} at its last step, {step}.")
+    ]
+    expected = rates[highest] * (steps[highest] / steps[-1]) ** 0.5
+    if rates[-1] < 0.9 * expected:
+        sentences.append(
+            _("By then equation 3 falls from its highest point to {expected} only: the run ends with a cool-down.")
+        )
+    again = [f"{steps[at]:,.0f}" for at in resumed(rates)]
+    sentences.append(
+        _("It rises again at step {steps}, where another run continued from the weights.")
+        if again
+        else _("Once it falls, it does not rise again.")
+    )
+    return " ".join(sentences).format(
+        highest=f"{rates[highest]:.2g}", last=f"{rates[-1]:.2g}", step=f"{steps[-1]:,.0f}", expected=f"{expected:.2g}",
+        steps=", ".join(again),
+    )  # fmt: skip
 
 
 def _warmups(curves: Mapping[int, list[list[float]]]) -> str:

@@ -11,7 +11,6 @@ from tests.browser.explorer_page import wait_for_params
 @pytest.mark.parametrize(
     "part, label, value, param",
     [
-        ("rate", "Warm-up steps", "1000", "warmup"),
         ("dropout", "P_drop", "0.4", "p_drop"),
         ("smoothing", "Label smoothing ε", "0.3", "epsilon"),
     ],
@@ -40,4 +39,17 @@ def test_a_batch_shows_its_padding_and_another_order_more_of_it(context: Browser
     page.get_by_text("random order", exact=True).click()
     wait_for_params(page, order="random")
     expect(page.locator(".hs-batch")).to_have_count(2)
+    page.close()
+
+
+def test_a_slider_moves_the_rate(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/recipe?part=rate")
+    point = page.locator(".hs-point")
+    expect(point).to_contain_text("for 4,000 steps")
+    slider = page.get_by_role("slider", name="Warm-up steps")
+    slider.focus()
+    slider.press("ArrowLeft")
+    wait_for_params(page, warmup="3900")
+    expect(point).to_contain_text("for 3,900 steps")
     page.close()

@@ -122,7 +122,7 @@ def test_the_image_copies_existing_files_and_all_that_a_wheel_needs() -> None:
     copied = {name for words in lines if words[:1] == ["COPY"] for name in words[1:-1]}
     assert copied and all((ROOT / name).exists() for name in copied)
     build = tomllib.loads(text(ROOT / "pyproject.toml"))
-    found = re.search(r"(?m)^APP = (\(.+\))$", text(ROOT / "hatch_build.py"))
+    found = re.search(r"(?ms)^APP = (\(.+?\))$", text(ROOT / "hatch_build.py"))
     assert found
     needed = {*ast.literal_eval(found[1]), "transformer", "hatch_build.py", "LICENSE"}
     assert needed | {build["project"]["readme"], "pyproject.toml", "constraints.txt"} == copied

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,14 +11,17 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.recipe import batches, rate, smoothing
-from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
+from tests.support.build import tiny_pretrained
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.inference.pretrained import Pretrained
 from transformer.training.schedule import learning_rate, paper_peak
 
 
-@pytest.mark.parametrize("part, figures", [("rate", 2), ("dropout", 3), ("smoothing", 2), ("batches", 0)])
-def test_every_part_is_drawn_for_any_model(open_page: Callable[..., AppTest], part: str, figures: int) -> None:
+@pytest.mark.parametrize("part, count", [("rate", 2), ("dropout", 3), ("smoothing", 2), ("batches", 0)])
+def test_every_part_is_drawn_for_any_model(open_page: Callable[..., AppTest], part: str, count: int) -> None:
     app = open_page("recipe", part=part)
-    assert not app.exception and not messages(app) and len(components(app, "figure")) == figures
+    assert not app.exception and not messages(app) and len(components(app, "figure")) == count
 
 
 def test_the_curve_is_equation_3() -> None:
@@ -26,6 +30,85 @@ def test_the_curve_is_equation_3() -> None:
     assert max(rates) == pytest.approx(paper_peak(512, 4000)) == pytest.approx(7e-4, rel=0.01)
     assert steps[rates.index(max(rates))] == 4000
     assert rate.line(512, 4000, 20_000, 2.0)[1][-1] == pytest.approx(2 * learning_rate(20_000, max(rates), 4000, 1))
+
+
+def test_our_recipes_plan_the_rate_that_their_files_say() -> None:
+    # recipes/en-de.toml: 0.0015 after 1,200 of 9,200 steps, the last 2,400 down to zero.
+    _settings, (steps, rates) = rate.planned("en-de")
+    found = dict(zip(steps, rates, strict=True))
+    assert max(rates) == found[1200] == pytest.approx(0.0015) and found[1] == pytest.approx(0.0015 / 1200)
+    assert found[6800] == pytest.approx(0.0015 * (1200 / 6800) ** 0.5)
+    assert found[9200] == pytest.approx(0.0015 * (1200 / 9200) ** 0.5 / 2400)
+    schedule = ("steps", "warmup", "cooldown", "peak_rate", "ramp")
+    wanted = [getattr(rate.planned("reverse")[0], name) for name in schedule]
+    assert wanted == [4000, 400, 1500, 0.002, True]
+    for name in ("sort", "reverse-gelu", "reverse-learned"):  # so one curve shows them all
+        assert [getattr(rate.planned(name)[0], one) for one in schedule] == wanted
+
+
+def test_the_rate_rises_in_even_steps_and_falls_as_one_over_the_root() -> None:
+    found = rate._says(0.002, 400)
+    assert "by 5e-06 a step for 400 steps, up to 0.002" in found and "at 800 steps it is 71 %" in found
+
+
+@pytest.mark.parametrize(
+    "rates, again",
+    [([1, 2, 3], []), ([1, 3, 2, 1], []), ([1, 3, 2, 4, 5, 1, 2, 2], [3, 6]), ([2, 2, 1, 1, 2], [4]), ([1], [])],
+)
+def test_a_rate_that_rises_after_it_fell_is_found(rates: list[float], again: list[int]) -> None:
+    assert rate.resumed(rates) == again
+
+
+def test_what_is_said_of_a_log_by_hand() -> None:
+    # Equation 3 halves the rate from step 100 to step 400.
+    one = rate._logged([100, 200, 400], [0.004, 0.0028284, 0.002])
+    assert "0.004 at most, 0.002 at its last step, 400" in one and "does not rise again" in one
+    assert "cool-down" not in one
+    two = rate._logged([100, 200, 300, 400], [0.004, 0.001, 0.002, 0.0001])
+    assert "falls from its highest point to 0.002 only" in two and "rises again at step 300," in two
+
+
+def with_log(tmp_path: Path, log: str | None) -> Pretrained:
+    """A tiny model in a checkpoint folder with this training.csv."""
+    tiny = tiny_pretrained()
+    save_checkpoint(tmp_path / "logged", tiny.model, tiny.tokenizer, tiny.languages)
+    if log is not None:
+        (tmp_path / "logged" / "training.csv").write_text(log)
+    return transformer.load(tmp_path / "logged")
+
+
+def test_the_log_of_the_open_model_is_read(tmp_path: Path) -> None:
+    found = rate.logged(with_log(tmp_path, "step,learning_rate,loss\n5,0.25,1\n10,0.5,1\n"))
+    assert found == ([5.0, 10.0], [0.25, 0.5])
+
+
+@pytest.mark.parametrize(
+    "log",
+    [None, "", "step,learning_rate\n", "step,loss\n1,2\n", "step,learning_rate\nx,1\n", "step,learning_rate\n1\n",
+     "step,learning_rate\n1,nan\n", "step,learning_rate\n1,inf\n", "step,learning_rate\n0,1\n"],
+)  # fmt: skip
+def test_a_log_that_cannot_be_read_is_none(tmp_path: Path, log: str | None) -> None:
+    assert rate.logged(with_log(tmp_path, log)) is None
+
+
+def test_the_figure_has_the_rates_of_paper_recipes_and_open_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    app = app_test("recipe", checkpoint="en-de", part="rate", width="256", warmup="1000", factor="2").run()
+    yours, base, big, *recipes, own = figures(app)["learning-rate"]["data"]
+    assert max(yours["y"]) == pytest.approx(2 * (256 * 1000) ** -0.5)
+    assert max(base["y"]) == pytest.approx((512 * 4000) ** -0.5)
+    assert max(big["y"]) == pytest.approx((1024 * 4000) ** -0.5)
+    assert [max(one["y"]) for one in recipes] == pytest.approx([0.0015, 0.002])
+    log = (ROOT / "checkpoints" / "en-de" / "training.csv").read_text().splitlines()[1:]
+    assert own["x"] == [float(row.split(",")[0]) for row in log]
+    assert own["y"] == [float(row.split(",")[2]) for row in log]
+    assert "It rises again at step 7,000" in page_text(app)
+
+
+def test_the_best_warm_up_is_the_one_with_the_lowest_mean_loss() -> None:
+    found = rate._warmups({0: [[9.0, 1.0], [9.0, 3.0]], 30: [[0.1, 0.5], [0.1, 2.5]], 300: [[5.0, 4.0]]})
+    assert "2.000 with a warm-up of 0; 1.500 with a warm-up of 30; 4.000 with a warm-up of 300" in found
+    assert "best warm-up here is 30 steps" in found
 
 
 def test_recorded_runs_have_every_seed_and_bins_that_add_up() -> None:
@@ -71,7 +154,7 @@ def test_the_drawn_batch_marks_its_padding(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "params, said",
     [
-        ({"part": "rate", "warmup": "0"}, "a whole number from 1 to"),
+        ({"part": "rate", "warmup": "0"}, "a whole number from 100 to"),
         ({"part": "dropout", "p_drop": "0.9"}, "a number from 0 to 0.5"),
         ({"part": "dropout", "passes": "51"}, "a whole number from 1 to 50"),
         ({"part": "smoothing", "epsilon": "1"}, "a number from 0 to 0.3"),
