@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 from torch import Tensor
 
 from pages.attribution.patching import fitting
 from pages.components import figure
+from pages.components.one_head import choose_head
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
@@ -20,7 +19,7 @@ from transformer.figures import attention as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.texts import UserError, _
-from transformer.tracing.trace import KINDS, Trace
+from transformer.tracing.trace import Trace
 from transformer.training.recording import LARGEST, Recording
 
 OPTIONS = ("cell_head", "beside", "second", "model_b", "state")
@@ -54,7 +53,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         with left:
             beside = str(options.segment("beside", _("Compare with"), BESIDE, BESIDE[0], names.__getitem__))
         with right:
-            kind, layer, number = _head(frame)
+            kind, layer, number = choose_head(frame.options, "cell_head", frame.model.config, frame.state.view)
         question = _("How much of this map is the sentence, and how much the head? Put two maps side by side.")
         try:
             found = _other(frame, trace, beside, kind, layer, number)
@@ -99,32 +98,6 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         else:
             paragraph(_("The maps have different sizes, so there is no difference to draw."), quiet=True)
     paragraph(_("Both maps have the same colours: 0 to 1."), quiet=True)
-
-
-def _head(frame: PageFrame) -> tuple[str, int, int]:
-    config = frame.model.config
-    kinds: Mapping[str, str] = {
-        "encoder_self": _("Encoder self-attention"),
-        "decoder_self": _("Decoder self-attention"),
-        "cross": _("Cross-attention"),
-    }
-    names = [
-        f"{kind}.{layer + 1}.{head + 1}"
-        for kind in KINDS
-        for layer in range(layers_of(config, kind))
-        for head in range(config.heads)
-    ]
-    view = frame.state.view
-    kind = view.kind if view.kind in KINDS else "cross"
-    start = f"{kind}.{(view.layer or 0) + 1}.{(view.head or 0) + 1}"
-
-    def shown(name: str) -> str:
-        of, layer, head = name.split(".")
-        return _("{kind}, layer {layer}, head {head}").format(kind=kinds[of], layer=layer, head=head)
-
-    chosen = frame.options.choose("cell_head", _("Head"), names, start if start in names else names[-1], shown)
-    kind, first, second = str(chosen).split(".")
-    return kind, int(first) - 1, int(second) - 1
 
 
 def _other(

@@ -1,21 +1,23 @@
-"""Sections 5.1 and 5.2: one batch of training text, the padding in it, and what training costs."""
+"""Sections 5.1 and 5.2: a text in batches, the padding in them, the tokens of a step, and what training costs."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 from torch import Tensor
 
-from pages.components import saving
+from pages.components import figure, saving
 from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.components.training_log import training_log
+from pages.components.training_log import training_cost
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime.shared import shared
+from transformer.figures.recipe import length_histogram, step_tokens
 from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.paths import app_folder
@@ -24,7 +26,7 @@ from transformer.text.batching import bucket, make_batch
 from transformer.texts import _
 
 OPTIONS = ("tokens", "batch", "order", "speed")
-TEXT = "recipes/en-de.own.tsv"  # our own part of the training text
+TEXT = "recipes/en-de.own.tsv"  # Tatoeba's pairs, which the bundled model was trained on, do not ship
 PAIRS, LARGEST = 2_000, 2_000_000  # sentence pairs; bytes
 ROWS = 12  # sentences shown
 P100 = 9.5  # TFLOPS that the paper assumes for a P100 GPU
@@ -33,27 +35,39 @@ TRAINED = (("base", 12 * 3600, 8), ("big", 84 * 3600, 8))  # the paper's models:
 
 @dataclass(frozen=True)
 class Batches:
-    """source, target: ids of the pairs. batches: rows of each; padding: share of padded cells over all batches, both
-    sides; steps: number of batches."""
+    """source, target: ids of the pairs. batches: rows of each, in the order of the steps."""
 
     source: tuple[tuple[int, ...], ...]
     target: tuple[tuple[int, ...], ...]
     batches: tuple[tuple[int, ...], ...]
-    padding: float
+
+    def lengths(self, rows: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Tokens of the sources and of the targets of some pairs, </s> included."""
+        return [len(self.source[i]) + 1 for i in rows], [len(self.target[i]) + 1 for i in rows]
+
+    def step(self, rows: Sequence[int]) -> tuple[int, int, int]:
+        """Tokens of the sources and of the targets of a batch, and how many positions of both sides are padding."""
+        source, target = self.lengths(rows)
+        positions = len(rows) * (max(source) + max(target))
+        return sum(source), sum(target), positions - sum(source) - sum(target)
+
+    @property
+    def padding(self) -> float:
+        """The share of padding in all positions of all batches."""
+        steps = [self.step(rows) for rows in self.batches]
+        return sum(step[2] for step in steps) / sum(map(sum, steps))
 
 
 @shared()
 def batched(model: Pretrained, tokens: int, by_length: bool) -> Batches:
-    """The first pairs of our own training text in batches, in buckets of similar length or in random order."""
+    """The first pairs of TEXT in batches, in buckets of similar length or in random order."""
     lines = read_text(app_folder() / TEXT, LARGEST).splitlines()[:PAIRS]
     pairs = [line.split("\t")[:2] for line in lines]
     encode = model.tokenizer.encode
     source, target = (tuple(tuple(encode(pair[side])) for pair in pairs) for side in (0, 1))
     lengths = [(len(s) + 1, len(t) + 1) for s, t in zip(source, target, strict=True)]
     rows = bucket(lengths, tokens, np.random.default_rng(0)) if by_length else in_random_order(lengths, tokens)
-    used = sum(sum(lengths[i]) for batch in rows for i in batch)
-    room = sum(len(batch) * (max(lengths[i][0] for i in batch) + max(lengths[i][1] for i in batch)) for batch in rows)
-    return Batches(source, target, tuple(map(tuple, rows)), 1 - used / room)
+    return Batches(source, target, tuple(map(tuple, rows)))
 
 
 def most_padded(found: Batches) -> int:
@@ -119,18 +133,44 @@ def draw(frame: PageFrame) -> None:
             _grid(pieces["source"], _("Source: the mask hides <pad> from every query"))
         with right:
             _grid(pieces["target"], _("Target to predict: <pad> does not count in the loss"))
-    counted = int((whole.target_out != model.config.pad_id).sum())
+    sources, targets, padding = ids.step(rows)
     text = _(
         "Batch {number} of {count}: {rows} sentence pairs, {shown} of them shown, from the shortest to the longest; "
-        "hatched: padding, {padding} of this batch. Its loss is the mean over {counted} tokens. The paper's batches "
-        "have about 25,000 tokens a side."
+        "hatched: padding, {padding} of this batch. Its loss is the mean over {counted} tokens."
     )
-    places = sum(side.numel() for side in (whole.source, whole.target_out))
-    real = sum(int((side != model.config.pad_id).sum()) for side in (whole.source, whole.target_out))
-    padding = f"{100 * (1 - real / places):.1f} %"
-    values = {"number": number, "count": count, "rows": len(rows), "shown": len(shown), "counted": counted}
-    paragraph(text.format(**values, padding=padding), quiet=True)
+    values = {"number": number, "count": count, "rows": len(rows), "shown": len(shown), "counted": targets}
+    paragraph(text.format(**values, padding=f"{100 * padding / (sources + targets + padding):.1f} %"), quiet=True)
+    left, right = st.columns(2)
+    with left:
+        every, here = ids.lengths(range(len(ids.source))), ids.lengths(rows)
+        drawn = figure.built(length_histogram, *every, *here, number)
+        figure.draw(drawn, "recipe-lengths", "sentence-lengths", about=f"{tokens}-{number}")
+    with right:
+        steps = [ids.step(one) for one in ids.batches]
+        drawn = figure.built(step_tokens, *map(list, zip(*steps, strict=True)), number)
+        figure.draw(drawn, "recipe-steps", "tokens-a-step", about=f"{tokens}-{number}")
+    paragraph(_steps([target for _source, target, _padding in steps]))
+    paragraph(_text(), quiet=True)
     _cost(frame)
+
+
+def _steps(targets: Sequence[int]) -> str:
+    """How many target tokens the steps have."""
+    text = _(
+        "A step learns from {low} to {high} target tokens here, {mean} on average. The paper's steps have about 25,000 "
+        "source tokens and 25,000 target tokens."
+    )
+    mean = sum(targets) / len(targets)
+    return text.format(low=f"{min(targets):,}", high=f"{max(targets):,}", mean=f"{mean:,.0f}")
+
+
+def _text() -> str:
+    """What is batched."""
+    text = _(
+        "The text: {pairs} pairs of {file}, which a language model wrote for this project. The bundled model en-de was "
+        "not trained on them, but on Tatoeba's pairs, which do not come with the app."
+    )
+    return text.format(pairs=f"{PAIRS:,}", file=TEXT)
 
 
 def _pieces(model: Pretrained, ids: Tensor, side: str) -> list[list[str]]:
@@ -167,15 +207,6 @@ def _grid(pieces: list[list[str]], title: str) -> None:
     )
 
 
-def _log(model: Pretrained) -> tuple[float, float] | None:
-    """Seconds and target tokens of the open model's training; None without its log."""
-    try:
-        rows = training_log(model)
-        return (float(rows[-1]["seconds"]), sum(float(row["tokens"]) for row in rows)) if rows else None
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
 def _cost(frame: PageFrame) -> None:
     """Training cost by the paper's formula: time × processors × what each sustains."""
     speed = frame.options.fraction(
@@ -190,14 +221,12 @@ def _cost(frame: PageFrame) -> None:
         )
         for name, seconds, count in TRAINED
     ]  # fmt: skip
-    log = _log(frame.model)
-    if log is not None:
-        seconds, tokens = log
-        parameters = frame.model.model.parameter_count()
+    cost = training_cost(frame.model)
+    if cost is not None:
         rows.append(
             (
-                frame.model.name, _("{hours:g} hours").format(hours=round(seconds / 3600, 2)), f"{speed:g}",
-                f"{seconds * speed * 1e12:.1e}", f"{6 * parameters * tokens:.1e}",
+                frame.model.name, _("{hours:g} hours").format(hours=round(cost.seconds / 3600, 2)), f"{speed:g}",
+                f"{cost.seconds * speed * 1e12:.1e}", f"{cost.operations:.1e}",
             )
         )  # fmt: skip
     st.html(table(head, rows, "hs-recipe-cost"))

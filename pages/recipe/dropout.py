@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import streamlit as st
+from torch import Tensor
 
 from pages.components import figure
+from pages.components.one_head import choose_head
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.runtime.shared import shared
@@ -15,7 +17,7 @@ from transformer.probing.dropout import Scatter, dropout_passes
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
-OPTIONS = ("p_drop", "passes", "seed")
+OPTIONS = ("p_drop", "passes", "seed", "dropped_head")
 
 
 @shared(queued=True)
@@ -27,7 +29,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     options = frame.options
     head = st.container()
     controls, picture = controls_and_picture()
-    first, second, third = controls.columns(3)
+    first, second, third, fourth = controls.columns([1, 1, 1, 2])
     with first:
         help_ = _("The paper's base model: 0.1.")
         probability = options.fraction("p_drop", _("P_drop"), 0.0, 0.5, 0.1, 0.05, "%.2f", help=help_)
@@ -35,6 +37,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         passes = options.number("passes", _("Passes"), 1, 50, 20)
     with third:
         seed = options.number("seed", _("Seed"), 0, 10_000, 0)
+    with fourth:
+        kind, layer, number = choose_head(options, "dropped_head", frame.model.config, frame.state.view)
     found = scattered(frame.model, trace, probability, passes, seed)
     spread = found.probabilities.std(0) if passes > 1 else found.plain * 0
     widest = int(spread.argmax())
@@ -55,20 +59,30 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     )
     with picture:
         figure.draw(drawn, "recipe-scatter", "dropout", first=True, about=f"{probability:g}", trace=trace)
-    view = frame.state.view
-    kind = "cross" if view.kind == "all" else view.kind
-    layer, head_ = view.layer or 0, view.head or 0
-    for column, name, weights in zip(
-        st.columns(2),
-        (_("Attention, mean of the passes"), _("Attention, standard deviation")),
-        (found.mean[kind][layer, head_], found.deviation[kind][layer, head_]),
-        strict=True,
-    ):
+    weights = {"mean": found.mean[kind][layer, number], "deviation": found.deviation[kind][layer, number]}
+    titles = {
+        "mean": _("Mean of the passes: layer {layer}, head {head}"),
+        "deviation": _("Standard deviation: layer {layer}, head {head}"),
+    }
+    for column, (name, title) in zip(st.columns(2), titles.items(), strict=True):
         with column:
-            key = f"recipe-dropout-{'mean' if weights is found.mean[kind][layer, head_] else name}"
-            drawn = figure.built(weight_map, trace, kind, weights.tolist(), f"{name}: L{layer + 1} H{head_ + 1}")
-            figure.draw(drawn, key, "dropout-attention", about=kind, trace=trace)
+            values = [[round(value, 6) for value in row] for row in weights[name].tolist()]
+            drawn = figure.built(
+                weight_map, trace, kind, values, title.format(layer=layer + 1, head=number + 1),
+                rows=frame.state.view.rows,
+            )  # fmt: skip
+            about = f"{name}-{kind}-{layer + 1}-{number + 1}"
+            figure.draw(drawn, f"recipe-dropout-{name}", "dropout-attention", about=about, trace=trace)
+    paragraph(_scatters(weights["deviation"], trace.attention(kind).mask[0, 0]) if passes > 1 else "")
     paragraph(
+        _("Both maps have the colours of weights, 0 to 1."),
         _("Dropout acts on the output of every sub-layer and on the sums of embeddings and positions, as in training."),
         quiet=True,
     )
+
+
+def _scatters(deviation: Tensor, visible: Tensor) -> str:
+    """How far the weights of a head scatter, [query, key]; hidden keys do not count."""
+    shown = deviation[visible.expand_as(deviation)]
+    text = _("From pass to pass a weight of this head deviates by {mean} on average, and by {most} at most.")
+    return text.format(mean=f"{float(shown.mean()):.3f}", most=f"{float(shown.max()):.3f}")

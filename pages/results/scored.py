@@ -92,16 +92,15 @@ def draw(frame: PageFrame) -> None:
 
 def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str]) -> None:
     n = int(frame.options.segment("n", _("n-grams"), range(1, ORDER + 1), 1, lambda value: f"n = {value}"))
-    stem = ["headscope-bleu", f"n{n}"]
-    rows: list[list[object]] = [["n-gram", "in the hypothesis", "most in one reference", "counted"]]
-    rows += [[" ".join(one.words), one.count, one.most, one.clipped] for one in _ngrams(found, n)]
-    with saving.saved("bleu", stem, [hypothesis, *filter(None, given)], rows):
+    character = chrf(hypothesis, given)
+    stem, caption = ["headscope-bleu", f"n{n}"], [hypothesis, *filter(str.strip, given)]
+    with saving.saved("bleu", stem, caption, _rows(found, character)):
         st.html(_lit(found, n))
         left, right = st.columns([1, 1])
         with left:
             st.html(_counts(found, n))
         with right:
-            st.html(_product(found, chrf(hypothesis, given)))
+            st.html(_product(found, character))
     paragraph(
         _("Capital and small letters count as different."),
         _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
@@ -110,6 +109,19 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
         else "",
         quiet=True,
     )
+
+
+def _rows(found: Bleu, character: float) -> list[list[object]]:
+    """Everything counted, as a table: the n-grams of every n, then the precisions and what they make."""
+    rows: list[list[object]] = [
+        ["quantity", "n", "n-gram", "in the hypothesis", "most in one reference", "counted", "value"]
+    ]
+    for n, order in enumerate(found.orders, start=1):
+        rows += [["n-gram", n, " ".join(one.words), one.count, one.most, one.clipped, None] for one in order.ngrams]
+    for n, order in enumerate(found.orders, start=1):
+        rows.append(["precision in %", n, None, order.total, None, order.matched, order.precision])
+    rows.append(["brevity penalty", None, None, len(found.hypothesis), found.length, None, found.brevity_penalty])
+    return [*rows, *([name, *[None] * 5, value] for name, value in (("BLEU", found.score), ("chrF", character)))]
 
 
 def _field(frame: PageFrame, name: str, label: str, start: str) -> str:

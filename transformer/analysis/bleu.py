@@ -97,6 +97,8 @@ def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
     metric = _metric()
     divide = metric.tokenizer
     tokens = tuple(divide(hypothesis.rstrip()).split())
+    if not tokens:  # sacreBLEU's tokenizer removes "<skipped>"
+        raise UserError("the hypothesis is empty; type a translation to score")
     right = tuple(tuple(divide(text.rstrip()).split()) for text in given)
     length = min((len(one) for one in right), key=lambda one: (abs(one - len(tokens)), one))
     orders: list[Order] = []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, GREY, INK, ORANGE, PURPLE, Labels, dressed, plain, titled
+from transformer.figures.style import BLUE, GREY, INK, LINE, ORANGE, PURPLE, Labels, dressed, plain, titled
 from transformer.texts import N_
 
 RATES = {
@@ -45,6 +46,23 @@ CALIBRATION = {
     "said": N_("the model's largest probability"),
     "right": N_("share of right tokens"),
     "name": N_("ε = {epsilon}"),
+}
+LENGTHS = {
+    "title": N_("How long the sentences are"),
+    "subtitle": N_("all pairs; grey: from the shortest to the longest of batch {number}"),
+    "source": N_("sources"),
+    "target": N_("targets"),
+    "tokens": N_("tokens, with </s>"),
+    "count": N_("sentences"),
+}
+STEPS = {
+    "title": N_("Tokens a step"),
+    "subtitle": N_("both sides of every batch; the line: batch {number}"),
+    "source": N_("source tokens"),
+    "target": N_("target tokens"),
+    "padding": N_("padding"),
+    "step": N_("batch"),
+    "tokens": N_("positions"),
 }
 
 
@@ -165,3 +183,51 @@ def calibration(
         xaxis={"title": texts["said"], "range": [0, 1.02]}, yaxis={"title": texts["right"], "range": [0, 1.02]}
     )
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
+
+
+def length_histogram(
+    source: Sequence[int],
+    target: Sequence[int],
+    source_here: Sequence[int],
+    target_here: Sequence[int],
+    number: int,
+    *,
+    theme: str = "light",
+    texts: Labels = LENGTHS,
+) -> go.Figure:
+    """How many sentences have each length. source, target: of all pairs; the others: of batch `number`."""
+    figure = go.Figure()
+    for name, lengths, colour in (("source", source, BLUE), ("target", target, ORANGE)):
+        counts = sorted(Counter(lengths).items())
+        figure.add_bar(
+            x=[length for length, _count in counts], y=[count for _length, count in counts], name=texts[name],
+            marker={"color": colour[theme]},
+        )  # fmt: skip
+    here = [*source_here, *target_here]
+    band = {"type": "rect", "xref": "x", "yref": "y domain", "x0": min(here) - 0.5, "x1": max(here) + 0.5, "y0": 0,
+            "y1": 1, "layer": "below", "line": {"width": 0}, "fillcolor": LINE[theme]}  # fmt: skip
+    figure.update_layout(
+        shapes=[band], barmode="group", xaxis={"title": texts["tokens"]}, yaxis={"title": texts["count"]}
+    )
+    return dressed(titled(figure, texts["title"], texts["subtitle"].format(number=number)), theme)
+
+
+def step_tokens(
+    source: Sequence[int],
+    target: Sequence[int],
+    padding: Sequence[int],
+    number: int,
+    *,
+    theme: str = "light",
+    texts: Labels = STEPS,
+) -> go.Figure:
+    """What the positions of every batch hold, in the order of the steps. number: of the batch to point at, from 1."""
+    at = list(range(1, len(source) + 1))
+    figure = go.Figure()
+    bars = (("source", source, BLUE), ("target", target, ORANGE), ("padding", padding, GREY))
+    for name, values, colour in bars:
+        marker = {"color": colour[theme], "line": {"width": 0}}
+        figure.add_bar(x=at, y=list(values), name=texts[name], marker=marker)
+    figure.add_vline(x=number, line={"dash": "dot", "color": INK[theme]})
+    figure.update_layout(barmode="stack", bargap=0.05, xaxis={"title": texts["step"]}, yaxis={"title": texts["tokens"]})
+    return dressed(titled(figure, texts["title"], texts["subtitle"].format(number=number)), theme)

@@ -26,7 +26,9 @@ COST = {
 VARIATIONS = {
     "title": N_("Table 3 in miniature: one change at a time"),
     "subtitle": N_("mean and range of three runs; dotted: the base; blue: as in the paper; orange: not; grey: unclear"),
-    "axis": N_("unseen inputs answered without a mistake, %"),
+    "axis": N_("right outputs, %"),
+    "paper": N_("the paper: change of BLEU"),
+    "here": N_("here"),
 }
 
 
@@ -80,26 +82,39 @@ def variations(
     names: Sequence[str],
     values: Sequence[Sequence[float]],
     verdicts: Sequence[str],
+    paper: Sequence[float | None],
     *,
     theme: str = "light",
     texts: Labels = VARIATIONS,
 ) -> go.Figure:
     """A row for each variation; the first is the base. values: of the seeds, in percent. verdicts: how each
-    compares with the paper: "same", "unclear", "other", or "" where it has no such row."""
+    compares with the paper: "same", "unclear", "other", or "" where it has no such row. paper: its change of BLEU,
+    drawn beside; None where it has no such row."""
     figure = go.Figure()
+    rows = [plain(name) for name in names]
     means = [sum(seeds) / len(seeds) for seeds in values]
-    colours = {"same": BLUE[theme], "other": ORANGE[theme]}
+    looks = {"same": BLUE[theme], "other": ORANGE[theme]}
+    colours = [looks.get(one, GREY[theme]) for one in verdicts]
     figure.add_scatter(
-        x=means, y=[plain(name) for name in names], mode="markers",
-        marker={"size": 12, "color": [colours.get(one, GREY[theme]) for one in verdicts]},
+        x=means, y=rows, name=texts["here"], mode="markers", marker={"size": 12, "color": colours},
         error_x={
             "type": "data", "symmetric": False,
             "array": [max(seeds) - mean for seeds, mean in zip(values, means, strict=True)],
             "arrayminus": [mean - min(seeds) for seeds, mean in zip(values, means, strict=True)],
         },
     )  # fmt: skip
-    figure.add_vline(x=means[0], line={"dash": "dot", "color": GREY[theme]})
+    there = [at for at, change in enumerate(paper) if change is not None]
+    changes = [round(change, 2) for change in paper if change is not None]
+    figure.add_scatter(
+        x=changes, y=[rows[at] for at in there], name=texts["paper"], xaxis="x2", mode="markers+text",
+        text=[f"{change:+.1f}".replace("-", "−") if change else "0" for change in changes], textposition="top center",
+        marker={"size": 12, "symbol": "diamond", "color": [colours[at] for at in there]}, cliponaxis=False,
+    )  # fmt: skip
+    line = {"type": "line", "y0": 0, "y1": 1, "yref": "y domain", "line": {"dash": "dot", "color": GREY[theme]}}
     figure.update_layout(
-        xaxis={"title": texts["axis"]}, yaxis={"autorange": "reversed", "automargin": True}, showlegend=False
-    )
+        shapes=[{**line, "x0": means[0], "x1": means[0], "xref": "x"}, {**line, "x0": 0, "x1": 0, "xref": "x2"}],
+        xaxis={"title": texts["axis"], "domain": [0, 0.6]},
+        xaxis2={"title": texts["paper"], "domain": [0.66, 1], "anchor": "y", "range": [-1.6, 1.6]},
+        yaxis={"autorange": "reversed", "automargin": True}, showlegend=False, hovermode="closest",
+    )  # fmt: skip
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)

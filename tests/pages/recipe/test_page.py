@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.recipe import batches, rate, smoothing
+from pages.components.training_log import training_cost
+from pages.recipe import batches, dropout, rate, smoothing
 from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import Pretrained
+from transformer.probing.dropout import dropout_passes
 from transformer.training.schedule import learning_rate, paper_peak
 
 
@@ -138,17 +144,103 @@ def test_buckets_waste_less_than_random_order_and_lose_no_pair() -> None:
 
 def test_padding_by_hand() -> None:
     assert [len(batch) for batch in batches.in_random_order([(2, 2)] * 5, 4)] == [2, 2, 1]
-    found = batches.Batches(((1,), (1, 2, 3)), ((1,), (1,)), ((0, 1),), 0.0)
-    assert batches.most_padded(found) == 1
+    # With </s>: sources of 2 and 4 tokens, targets of 2 and 2, so 12 positions hold 10 tokens.
+    one = batches.Batches(((1,), (1, 2, 3)), ((1,), (1,)), ((0, 1),))
+    assert one.lengths([1, 0]) == ([4, 2], [2, 2]) and one.step([0, 1]) == (6, 4, 2)
+    assert one.padding == pytest.approx(2 / 12)
+    # The second batch has the most padding of those of four pairs; the third has more, but only two.
+    sources = [(1,)] * 4 + [(1,)] * 3 + [(1, 2, 3)] + [(1,), (1,) * 20]
+    three = batches.Batches(tuple(sources), ((1,),) * 10, ((0, 1, 2, 3), (4, 5, 6, 7), (8, 9)))
+    assert batches.most_padded(three) == 2
 
 
 def test_the_drawn_batch_marks_its_padding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
-    app = app_test("recipe", checkpoint="en-de", part="batches").run()
+    app = app_test("recipe", checkpoint="en-de", part="batches", tokens="400", batch="3").run()
     assert not app.exception and not messages(app)
-    bodies = " ".join(one.proto.body for one in app.get("html"))
-    assert "hs-pad" in bodies and "3.3e+18" in bodies and "2.3e+19" in bodies  # Table 2's costs
-    assert "en-de" in page_text(app)
+    found = batches.batched(transformer.load(ROOT / "checkpoints" / "en-de"), 400, True)
+    rows = found.batches[2]
+    longest = max(len(found.source[i]) for i in rows) + max(len(found.target[i]) for i in rows) + 2
+    (source, target), count = found.lengths(rows), len(rows)
+    grids = [one.proto.body for one in app.get("html") if 'class="hs-batch"' in one.proto.body]
+    if count <= batches.ROWS:
+        assert sum(grid.count("hs-pad") for grid in grids) == count * longest - sum(source) - sum(target)
+    text = page_text(app)
+    assert f"Its loss is the mean over {sum(target)} tokens" in text and "Tatoeba's pairs, which do not come" in text
+    lengths, steps = figures(app)["sentence-lengths"], figures(app)["tokens-a-step"]
+    assert [sum(one["y"]) for one in lengths["data"]] == [batches.PAIRS] * 2
+    band = lengths["layout"]["shapes"][0]
+    assert (band["x0"], band["x1"]) == (min(source + target) - 0.5, max(source + target) + 0.5)
+    assert [one["y"][2] for one in steps["data"]] == list(found.step(rows))
+    assert all(len(one["y"]) == len(found.batches) for one in steps["data"])
+
+
+def test_what_is_said_of_the_batched_text_is_true_of_the_bundled_model() -> None:
+    card = (ROOT / "checkpoints" / "en-de" / "README.md").read_text(encoding="utf-8")
+    assert "Tatoeba" in card and "en-de.own" not in card  # a model that is trained on our pairs says so in its card
+    assert "from 10 to 30 target tokens here, 20 on average" in batches._steps([10, 30])
+
+
+def cost_rows(app: AppTest) -> list[list[str]]:
+    (found,) = [one.proto.body for one in app.get("html") if "hs-recipe-cost" in one.proto.body]
+    return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", found, re.DOTALL)]
+
+
+def test_costs_by_hand(open_page: Callable[..., AppTest], folder: Path) -> None:
+    # Table 2: 12 hours of 8 GPUs at 9.5 TFLOPS, and 84 hours.
+    head, *paper = cost_rows(open_page("recipe", part="batches"))
+    assert len(head) == 5 and [row[1:4] for row in paper] == [
+        ["12 hours", "8 × 9.5", "3.3e+18"], ["84 hours", "8 × 9.5", "2.3e+19"],
+    ]  # fmt: skip
+    (folder / "tiny" / "training.csv").write_text("step,seconds,tokens\n5,3600,1000\n9,7200,500\n")
+    own = cost_rows(open_page("recipe", part="batches", speed="0.5"))[-1]
+    parameters = sum(one.numel() for one in transformer.load(folder / "tiny").model.parameters())
+    assert own == ["tiny", "2 hours", "0.5", "3.6e+15", f"{9000 * parameters:.1e}"]  # 6 × parameters × 1,500 tokens
+
+
+def test_the_bundled_model_cost_what_its_card_says() -> None:
+    # 142 minutes, 8,396,800 parameters, 23.8 million target tokens: 1.2e15 operations.
+    found = training_cost(transformer.load(ROOT / "checkpoints" / "en-de"))
+    assert found is not None and found.seconds / 60 == pytest.approx(142, abs=0.5)
+    assert found.tokens == pytest.approx(23.8e6, rel=3e-3) and f"{found.operations:.1e}" == "1.2e+15"
+
+
+@pytest.mark.parametrize("log", [None, "", "step,seconds\n1,2\n", "seconds,tokens\nx,1\n", "seconds,tokens\n1,nan\n"])
+def test_no_cost_without_a_log_that_can_be_read(tmp_path: Path, log: str | None) -> None:
+    assert training_cost(with_log(tmp_path, log)) is None
+
+
+def test_another_head_shows_its_own_scatter(open_page: Callable[..., AppTest]) -> None:
+    one = open_page("recipe", part="dropout", kind="cross", layer="1", head="1")
+    two = open_page("recipe", part="dropout", dropped_head="encoder_self.2.2")
+    maps = [figures(app)["dropout-attention"]["data"][0]["z"] for app in (one, two)]
+    assert one.selectbox(key="recipe_dropped_head").value == "cross.1.1" and maps[0] != maps[1]
+    assert address(two)["dropped_head"] == "encoder_self.2.2" and "layer 2, head 2" in json.dumps(figures(two))
+    tiny = tiny_pretrained()
+    trace = tiny.trace("ka lo mi", "re sta vu")
+    wanted = dropout_passes(tiny, trace, 0.1, 20).deviation["encoder_self"][1, 1]
+    drawn = np.frombuffer(base64.b64decode(maps[1]["bdata"])).reshape(wanted.shape)
+    assert np.allclose(drawn, wanted, atol=1e-3)  # the checkpoint has 16-bit weights
+
+
+def test_hidden_keys_do_not_count_as_scatter() -> None:
+    deviation, visible = torch.tensor([[0.1, 0.9], [0.3, 0.2]]), torch.tensor([[True, False], [True, True]])
+    assert "by 0.200 on average, and by 0.300 at most" in dropout._scatters(deviation, visible)
+
+
+def runs(**means: tuple[float, float, float]) -> dict[str, list[dict[str, float]]]:
+    """epsilon -> (perplexity, smallest, largest share of right outputs) of two runs."""
+    return {
+        name: [{"perplexity": perplexity, "exact": low}, {"perplexity": perplexity, "exact": high}]
+        for name, (perplexity, low, high) in means.items()
+    }
+
+
+def test_the_verdict_on_label_smoothing_by_hand() -> None:
+    hurt = smoothing._verdict(runs(none=(1.0, 0.9, 0.96), some=(1.1, 0.9, 0.98)))
+    assert "So it does here" in hurt and "less than between seeds" in hurt  # means 0.93 and 0.94, spread 0.08
+    helped = smoothing._verdict(runs(none=(1.1, 0.90, 0.91), some=(1.0, 0.98, 0.99), more=(1.2, 0.95, 0.96)))
+    assert "Not in every step here" in helped and "with ε = some" in helped
 
 
 @pytest.mark.parametrize(

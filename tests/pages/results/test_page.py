@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import pytest
 import sacrebleu
 from streamlit.testing.v1 import AppTest
 
+import transformer
 from pages.results.comparable import names, subsets_of
-from pages.results.scored import PAIRS
+from pages.results.scored import PAIRS, _lit
 from pages.results.tables import PAPER, Row, described, direction, rows, verdict
-from tests.support.app import ROOT, address, app_test, components, messages, page_text
-from transformer.analysis.bleu import REFERENCES
+from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
+from transformer.analysis.bleu import REFERENCES, bleu
 
 
 def test_typed_texts_are_scored_as_sacrebleu_scores_them(open_page: Callable[..., AppTest]) -> None:
@@ -55,18 +57,41 @@ def test_the_bundled_model_starts_with_its_own_translation_of_an_example(monkeyp
     assert all(1 < len(references) <= REFERENCES for references in PAIRS.values())
 
 
+def test_the_saved_table_has_all_that_was_counted_by_hand(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("results", hypothesis="a b a", reference1="a b", reference2=" ")
+    (menu,) = [json.loads(one.json) for one in components(app, "saving")]
+    head, *rows = menu["rows"]
+    assert menu["caption"] == ["a b a", "a b"] and head[:3] == ["quantity", "n", "n-gram"]
+    assert rows[:-3] == [
+        ["n-gram", 1, "a", 2, 1, 1, None], ["n-gram", 1, "b", 1, 1, 1, None],
+        ["n-gram", 2, "a b", 1, 1, 1, None], ["n-gram", 2, "b a", 1, 0, 0, None],
+        ["n-gram", 3, "a b a", 1, 0, 0, None],
+        ["precision in %", 1, None, 3, None, 2, pytest.approx(200 / 3)], ["precision in %", 2, None, 2, None, 1, 50],
+        ["precision in %", 3, None, 1, None, 0, 50],  # nothing matches: half of one in one
+    ]  # fmt: skip
+    assert rows[-3] == ["brevity penalty", None, None, 3, 2, None, 1]
+    assert rows[-2][-1] == pytest.approx((200 / 3 * 50 * 50) ** (1 / 3))
+    assert rows[-1][-1] == sacrebleu.sentence_chrf("a b a", ["a b"]).score
+
+
+@pytest.mark.parametrize(
+    "n, hypothesis, reference",
+    [(1, ["the", "the", "cat"], ["the", "cat", "the"]), (2, ["the", "cat"], ["the", "cat"]), (3, [], [])],
+)
+def test_lit_tokens_are_in_matched_groups(n: int, hypothesis: list[str], reference: list[str]) -> None:
+    # Of "the the cat" and "the cat saw the" one bigram matches. The other reference shares no word.
+    lines = _lit(bleu("the the cat", ["the cat saw the", "a dog"]), n).split("<div><b>")[1:]
+    lit = [re.findall("<span class=hs-bleu-lit>(.*?)</span>", line) for line in lines]
+    assert lit == [hypothesis, reference, []]
+
+
 def test_recorded_subsets_are_drawn_and_others_said_to_be_missing(
     open_page: Callable[..., AppTest], folder: Path
 ) -> None:
     app = open_page("results", part="subsets")
     assert not app.exception and not components(app, "figure") and "no recorded scores" in page_text(app)
     part = {"bleu": 40.5, "sentences": 12, "words": 6.5}
-    metrics = (
-        json.loads((folder / "tiny" / "metrics.json").read_text())
-        if (folder / "tiny" / "metrics.json").exists()
-        else {}
-    )
-    metrics["subsets"] = {"all": part, "short": part, "long": {"bleu": "x"}, "other": part}
+    metrics = {"subsets": {"all": part, "short": part, "long": {"bleu": "x"}, "other": part}}
     assert list(subsets_of(metrics)) == ["all", "short"]
     (folder / "tiny" / "metrics.json").write_text(json.dumps(metrics))
     app = open_page("results", part="subsets")
@@ -89,7 +114,9 @@ def test_directions_and_verdicts_by_hand() -> None:
     assert verdict(Row("d_k-4", (0.8, 0.85)), base) == "same"
     assert verdict(Row("d_k-4", (0.8, 0.95)), base) == "unclear"
     assert verdict(Row("dropout", (0.8, 0.85)), base) == "other"
-    assert verdict(Row("gelu", (0.8,)), base) == ""
+    assert verdict(Row("positions-learned", (0.8,)), base) == "other"  # 25.7 of 25.8 counts as no difference
+    assert verdict(Row("positions-learned", (0.9,)), base) == "same"
+    assert verdict(Row("gelu", (0.8,)), base) == verdict(base, base) == ""
     assert set(PAPER) <= {row.name for row in rows()}
 
 
@@ -98,3 +125,31 @@ def test_tables_2_and_3_are_drawn(open_page: Callable[..., AppTest]) -> None:
     assert not app.exception and not messages(app) and len(components(app, "figure")) == 2
     assert set(described()) == {row.name for row in rows()}
     assert all(what in page_text(app) for what, _paper in described().values())
+    ours, paper = figures(app)["table-3"]["data"]
+    names = {what: name for name, (what, _paper) in described().items()}
+    changes = {names[row]: change for row, change in zip(paper["y"], paper["x"], strict=True)}
+    assert changes == {  # Table 3: BLEU of the row, less that of its base
+        "base": 0, "heads-1": -0.9, "heads-8": -0.4, "d_k-4": -0.7, "positions-learned": -0.1, "no-smoothing": -0.5,
+        "dropout": 1.2,
+    }  # fmt: skip
+    assert ours["y"][0] == paper["y"][0] == described()["base"][0] and set(paper["y"]) <= set(ours["y"])
+
+
+def table2_rows(app: AppTest) -> list[list[str]]:
+    (found,) = [one.proto.body for one in app.get("html") if "hs-results-table2" in one.proto.body]
+    return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", found, re.DOTALL)]
+
+
+def test_the_open_model_stands_below_table_2(open_page: Callable[..., AppTest], folder: Path) -> None:
+    *paper, own = table2_rows(open_page("results", part="tables"))
+    assert paper[-1][1:] == ["28.40", "newstest2014", "2.3e+19"] and paper[-2][1:] == [
+        "27.30",
+        "newstest2014",
+        "3.3e+18",
+    ]
+    assert own == ["tiny", "–", "–", "–"]  # it has no scores and no log
+    (folder / "tiny" / "metrics.json").write_text(json.dumps({"bleu": 12.345}))
+    (folder / "tiny" / "training.csv").write_text("step,seconds,tokens\n5,10,1000000\n9,20,500000\n")
+    parameters = sum(one.numel() for one in transformer.load(folder / "tiny").model.parameters())
+    own = table2_rows(open_page("results", part="tables"))[-1]
+    assert own == ["tiny", "12.35", "its own test set", f"{9e6 * parameters:.1e}"]  # 6 × 1.5 million × parameters
