@@ -146,10 +146,10 @@ def draw(frame: PageFrame) -> None:
         drawn = figure.built(length_histogram, *every, *here, number)
         figure.draw(drawn, "recipe-lengths", "sentence-lengths", about=f"{tokens}-{number}")
     with right:
-        steps = [ids.step(one) for one in ids.batches]
-        drawn = figure.built(step_tokens, *map(list, zip(*steps, strict=True)), number)
+        every_source, every_target, every_padding = map(list, zip(*map(ids.step, ids.batches), strict=True))
+        drawn = figure.built(step_tokens, every_source, every_target, every_padding, number)
         figure.draw(drawn, "recipe-steps", "tokens-a-step", about=f"{tokens}-{number}")
-    paragraph(_steps([target for _source, target, _padding in steps]))
+    paragraph(_steps(every_target))
     paragraph(_text(), quiet=True)
     _cost(frame)
 

@@ -17,6 +17,7 @@ from pages.results.scored import PAIRS, _lit
 from pages.results.tables import PAPER, Row, described, direction, rows, verdict
 from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
 from transformer.analysis.bleu import REFERENCES, bleu
+from transformer.training.evaluation import LONG, SHORT
 
 
 def test_typed_texts_are_scored_as_sacrebleu_scores_them(open_page: Callable[..., AppTest]) -> None:
@@ -99,6 +100,9 @@ def test_recorded_subsets_are_drawn_and_others_said_to_be_missing(
 
 
 def test_the_bundled_model_has_recorded_every_subset() -> None:
+    labels = names()
+    assert labels["short"].endswith(f"at most {SHORT} words") and labels["long"] == f"more than {LONG} words"
+    assert labels["middle"] == f"{SHORT + 1} to {LONG} words"
     metrics = json.loads((ROOT / "checkpoints" / "en-de" / "metrics.json").read_text(encoding="utf-8"))
     found = subsets_of(metrics)
     assert list(found) == list(names()) and found["all"]["bleu"] == metrics["bleu"]
