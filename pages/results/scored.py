@@ -121,7 +121,9 @@ def _rows(found: Bleu, character: float) -> list[list[object]]:
     for n, order in enumerate(found.orders, start=1):
         rows.append(["precision in %", n, None, order.total, None, order.matched, order.precision])
     rows.append(["brevity penalty", None, None, len(found.hypothesis), found.length, None, found.brevity_penalty])
-    return [*rows, *([name, *[None] * 5, value] for name, value in (("BLEU", found.score), ("chrF", character)))]
+    rows.append(["BLEU", *[None] * 5, found.score])
+    rows.append(["chrF", *[None] * 5, character])
+    return rows
 
 
 def _field(frame: PageFrame, name: str, label: str, start: str) -> str:
