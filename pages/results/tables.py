@@ -136,7 +136,8 @@ def draw(frame: PageFrame) -> None:
         (texts[row.name][0], _range(row.exact), texts[row.name][1], said[found])
         for row, found in zip(ours, verdicts, strict=True)
     ]
-    st.html(table(head, lines, "hs-results-table3"))
+    with left:
+        st.html(table(head, lines, "hs-results-table3"))
     paragraph(
         _(
             "Ours: the task “reverse” with 40,000 inputs and 1,000 updates, so that differences show before "

@@ -52,7 +52,7 @@ LENGTHS = {
     "subtitle": N_("all pairs; grey: from the shortest to the longest of batch {number}"),
     "source": N_("sources"),
     "target": N_("targets"),
-    "tokens": N_("tokens, with </s>"),
+    "tokens": N_("tokens, with the end token"),
     "count": N_("sentences"),
 }
 STEPS = {

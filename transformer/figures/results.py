@@ -25,9 +25,12 @@ COST = {
 }
 VARIATIONS = {
     "title": N_("Table 3 in miniature: one change at a time"),
-    "subtitle": N_("mean and range of three runs; dotted: the base; blue: as in the paper; orange: not; grey: unclear"),
+    "subtitle": N_(
+        "left: here, mean and range of three runs; right: the paper's change of BLEU; dotted: the base; blue: as in "
+        "the paper; orange: not; grey: unclear"
+    ),
     "axis": N_("right outputs, %"),
-    "paper": N_("the paper: change of BLEU"),
+    "paper": N_("± BLEU"),
     "here": N_("here"),
 }
 
@@ -107,14 +110,14 @@ def variations(
     changes = [round(change, 2) for change in paper if change is not None]
     figure.add_scatter(
         x=changes, y=[rows[at] for at in there], name=texts["paper"], xaxis="x2", mode="markers+text",
-        text=[f"{change:+.1f}".replace("-", "−") if change else "0" for change in changes], textposition="top center",
+        text=[f"{change:+.1f}".replace("-", "−") if change else "0" for change in changes], textposition="middle left",
         marker={"size": 12, "symbol": "diamond", "color": [colours[at] for at in there]}, cliponaxis=False,
     )  # fmt: skip
     line = {"type": "line", "y0": 0, "y1": 1, "yref": "y domain", "line": {"dash": "dot", "color": GREY[theme]}}
     figure.update_layout(
         shapes=[{**line, "x0": means[0], "x1": means[0], "xref": "x"}, {**line, "x0": 0, "x1": 0, "xref": "x2"}],
         xaxis={"title": texts["axis"], "domain": [0, 0.6]},
-        xaxis2={"title": texts["paper"], "domain": [0.66, 1], "anchor": "y", "range": [-1.6, 1.6]},
+        xaxis2={"title": texts["paper"], "domain": [0.66, 1], "anchor": "y", "range": [-1.9, 1.5]},
         yaxis={"autorange": "reversed", "automargin": True}, showlegend=False, hovermode="closest",
     )  # fmt: skip
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
