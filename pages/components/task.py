@@ -16,6 +16,7 @@ Value = TypeVar("Value")
 Progress = Callable[[int, int], bool]
 PATIENCE = 30.0  # seconds after the viewer left until the work ends
 SESSION = "headscope_task"
+WAIT = 2.0  # seconds for which a page waits for work that starts by itself, before it shows progress
 
 
 class Task(BackgroundJob, Generic[Value]):
@@ -94,15 +95,25 @@ def _body(jobs: JobQueue[Value], key: Hashable, label: str, work: Callable[[Prog
             message(_("Stopped at {done} of {total}.").format(done=task.done, total=task.total), "note")
 
 
-def result(jobs: JobQueue[Value], key: Hashable, label: str, work: Callable[[Progress], Value]) -> Value | None:
+def result(
+    jobs: JobQueue[Value], key: Hashable, label: str, work: Callable[[Progress], Value], at_once: bool = False
+) -> Value | None:
     """The result if it is there; else a button that starts the work, or its progress.
 
-    work: called in a thread with a function for (parts done, all); it raises Stopped when that returns False.
+    work: called in a thread with a function for (parts done, all); it raises Stopped when that returns False. at_once:
+    start without the button, the first time that this viewer needs it, and wait for what takes less than WAIT.
     """
     found = jobs.find(key)
     if found is not None:
         return found
     task = _current()
+    if at_once and (task is None or (task.key != key and not task.running)):
+        start(jobs, key, work)
+        task = _current()
+        assert task is not None
+        task.thread.join(WAIT)
+        if (found := jobs.find(key)) is not None:
+            return found
     polling = task is not None and task.running
     st.fragment(_body, run_every=POLL if polling else None)(jobs, key, label, work, polling)
     return None

@@ -32,7 +32,8 @@ from transformer.texts import _
 from transformer.tracing.trace import KINDS
 
 OPTIONS = ("worth", "head", "left")
-WORTH = ("loss", "mean", "score", "gradient")
+WORTH = ("loss", "mean", "score", "mean_score", "gradient")
+SCORES = ("score", "mean_score")
 LITTLE = 0.01  # nats per token: a head that changes the loss less is worth little
 SENTENCES = 100
 JOBS: JobQueue[Survey] = JobQueue("importance of heads")
@@ -49,6 +50,7 @@ def worth_names(score: str) -> dict[str, str]:
         "loss": _("Loss, head at 0"),
         "mean": _("Loss, head at its mean"),
         "score": _("{score}, head at 0").format(score=capital(score)),
+        "mean_score": _("{score}, head at its mean").format(score=capital(score)),
         "gradient": _("Gradient's estimate"),
     }
 
@@ -130,13 +132,13 @@ def _chosen(frame: PageFrame, found: Survey) -> str:
 def _value(found: Survey, worth: str, name: str) -> float:
     if worth == "gradient":
         return found.gradient[name]
-    effect = (found.means if worth == "mean" else found.heads)[name]
-    return (effect.score or 0.0) if worth == "score" else effect.loss
+    effect = (found.means if worth in ("mean", "mean_score") else found.heads)[name]
+    return (effect.score or 0.0) if worth in SCORES else effect.loss
 
 
 def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
-    config, digits = frame.model.config, 1 if worth == "score" else 2
-    sign = -1 if worth == "score" else 1  # a lower score counts as worth
+    config, digits = frame.model.config, 1 if worth in SCORES else 2
+    sign = -1 if worth in SCORES else 1  # a lower score counts as worth
     largest = max((sign * _value(found, worth, name) for name in found.heads), default=0.0)
     panels = []
     kinds = [kind for kind in KINDS if layers_of(config, kind)]
@@ -161,10 +163,12 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
             }
         )
     place = chosen.split(".")
-    rows: list[list[Any]] = [["head", "loss at 0", "loss at mean", f"{found.metric} at 0", "low", "high", "gradient"]]
-    for name in found.heads:
-        zero = found.heads[name]
-        rows.append([name, zero.loss, found.means[name].loss, zero.score, zero.low, zero.high, found.gradient[name]])
+    titles = [f"{what} at {way}" for way in ("0", "mean") for what in ("loss", found.metric, "low", "high")]
+    rows: list[list[Any]] = [["head", *titles, "gradient"]]
+    for name, zero in found.heads.items():
+        mean = found.means[name]
+        rows.append([name, zero.loss, zero.score, zero.low, zero.high, mean.loss, mean.score, mean.low, mean.high,
+                     found.gradient[name]])  # fmt: skip
     headgrid.draw(
         "importance_grid",
         _("What every head is worth: layers down, heads across"),
@@ -187,6 +191,12 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
         "score": _("Change of BLEU of the greedy translations with the head's output at 0.")
         if found.metric == "bleu"
         else _("Change of the share of exact matches, in percentage points, with the head's output at 0."),
+        "mean_score": _("Change of BLEU of the greedy translations with the head's output at its mean over all tokens.")
+        if found.metric == "bleu"
+        else _(
+            "Change of the share of exact matches, in percentage points, with the head's output at its mean over all "
+            "tokens."
+        ),
         "gradient": _("Michel et al. (2019): |output · gradient of the loss|, each layer divided by its norm."),
     }
     count = _("Measured on {count} sentence pairs; the whole model: loss {loss}, {name} {score}.")
@@ -209,13 +219,17 @@ def _score(effect: Effect) -> str:
 def _lines(found: Survey, name: str) -> list[str]:
     kind, layer, head = name.split(".")
     place = _("{kind}, layer {layer}, head {head}").format(kind=kind_names()[kind], layer=layer, head=head)
-    zero = _("head at 0: loss {loss}, {name} {score}")
-    mean = _("head at its mean: loss {loss}")
     estimate = _("gradient's estimate {value}")
+    ways = (
+        (_("head at 0: loss {loss}, {name} {score}"), found.heads[name]),
+        (_("head at its mean: loss {loss}, {name} {score}"), found.means[name]),
+    )
     return [
         place,
-        zero.format(loss=_signed(found.heads[name].loss, 4), name=_score_name(found), score=_score(found.heads[name])),
-        mean.format(loss=_signed(found.means[name].loss, 4)),
+        *(
+            text.format(loss=_signed(effect.loss, 4), name=_score_name(found), score=_score(effect))
+            for text, effect in ways
+        ),
         estimate.format(value=f"{found.gradient[name]:.3f}"),
     ]
 

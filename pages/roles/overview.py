@@ -8,13 +8,14 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components import figure, headgrid
+from pages.components import figure, headgrid, task
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
-from pages.runtime.shared import shared
+from pages.runtime.job import JobQueue
+from pages.runtime.shared import identity
 from pages.runtime.texts import plain_markdown
 from transformer.analysis.roles import Role, Roles, roles
 from transformer.figures import roles as figures
@@ -29,11 +30,15 @@ MEASURES = ("role", "confidence", "entropy", "distance")
 FEW = 3  # sentences with the strongest evidence, and with the weakest
 
 
-@shared(queued=True)
-def measured(model: Pretrained) -> dict[str, Roles]:
+JOBS: JobQueue[dict[str, Roles]] = JobQueue("roles of heads")
+
+
+def measured(model: Pretrained, progress: task.Progress = lambda done, total: True) -> dict[str, Roles]:
     """The roles of all heads over the model's probe set."""
     pairs = pairs_of(model)
-    return roles(sentences_of(model, pairs), word_list(model, pairs))
+    total = 2 * len(pairs)
+    sentences = sentences_of(model, pairs, lambda done, _: progress(done, total))
+    return roles(sentences, word_list(model, pairs), lambda done, _: progress(len(pairs) + done, total))
 
 
 def kind_names() -> dict[str, str]:
@@ -100,7 +105,15 @@ def draw(frame: PageFrame) -> None:
         )
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return
-    found = measured(model)
+    found = task.result(
+        JOBS,
+        (model.name, identity(model)),
+        _("Measure every head on {count} sentences").format(count=len(pairs)),
+        lambda progress: measured(model, progress),
+        at_once=True,
+    )
+    if found is None:
+        return
     point(_says(found, len(pairs)))
     names = measure_names()
     colour = str(options.segment("colour", _("Show"), MEASURES, "role", names.__getitem__))

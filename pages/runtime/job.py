@@ -1,27 +1,31 @@
-"""Background jobs: measurements on demand, one at a time for all viewers, cancelled when the viewer leaves."""
+"""Background jobs: measurements on demand, one at a time for all viewers, one a viewer, cancelled when it leaves."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from typing import TypeVar
+from typing import ClassVar, TypeVar
+from weakref import WeakValueDictionary
 
 from pages.runtime.queue import TurnQueue
 from pages.runtime.shared import SharedCache
+from pages.runtime.streamlit import session_id
 from transformer.cancellation import Stopped
-from transformer.texts import reader_language, use_language
+from transformer.texts import UserError, reader_language, use_language
 
 Value = TypeVar("Value")
 POLL = 0.5  # seconds between two updates of a page
+MOST_WAITING = 20
+JOB_QUEUE = TurnQueue(1)  # of the jobs of all kinds
+
+
+class BusyError(UserError):
+    """Too many jobs wait."""
 
 
 class JobQueue(SharedCache[Value]):
-    """What all viewers share of a kind of job: its results, and a queue that runs one job at a time."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.queue = TurnQueue(1)
+    """The results of a kind of job, for all viewers. The jobs of all kinds wait in one queue, which runs one."""
 
 
 class BackgroundJob:
@@ -31,10 +35,11 @@ class BackgroundJob:
     classes in `known`, which a person can correct; patience: seconds without a look, after which the viewer has left.
 
     A subclass does its work in `_work`. Between steps it asks `_wanted` and raises Stopped if that is False. It calls
-    `start` after it has set its own fields.
+    `start` after it has set its own fields; that stops the job that this viewer started before.
     """
 
     known: tuple[type[Exception], ...] = ()
+    of_viewers: ClassVar[WeakValueDictionary[str, BackgroundJob]] = WeakValueDictionary()
 
     def __init__(self, jobs: JobQueue, name: str, patience: float) -> None:
         self.stage, self.error = "waiting", ""
@@ -44,6 +49,11 @@ class BackgroundJob:
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
+        viewer = session_id()
+        if viewer:
+            if (old := self.of_viewers.get(viewer)) is not None:
+                old.stop()
+            self.of_viewers[viewer] = self
         self.thread.start()
 
     @property
@@ -74,13 +84,15 @@ class BackgroundJob:
     def _run(self) -> None:
         use_language(self._language)
         try:
-            with self._jobs.queue.turn(self._check):
+            if JOB_QUEUE.waiting >= MOST_WAITING:
+                raise BusyError("{count} computations are waiting; try again in a few minutes", count=MOST_WAITING)
+            with JOB_QUEUE.turn(self._check):
                 self.stage = "running"
                 self._work()
             self.stage = "done"
         except Stopped:
             self.stage = "stopped"
-        except self.known as error:
+        except (BusyError, *self.known) as error:
             self.error, self.stage = str(error), "failed"
         except Exception as error:  # any error must end the wait of the page
             logging.getLogger(__name__).exception("%s failed", self.thread.name)

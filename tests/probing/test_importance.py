@@ -65,6 +65,27 @@ def test_a_model_without_a_sub_layer_is_the_switch_skip(skip: str) -> None:
     assert len(sub_layers(model.config)["decoder.1"]) == 3
 
 
+def test_layers_before_the_change_run_once_for_all_models() -> None:
+    model = tiny_pretrained()
+    seen: dict[bytes, torch.Tensor] = {}
+    sizes = []
+    for parts in (
+        [],
+        [("cross", 1, 0)],
+        [("decoder_self", 0, 1)],
+        [("encoder_self", 1, 1), ("cross", 1, 1)],
+        sub_layers(model.config)["encoder.1"],
+    ):
+        fast, plain = without(model, parts, seen=seen), without(model, parts)
+        assert surprise(fast, PAIRS) == surprise(plain, PAIRS)
+        sources = [source for source, _ in PAIRS]
+        assert fast.translate_all(sources) == plain.translate_all(sources)
+        assert torch.equal(fast.trace(*PAIRS[0]).logits, plain.trace(*PAIRS[0]).logits)
+        sizes.append(len(seen))
+    # Nothing new is remembered: what lies before each change is a part of the whole model.
+    assert sizes[0] > 0 and sizes == sizes[:1] * 5
+
+
 def test_the_mean_takes_the_place_of_a_head() -> None:
     model = tiny_pretrained()
     means = mean_outputs(model, PAIRS)
@@ -198,7 +219,8 @@ def test_a_survey_is_written_and_read_again() -> None:
     assert found.order[0] == min(found.heads, key=lambda name: found.heads[name].loss)
     nats, tokens, _ = surprise(model, PAIRS)
     assert found.loss == pytest.approx(nats / tokens) and found.sentences == 3
-    assert found.means["cross.1.1"].score is None and found.parts["encoder.1"].score is not None
+    changed = effects(model, PAIRS, {"cross.1.1": [("cross", 0, 0)]}, "mean")["cross.1.1"]
+    assert found.means["cross.1.1"] == changed and found.parts["encoder.1"].score is not None
     assert -1 <= found.agreement() <= 1
     again = from_json(to_json(found), model.config)
     assert again is not None and again.order == tuple(found.order)

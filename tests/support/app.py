@@ -11,6 +11,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from pages.components import task
 from pages.registry import pages
 from tests.support.payloads import unpack
 from transformer.inference.pretrained import Pretrained
@@ -45,6 +46,7 @@ def linked(part: str, **params: str) -> dict[str, str]:
 
 def app_test(page: str = "heads", /, **params: str) -> AppTest:
     """The app as a link to a page opens it, not yet run. page: its folder under pages/."""
+    task.WAIT = 60.0  # no browser runs the page again when the work is done
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.query_params.update(params)
     return switch_page(app, page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import entropy
 from transformer.analysis.heads import OFFSETS, Seen, WordList, links_of, resting_place
+from transformer.cancellation import Stopped
 from transformer.tracing.trace import KINDS
 
 # The order in which a tie between roles is decided, and in which they are listed.
@@ -239,22 +240,26 @@ def _finish(kind: str, sums: _Sums) -> Roles:
     )  # fmt: skip
 
 
-def roles(sentences: Sequence[Seen], words: WordList | None = None) -> dict[str, Roles]:
+def roles(
+    sentences: Sequence[Seen],
+    words: WordList | None = None,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+) -> dict[str, Roles]:
     """What every head of every kind of attention does over sentences, see `Roles`. words: as for `head_statistics`;
     without them alignment is not measured.
 
     The share of a role counts rows with at least two visible keys, one of which shows it: its link, the key with the
     largest weight, does. "rarest": the word with the fewest occurrences in these sentences, among those visible.
-    Raises ValueError if there is no sentence.
+    progress: called with (sentences done, all); False stops (Stopped). Raises ValueError if there is no sentence.
     """
     if not sentences:
         raise ValueError("at least one sentence is needed")
     source_counts = word_counts(one.sources for one in sentences)
     target_counts = word_counts(one.targets_in for one in sentences)
-    found = {}
-    for kind in KINDS:
-        sums = _Sums()
-        for sentence in sentences:
-            _add_sentence(sums, kind, sentence, target_counts if kind == "decoder_self" else source_counts, words)
-        found[kind] = _finish(kind, sums)
-    return found
+    sums = {kind: _Sums() for kind in KINDS}
+    for done, sentence in enumerate(sentences, 1):
+        for kind, of_kind in sums.items():
+            _add_sentence(of_kind, kind, sentence, target_counts if kind == "decoder_self" else source_counts, words)
+        if not progress(done, len(sentences)):
+            raise Stopped
+    return {kind: _finish(kind, of_kind) for kind, of_kind in sums.items()}

@@ -11,7 +11,7 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import layers_of
-from transformer.probing.importance import ORDERS, Survey, survey, to_json
+from transformer.probing.importance import ORDERS, Effect, Survey, survey, to_json
 from transformer.texts import N_, _, translate
 from transformer.tracing.trace import KINDS
 
@@ -24,9 +24,9 @@ NAMES = {
 }
 LEGEND = N_(
     """\
-Without each head, its output at 0: change of the loss in nats per target token, change of the score of greedy
-translations (BLEU; for a toy task exact matches in percent) with its 95% interval (paired bootstrap), change of the
-loss with the head at its mean output, and the gradient's estimate (Michel et al. 2019)."""
+Without each head: change of the loss in nats per target token, and of the score of greedy translations (BLEU; for a toy
+task exact matches in percent) with its 95% interval (paired bootstrap); first with the head's output at 0, then at its
+mean; last the gradient's estimate (Michel et al. 2019)."""
 )
 
 
@@ -55,6 +55,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _numbers(effect: Effect) -> str:
+    score = "" if effect.score is None else f"{effect.score:+.1f}"
+    interval = "" if effect.low is None else f"{effect.low:+.1f} .. {effect.high:+.1f}"
+    return f"{effect.loss:+9.4f}{score:>8}{interval:>16}"
+
+
 def table(found: Survey) -> str:
     """A line for each head, the one that matters most first; then sub-layers and layers; then pruning."""
     lines = [
@@ -66,14 +72,14 @@ def table(found: Survey) -> str:
             score=found.score,
         )
     ]
-    lines.append(f"  {'':20}{'loss':>9}{found.metric:>8}{'95%':>16}{'mean':>9}{'gradient':>10}")
+    ways = f"{'loss':>9}{found.metric:>8}{'95%':>16}"
+    lines += [f"  {'':20}{'at 0':>33}{'at its mean':>33}", f"  {'':20}{ways}{ways}{'gradient':>10}"]
     names = [*reversed(found.order), *sorted(found.parts, key=lambda name: -found.parts[name].loss)]
     for name in names:
-        effect = found.heads.get(name) or found.parts[name]
-        score = "" if effect.score is None else f"{effect.score:+.1f}"
-        interval = "" if effect.low is None else f"{effect.low:+.1f} .. {effect.high:+.1f}"
-        rest = f"{found.means[name].loss:+9.4f}{found.gradient[name]:10.3f}" if name in found.means else ""
-        lines.append(f"  {name:20}{effect.loss:+9.4f}{score:>8}{interval:>16}{rest}".rstrip())
+        cells = _numbers(found.heads.get(name) or found.parts[name])
+        if name in found.means:
+            cells += f"{_numbers(found.means[name])}{found.gradient[name]:10.3f}"
+        lines.append(f"  {name:20}{cells}".rstrip())
     rho = found.agreement()
     if math.isnan(rho):
         lines.append("  " + _("no rank correlation of gradient and loss: one of them is the same for all heads"))

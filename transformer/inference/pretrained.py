@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
+from transformer.cancellation import Stopped
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError, open_checkpoint
 from transformer.checkpoints.importers import open_folder
@@ -518,12 +519,17 @@ class Pretrained:
         return self.retrace(trace, trace.interventions, edits=patches(trace, other, places))
 
     def trace_all(
-        self, pairs: Sequence[tuple[str, str]], keep: Sequence[str] = ("cross.weights",), batch_tokens: int = 1000
+        self,
+        pairs: Sequence[tuple[str, str]],
+        keep: Sequence[str] = ("cross.weights",),
+        batch_tokens: int = 1000,
+        progress: Callable[[int, int], bool] = lambda done, total: True,
     ) -> list[Kept]:
         """Chosen tensors of many sentence pairs with their given targets, in padded batches.
 
         keep: names as the fields of a Trace, "cross.weights", "encoder_output"; `tracing.batch.names` lists them. The
-        same numbers as `trace`, up to rounding; faster, and nothing else is kept in memory.
+        same numbers as `trace`, up to rounding; faster, and nothing else is kept in memory. progress: called with
+        (pairs done, all) after each batch; False stops (Stopped).
         Raises KeepError; InputError with the number of the pair.
         """
         from transformer.text.batching import bucket  # imports numpy; the import here keeps `transformer.load` fast
@@ -534,6 +540,8 @@ class Pretrained:
         for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
             kept = trace_batch(self.model, [numbered[row] for row in rows], keep)
             found |= dict(zip(rows, kept, strict=True))
+            if not progress(len(found), len(pairs)):
+                raise Stopped
         return [found[row] for row in range(len(numbered))]
 
     def numbered_pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.attribution.gradients import differentiable, gradients_of
 from transformer.cancellation import Stopped
@@ -18,8 +19,9 @@ from transformer.inference import reference
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.sets import SUB_LAYERS, Skip, layers_of
+from transformer.model.cache import KeyValueCache
 from transformer.model.config import ModelConfig
-from transformer.model.tap import KINDS, STACKS, scope
+from transformer.model.tap import KINDS, STACKS, AnyTap, Off, scope
 from transformer.model.transformer import Transformer
 from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
 from transformer.tracing.finite import check_numbers
@@ -28,6 +30,7 @@ from transformer.training.evaluation import corpus_bleu, surprise
 
 WAYS = ("zero", "mean")
 METRICS = ("bleu", "exact")
+MOST_REMEMBERED = 300_000_000  # bytes
 Head = tuple[str, int, int]  # kind of attention, layer and head from 0
 Progress = Callable[[int, int], bool]
 
@@ -77,13 +80,62 @@ def mean_outputs(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, Tensor]
     return {(kind, layer, head): means[kind, layer][head, 0] for kind, layer, head in all_heads(model.config)}
 
 
-def without(model: Pretrained, parts: Iterable[Head | Skip], means: Mapping[Head, Tensor] | None = None) -> Pretrained:
+class Remembered(nn.Module):
+    """A layer that gives again what it gave for the same numbers. Many models that differ only after it share `seen`,
+    so that it runs once for all of them. With a cache, or a tap that may change something, it always runs."""
+
+    def __init__(self, layer: nn.Module, seen: dict[bytes, Tensor], place: str) -> None:
+        super().__init__()
+        self.layer, self.seen, self.place = layer, seen, place
+
+    def forward(self, *inputs: Tensor | AnyTap | KeyValueCache | None) -> Tensor:
+        digest = hashlib.blake2b(self.place.encode(), digest_size=16)
+        for value in inputs:
+            if isinstance(value, Tensor) and value.device.type == "cpu":
+                digest.update(repr((value.shape, value.dtype)).encode())
+                digest.update(value.contiguous().numpy())
+            elif isinstance(value, Off):
+                digest.update(b"fused" if value.fused else b"plain")
+            elif value is None:
+                digest.update(b"none")
+            else:
+                return self.layer(*inputs)
+        key = digest.digest()
+        found = self.seen.get(key)
+        if found is None:
+            found = self.layer(*inputs)
+            if sum(one.nbytes for one in self.seen.values()) < MOST_REMEMBERED:
+                self.seen[key] = found
+        return found
+
+
+def _unchanged(parts: Sequence[Head | Skip], config: ModelConfig) -> list[tuple[str, int]]:
+    """The stack and number of every layer that gives the same with and without these parts."""
+    first = dict(zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True))
+    for part in parts:
+        stack, layer = (
+            (part.stack, part.layer) if isinstance(part, Skip) else (STACKS[part[0] != "encoder_self"], part[1])
+        )
+        first[stack] = min(first[stack], layer)
+    encoder, decoder = STACKS
+    if first[encoder] < config.encoder_layers:  # the decoder reads what changed
+        first[decoder] = 0
+    return [(stack, layer) for stack in STACKS for layer in range(first[stack])]
+
+
+def without(
+    model: Pretrained,
+    parts: Sequence[Head | Skip],
+    means: Mapping[Head, Tensor] | None = None,
+    seen: dict[bytes, Tensor] | None = None,
+) -> Pretrained:
     """The model with these heads' outputs at 0, or at their means (`mean_outputs`), and without these sub-layers,
     whatever it reads.
 
     The same as the switches `zero`, `mean` and `skip`: a head's columns of W^O become 0, and a mean adds to the bias;
     of a sub-layer the last matrix and its bias become 0. So everything that needs no names of tensors, such as fast
-    decoding, works on it. The other weights are shared, not copied.
+    decoding, works on it. The other weights are shared, not copied. seen: what the layers before the first change gave,
+    for models of the same weights (`Remembered`); None: every layer runs.
     """
     state = model.model.state_dict()
     width = model.config.d_model // model.config.heads
@@ -105,6 +157,9 @@ def without(model: Pretrained, parts: Iterable[Head | Skip], means: Mapping[Head
     network.positions = model.model.positions  # its table may be no parameter
     network.eval().requires_grad_(False)
     prepare_for_decoding(network)
+    for stack, layer in _unchanged(parts, model.config) if seen is not None else ():
+        layers = getattr(network, stack)
+        layers[layer] = Remembered(layers[layer], seen, f"{stack}.{layer}")
     return replace(model, model=network)
 
 
@@ -177,8 +232,9 @@ def effects(
     texts = tuple(model.translate_all(sources)) if score else ()
     whole = _score(metric, texts, references) if score else 0.0
     found: dict[str, Effect] = {}
+    seen: dict[bytes, Tensor] = {}
     for name, heads in groups.items():
-        changed = without(model, heads, means)
+        changed = without(model, heads, means, seen)
         effect = Effect(_loss(changed, pairs) - before)
         if score:
             after = tuple(changed.translate_all(sources))
@@ -246,9 +302,9 @@ def pruning_curve(
     measurable_loss(model, pairs)
     counts = [*range(0, len(order), every), len(order)]
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-    metric, scores = metric_of(model), []
+    metric, scores, seen = metric_of(model), [], {}  # type: ignore[var-annotated]
     for count in counts:
-        changed = without(model, order[:count]) if count else model
+        changed = without(model, order[:count], seen=seen)
         scores.append(_score(metric, changed.translate_all(sources), references))
         if not progress(len(scores), len(counts)):
             raise Stopped
@@ -280,7 +336,7 @@ ORDERS = ("least", "most", "random")
 @dataclass(frozen=True)
 class Survey:
     """What every head is worth on some sentence pairs. heads: `name_of` -> effect with the head at 0; means: the same
-    with the head at its mean, without score; gradient: the estimate of Michel et al.; parts: of sub-layers and layers;
+    with the head at its mean; gradient: the estimate of Michel et al.; parts: of sub-layers and layers;
     curves: of ORDERS -> pruning, "random" of several orders; order: names of heads, least important first. metric:
     of METRICS; loss, score: of the whole model, nats per target token, and of greedy translations.
     """
@@ -323,7 +379,7 @@ def survey(
         return lambda done, _: progress(start + done, total)
 
     zero = effects(model, pairs, heads, "zero", score, from_(0))
-    mean = effects(model, pairs, heads, "mean", False, from_(len(heads)))
+    mean = effects(model, pairs, heads, "mean", score, from_(len(heads)))
     removed = effects(model, pairs, parts, "zero", score, from_(2 * len(heads)))
     order = sorted(heads, key=lambda name: zero[name].loss)
     found: dict[str, list[Curve]] = {name: [] for name in ORDERS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from transformer.analysis.heads import Seen, WordList, read_word_list, words_of
 from transformer.analysis.tokens import BOX, is_special
@@ -13,18 +13,20 @@ from transformer.tracing.trace import KINDS
 from transformer.training.data import Pair
 
 LARGEST_WORDS = 50_000_000  # bytes
+Progress = Callable[[int, int], bool]
 KEEP = tuple(f"{kind}.{field}" for kind in KINDS for field in ("weights", "mask"))
 
 
-def sentences_of(model: Pretrained, pairs: Sequence[Pair]) -> list[Seen]:
+def sentences_of(model: Pretrained, pairs: Sequence[Pair], progress: Progress = lambda done, total: True) -> list[Seen]:
     """What the statistics of heads need of every pair, from batches: as `seen(model.trace(..))`, many times faster.
 
-    Each symbol of a toy task is a word. Raises InputError with the number of the pair.
+    Each symbol of a toy task is a word. progress: called with (pairs done, all); False stops (Stopped). Raises
+    InputError with the number of the pair.
     """
     found = []
     words = _symbols if task_of(model) else words_of
     reader, writer = model.tokenizer_of("source"), model.tokenizer
-    for (source, target), kept in zip(pairs, model.trace_all(pairs, KEEP), strict=True):
+    for (source, target), kept in zip(pairs, model.trace_all(pairs, KEEP, progress=progress), strict=True):
         sources, targets = (
             readable([*one.surfaces(text), "</s>"]) for one, text in ((reader, source), (writer, target))
         )

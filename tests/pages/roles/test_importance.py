@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,12 @@ import transformer
 from pages.roles import importance
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
 from tests.support.build import tiny_pretrained
+from transformer.cancellation import Stopped
 from transformer.checkpoints.folder import save_checkpoint
-from transformer.probing.importance import all_heads, effects, name_of
+from transformer.inference.pretrained import Pretrained
+from transformer.probing.importance import Progress, Survey, all_heads, effects, name_of
 from transformer.probing.probes import probe_pairs
+from transformer.training.data import Pair
 
 BUNDLED = [path.parent.name for path in (ROOT / "checkpoints").glob("*/importance.json")]
 
@@ -35,11 +40,10 @@ def test_what_ships_is_what_is_measured(name: str) -> None:
     assert found is not None
     pairs = (probe_pairs(model) or [])[: found.sentences]
     heads = {name_of(head): [head] for head in all_heads(model.config)[::11]}
-    for stored, way, score in ((found.heads, "zero", True), (found.means, "mean", False)):
-        for head, effect in effects(model, pairs, heads, way, score).items():
+    for stored, way in ((found.heads, "zero"), (found.means, "mean")):
+        for head, effect in effects(model, pairs, heads, way).items():
             assert stored[head].loss == pytest.approx(effect.loss, abs=2e-3)
-            if score:
-                assert stored[head].score == pytest.approx(effect.score, abs=1.5)
+            assert stored[head].score == pytest.approx(effect.score, abs=1.5)
 
 
 @pytest.mark.parametrize("worth", importance.WORTH)
@@ -51,7 +55,8 @@ def test_the_grid_shows_the_shipped_numbers(bundled: Callable[..., AppTest], wor
     assert found is not None
     values = {
         "loss": found.heads["cross.1.2"].loss, "mean": found.means["cross.1.2"].loss,
-        "score": found.heads["cross.1.2"].score, "gradient": found.gradient["cross.1.2"],
+        "score": found.heads["cross.1.2"].score, "mean_score": found.means["cross.1.2"].score,
+        "gradient": found.gradient["cross.1.2"],
     }  # fmt: skip
     cell = grid["panels"][2]["cells"][0][1]
     assert abs(float(cell["text"].replace("−", "-")) - values[worth]) < 0.06  # type: ignore[operator]
@@ -81,6 +86,30 @@ def test_another_model_is_measured_on_demand(folder: Path) -> None:
         app.session_state["headscope_task"].thread.join(0.5)
         app.run()
     assert not app.exception and len(components(app, "headgrid")) == 1
+
+
+def test_progress_is_shown_and_the_measurement_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "checkpoints" / "reverse", folder / "mine", ignore=lambda *_: ["importance.json"])
+    half = threading.Event()
+
+    def slow(model: Pretrained, pairs: Sequence[Pair], progress: Progress) -> Survey:
+        while progress(3, 12):
+            half.set()
+            time.sleep(0.01)
+        raise Stopped
+
+    monkeypatch.setattr(importance, "survey", slow)
+    app = app_test("roles", part="importance", checkpoint="mine").run()
+    app.button(key="hs-task-start").click().run()
+    assert half.wait(30)
+    app.run()
+    (shown,) = app.get("progress")
+    assert shown.proto.value == 25 and shown.proto.text.startswith("3 of 12, about ")
+    app.button(key="hs-task-stop").click().run()
+    app.session_state["headscope_task"].thread.join(30)
+    app.run()
+    assert not app.exception and "Stopped at 3 of 12." in page_text(app)
+    assert app.button(key="hs-task-start") and not app.get("progress")
 
 
 def test_languages_without_a_probe_set_are_named(folder: Path) -> None:
