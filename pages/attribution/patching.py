@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -16,11 +17,18 @@ from pages.frame.state import max_tokens
 from pages.runtime import cache
 from pages.runtime.shared import shared
 from transformer.inference.pretrained import InputError, Pretrained
-from transformer.interventions.sets import layers_of
-from transformer.model.tap import KINDS, STACKS
-from transformer.probing.patching import Recovery, head_places, recovery, stream_places
+from transformer.interventions.sets import SUB_LAYERS, layers_of
+from transformer.model.tap import KINDS
+from transformer.probing.patching import (
+    Recovery,
+    head_places,
+    layer_places,
+    recovery,
+    stream_places,
+    sub_layer_places,
+)
 from transformer.texts import UserError, _
-from transformer.tracing.patch import PatchError, check_pair
+from transformer.tracing.patch import PatchError, Place, check_pair
 from transformer.tracing.trace import Trace
 
 OPTIONS = ("other", "watch", "way")
@@ -63,22 +71,26 @@ def fitting(model: Pretrained, trace: Trace) -> str:
     return ""
 
 
+@dataclass(frozen=True)
+class Recovered:
+    """heads, layers: kind of attention -> of every head, and of all heads of a layer together; streams, updates: stack
+    -> of the residual stream after every layer, and of what every sub-layer adds, at every token."""
+
+    heads: dict[str, Recovery]
+    layers: dict[str, Recovery]
+    streams: dict[str, Recovery]
+    updates: dict[str, Recovery]
+
+
 @shared(queued=True)
-def recovered(
-    model: Pretrained, trace: Trace, other: Trace, step: int, token: int
-) -> tuple[dict[str, Recovery], dict[str, Recovery]]:
-    """Kind -> of every head; stack -> of the residual stream after every layer at every token."""
-    heads = {
-        kind: recovery(model, trace, other, places, step, token)
-        for kind, places in head_places(model).items()
-        if places
-    }
-    streams = {
-        stack: recovery(model, trace, other, places, step, token)
-        for stack, places in stream_places(model, trace).items()
-        if places
-    }
-    return heads, streams
+def recovered(model: Pretrained, trace: Trace, other: Trace, step: int, token: int) -> Recovered:
+    def of(places: Mapping[str, Sequence[Place]]) -> dict[str, Recovery]:
+        return {name: recovery(model, trace, other, some, step, token) for name, some in places.items() if some}
+
+    return Recovered(
+        of(head_places(model)), of(layer_places(model)), of(stream_places(model, trace)),
+        of(sub_layer_places(model, trace)),
+    )  # fmt: skip
 
 
 def _differing(first: Trace, second: Trace) -> list[int]:
@@ -122,21 +134,24 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                                   lambda value: labels[value - 1])) - 1  # fmt: skip
     base, donor = (trace, other) if way == "denoise" else (other, trace)
     try:
-        heads, streams = recovered(model, base, donor, step, donor.target_out_ids[step])
+        found = recovered(model, base, donor, step, donor.target_out_ids[step])
     except PatchError as error:
         with head:
             message(capital(error) + ".", "error")
         return
     with head:
-        point(_says(base, donor, step, heads, streams))
-    _heads(frame, donor, step, heads)
-    _streams(frame, base, donor, step, streams)
+        point(_says(base, donor, step, found.heads, found.streams))
+    _heads(frame, donor, step, found)
+    _tokens(frame, donor, step, found.streams, ("leaves",))
+    _tokens(frame, donor, step, found.updates, ("self", "cross", "ff"))
     paragraph(
         _("A: “{a}” → “{a_target}”. B: “{b}” → “{b_target}”.").format(
             a=trace.source_text, a_target=trace.target_text, b=other.source_text, b_target=other.target_text
         ),
         _("100: the log-probability moves the whole way to the other sentence's; 0: it does not move."),
-        _("Below 0 it moves away. Every cell is a pass of its own, with this part alone."),
+        _(
+            "Below 0 it moves away. Every cell is a pass of its own, with this part alone; “all”: a whole layer of heads."
+        ),
         quiet=True,
     )
 
@@ -185,78 +200,85 @@ def _cell(value: float, tone: str, says: str) -> dict[str, Any]:
     return {"text": text, "tone": tone if percent >= 0 else "below", "level": level, "says": [f"{says}: {text}"]}
 
 
-def _heads(frame: PageFrame, donor: Trace, step: int, found: dict[str, Recovery]) -> None:
+def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
     config = frame.model.config
     titles = {
         "encoder_self": _("Encoder self-attention"),
         "decoder_self": _("Decoder self-attention"),
         "cross": _("Cross-attention"),
     }
-    panels, rows = [], [["kind", "layer", "head", "recovery"]]
+    panels: list[dict[str, Any]] = []
+    rows: list[list[Any]] = [["kind", "layer", "head", "recovery"]]
     for kind in KINDS:
-        if kind not in found:
+        if kind not in found.heads:
             continue
-        values, layers = found[kind].values, layers_of(config, kind)
         cells = []
-        for layer in range(layers):
-            row = []
-            for head in range(config.heads):
-                value = values[layer * config.heads + head]
-                place = _("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
-                row.append(_cell(value, kind, place))
-                rows.append([kind, layer + 1, head + 1, value])  # type: ignore[list-item]
-            cells.append(row)
+        for layer in range(layers_of(config, kind)):
+            values = list(found.heads[kind].values[layer * config.heads : (layer + 1) * config.heads])
+            values += [sum(values) / len(values), found.layers[kind].values[layer]]
+            names = [_("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+                     for head in range(config.heads)]  # fmt: skip
+            names += [
+                _("Layer {layer}, mean of heads").format(layer=layer + 1),
+                _("Layer {layer}, all heads together").format(layer=layer + 1),
+            ]
+            cells.append([_cell(value, kind, name) for value, name in zip(values, names, strict=True)])
+            places = [*range(1, config.heads + 1), "mean", "all"]
+            rows += [[kind, layer + 1, place, value] for place, value in zip(places, values, strict=True)]
         panels.append(
             {
                 "kind": kind,
                 "title": titles[kind],
-                "rows": [str(layer + 1) for layer in range(layers)],
-                "columns": [str(head + 1) for head in range(config.heads)],
+                "rows": [str(layer + 1) for layer in range(len(cells))],
+                "columns": [*(str(head + 1) for head in range(config.heads)), _("mean"), _("all")],
                 "cells": cells,
             }
         )
     _draw(frame, "patching_heads", _("Recovery by every head, percent"), panels, donor, step, rows)
 
 
-def _streams(frame: PageFrame, base: Trace, donor: Trace, step: int, found: dict[str, Recovery]) -> None:
-    config = frame.model.config
-    layers = dict(zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True))
+def _tokens(frame: PageFrame, donor: Trace, step: int, found: dict[str, Recovery], parts: Sequence[str]) -> None:
+    """Grids of places at tokens: a row for each layer and part. parts: "leaves", the residual stream, or sub-layers."""
+    stream = parts == ("leaves",)
+    part_names = {"self": _("self"), "cross": _("cross"), "ff": _("FFN")}
     sides = {
-        "encoder": ("encoder_self", _("Residual stream of the encoder, after each layer"), donor.source_labels),
-        "decoder": ("decoder_self", _("Residual stream of the decoder, at the token fed in"), donor.target_in_labels),
+        "encoder": (
+            "encoder_self",
+            _("Residual stream of the encoder, after each layer") if stream else _("Encoder, what each sub-layer adds"),
+            donor.source_labels,
+        ),
+        "decoder": (
+            "decoder_self",
+            _("Residual stream of the decoder, at the token fed in")
+            if stream
+            else _("Decoder, what each sub-layer adds at the token fed in"),
+            donor.target_in_labels,
+        ),
     }
-    panels, rows = [], [["stack", "layer", "token", "recovery"]]
-    for stack in STACKS:
-        if stack not in found:
-            continue
+    panels: list[dict[str, Any]] = []
+    rows: list[list[Any]] = [["stack", "layer", "part", "token", "recovery"]]
+    for stack, one in found.items():
         kind, title, labels = sides[stack]
-        values, tokens = found[stack].values, len(labels)
-        cells = []
-        for layer in range(layers[stack]):
-            row = []
-            for index, label in enumerate(labels):
-                value = values[layer * tokens + index]
-                row.append(_cell(value, kind, _("Layer {layer}, {token}").format(layer=layer + 1, token=label)))
-                rows.append([stack, layer + 1, label, value])  # type: ignore[list-item]
-            cells.append(row)
-        panels.append(
-            {
-                "kind": kind,
-                "title": title,
-                "rows": [str(layer + 1) for layer in range(layers[stack])],
-                "columns": list(labels),
-                "cells": cells,
-            }
-        )
-    _draw(
-        frame,
-        "patching_streams",
-        _("Recovery by every place of the residual stream, percent"),
-        panels,
-        donor,
-        step,
-        rows,
+        of_stack = parts if stream else SUB_LAYERS[stack]
+        cells, names = [], []
+        for number in range(len(one.values) // len(labels)):
+            layer, part = number // len(of_stack) + 1, of_stack[number % len(of_stack)]
+            name = str(layer) if stream else f"{layer} {part_names[part]}"
+            says = _("Layer {layer}, {token}")
+            values = one.values[number * len(labels) : (number + 1) * len(labels)]
+            names.append(name)
+            cells.append([
+                _cell(value, kind, says.format(layer=name, token=label))
+                for value, label in zip(values, labels, strict=True)
+            ])  # fmt: skip
+            rows += [[stack, layer, part, label, value] for value, label in zip(values, labels, strict=True)]
+        panels.append({"kind": kind, "title": title, "rows": names, "columns": list(labels), "cells": cells})
+    region = (
+        _("Recovery by every place of the residual stream, percent")
+        if stream
+        else _("Recovery by every sub-layer at every token, percent")
     )
+    _draw(frame, "patching_streams" if stream else "patching_updates", region, panels, donor, step, rows)
 
 
 def _draw(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -263,9 +264,27 @@ def _curves(found: Survey) -> None:
             least.score,
             most.score,
             [curve.score for curve in found.curves["random"]],
+            least.breaks(),
         ),
         "pruning",
         "headscope-pruning",
+    )
+    sentence = (
+        _(
+            "It breaks below {left} heads: with so many, BLEU is still at least nine tenths of that of all {heads}; "
+            "removed in random order, {random} must stay (the median of {draws} draws)."
+        )
+        if found.metric == "bleu"
+        else _(
+            "It breaks below {left} heads: with so many, exact matches are still at least nine tenths of those of all "
+            "{heads}; removed in random order, {random} must stay (the median of {draws} draws)."
+        )
+    )
+    at_random = [curve.breaks() for curve in found.curves["random"]]
+    paragraph(
+        sentence.format(
+            left=least.breaks(), heads=least.left[0], random=f"{statistics.median(at_random):g}", draws=len(at_random)
+        )
     )
 
 

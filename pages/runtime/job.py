@@ -92,8 +92,9 @@ class BackgroundJob:
             self.stage = "done"
         except Stopped:
             self.stage = "stopped"
-        except (BusyError, *self.known) as error:
-            self.error, self.stage = str(error), "failed"
         except Exception as error:  # any error must end the wait of the page
-            logging.getLogger(__name__).exception("%s failed", self.thread.name)
-            self.error, self.stage = f"{type(error).__name__}: {error}", "failed"
+            self.error = str(error)
+            if not isinstance(error, (BusyError, *self.known)):
+                logging.getLogger(__name__).exception("%s failed", self.thread.name)
+                self.error = f"{type(error).__name__}: {error}"
+            self.stage = "failed"

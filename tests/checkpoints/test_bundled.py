@@ -17,8 +17,11 @@ import pytest
 
 import transformer
 from transformer.analysis.heads import head_statistics, read_word_list, to_dict
+from transformer.analysis.roles import roles
+from transformer.analysis.roles import to_dict as roles_to_dict
 from transformer.inference.pretrained import Pretrained
 from transformer.probing.probes import PROBES
+from transformer.probing.roles import sentences_of
 from transformer.tracing.trace import Trace
 from transformer.training.data import read_pairs
 from transformer.training.recipe import read_recipe
@@ -162,6 +165,16 @@ def test_what_the_heads_of_en_de_do_is_measured_again() -> None:
     for kind, statistics in measured.items():
         for name, values in to_dict(statistics).items():
             assert np.array(stored[kind][name], float) == pytest.approx(np.array(values, float), abs=0.004, nan_ok=True)
+    pairs = list(read_pairs(PROBES / "en-de.tsv"))
+    for kind, found in roles(sentences_of(model, pairs), words).items():
+        again, kept = roles_to_dict(found), stored[kind]
+        assert set(again["roles"]) == set(kept["roles"])
+        for name, one in again["roles"].items():
+            assert np.array(kept["roles"][name]["share"]) == pytest.approx(np.array(one["share"]), abs=0.004)
+            assert kept["roles"][name]["baseline"] == pytest.approx(one["baseline"], abs=0.004)
+        names, others = (list(itertools.chain(*one["role"])) for one in (kept, again))
+        apart = sum(name != other for name, other in zip(names, others, strict=True))
+        assert apart <= 1 and len(set(names)) > 2  # a head at the limit of a role may go either way
     card = " ".join((model.path / "README.md").read_text(encoding="utf-8").split())
     cross = measured["cross"]
     out, fed = cross.aligned_out, cross.aligned_in

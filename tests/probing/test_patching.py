@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.support.build import pretrained_variant, tiny_pretrained
-from transformer.probing.patching import head_places, recovery, stream_places
+from transformer.probing.patching import head_places, layer_places, recovery, stream_places, sub_layer_places
 from transformer.tracing.patch import PatchError, Place
 
 FIRST, SECOND = ("ka lo mi", "lo mi"), ("ka lo vu", "lo vu")
@@ -20,6 +20,7 @@ def test_patching_everything_gives_the_other_sentence(changes: dict[str, str]) -
     first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
     assert len(first.source_ids) == len(second.source_ids) and first.source_ids != second.source_ids
     last = model.config.decoder_layers - 1
+    assert not torch.allclose(first.logits, second.logits, atol=1e-3)
     whole = model.patch(first, second, [Place("leaves", f"decoder.{last}.ff")])
     assert torch.equal(whole.logits, second.logits)
     by_token = [Place("leaves", f"decoder.{last}.ff", token=token) for token in range(len(first.target_in_ids))]
@@ -67,8 +68,34 @@ def test_the_grids_name_every_head_and_every_token() -> None:
     assert [len(grids[kind]) for kind in ("encoder_self", "cross")] == [
         config.encoder_layers * config.heads, config.decoder_layers * config.heads,
     ]  # fmt: skip
+    assert len(set(grids["decoder_self"])) == config.decoder_layers * config.heads
+    assert layer_places(model)["decoder_self"] == [
+        Place("head_outputs", f"decoder.{layer}.self") for layer in range(config.decoder_layers)
+    ]
     streams = stream_places(model, trace)
-    assert len(streams["encoder"]) == config.encoder_layers * len(trace.source_ids)
+    assert streams["encoder"] == [
+        Place("leaves", f"encoder.{layer}.ff", token=token)
+        for layer in range(config.encoder_layers)
+        for token in range(len(trace.source_ids))
+    ]
+    updates = sub_layer_places(model, trace)
+    assert updates["decoder"] == [
+        Place("update", f"decoder.{layer}.{part}", token=token)
+        for layer in range(config.decoder_layers)
+        for part in ("self", "cross", "ff")
+        for token in range(len(trace.target_in_ids))
+    ]
+
+
+def test_a_sub_layer_at_one_token() -> None:
+    """Only that token's row of the sum after it changes, by the difference of the two updates."""
+    model = tiny_pretrained()
+    first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
+    found = model.patch(first, second, [Place("update", "decoder.0.self", token=2)]).decoder_self
+    expected = first.decoder_self.sum[0].clone()
+    expected[2] += second.decoder_self.update[0, 2] - first.decoder_self.update[0, 2]
+    torch.testing.assert_close(found.sum[0].clone(), expected)
+    assert not torch.allclose(expected[2], first.decoder_self.sum[0, 2])
 
 
 def test_what_cannot_be_patched_gets_one_sentence() -> None:

@@ -18,6 +18,7 @@ PRUNING = {
     "least": N_("least important first"),
     "most": N_("most important first"),
     "random": N_("random order"),
+    "breaks": N_("it breaks below {left} heads"),
 }
 PREDICTED = {
     "title": N_("The gradient's estimate, head by head"),
@@ -37,11 +38,13 @@ def pruning_curves(
     least: Sequence[float],
     most: Sequence[float],
     random: Sequence[Sequence[float]],
+    breaks: int,
     *,
     theme: str = "light",
     texts: Labels = PRUNING,
 ) -> go.Figure:
-    """The score over the number of heads left, for three orders. metric: of the score; random: of several draws."""
+    """The score over the number of heads left, for three orders. metric: of the score; random: of several draws;
+    breaks: the smallest number of heads with which the score of "least" is still near that of all."""
     figure = go.Figure()
     for index, draw in enumerate(random):
         figure.add_scatter(
@@ -52,6 +55,11 @@ def pruning_curves(
         figure.add_scatter(
             x=left, y=values, mode="lines+markers", line={"color": colour[theme], "width": 3}, name=texts[name]
         )
+    figure.add_scatter(
+        x=[breaks, breaks], y=[0, least[left.index(breaks)]], mode="lines+text", showlegend=False,
+        line={"color": PURPLE[theme], "width": 2, "dash": "dot"}, textposition="top right",
+        text=[texts["breaks"].format(left=breaks), ""], name=texts["breaks"].format(left=breaks),
+    )  # fmt: skip
     figure.update_layout(
         xaxis={"title": texts["left"], "autorange": "reversed"}, yaxis={"title": texts[metric], "rangemode": "tozero"},
         hovermode="closest",

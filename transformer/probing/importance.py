@@ -93,7 +93,7 @@ class Remembered(nn.Module):
         for value in inputs:
             if isinstance(value, Tensor) and value.device.type == "cpu":
                 digest.update(repr((value.shape, value.dtype)).encode())
-                digest.update(value.contiguous().numpy())
+                digest.update(value.contiguous().numpy().data)
             elif isinstance(value, Off):
                 digest.update(b"fused" if value.fused else b"plain")
             elif value is None:
@@ -157,9 +157,10 @@ def without(
     network.positions = model.model.positions  # its table may be no parameter
     network.eval().requires_grad_(False)
     prepare_for_decoding(network)
-    for stack, layer in _unchanged(parts, model.config) if seen is not None else ():
-        layers = getattr(network, stack)
-        layers[layer] = Remembered(layers[layer], seen, f"{stack}.{layer}")
+    if seen is not None:
+        for stack, layer in _unchanged(parts, model.config):
+            layers = getattr(network, stack)
+            layers[layer] = Remembered(layers[layer], seen, f"{stack}.{layer}")
     return replace(model, model=network)
 
 

@@ -9,7 +9,7 @@ import torch
 
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
-from transformer.interventions.sets import layers_of
+from transformer.interventions.sets import SUB_LAYERS, layers_of
 from transformer.model.tap import KINDS, STACKS, EditingTap, scope
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import PatchError, Place, check_pair, check_places, patch
@@ -79,10 +79,37 @@ def head_places(model: Pretrained) -> dict[str, list[Place]]:
     }
 
 
+def layer_places(model: Pretrained) -> dict[str, list[Place]]:
+    """Kind of attention -> all heads of every layer together."""
+    return {
+        kind: [Place("head_outputs", scope(kind, layer).rstrip(".")) for layer in range(layers_of(model.config, kind))]
+        for kind in KINDS
+    }
+
+
+def sub_layer_places(model: Pretrained, trace: Trace) -> dict[str, list[Place]]:
+    """ "encoder" or "decoder" -> what every sub-layer adds to the residual stream at every token, in their order."""
+    tokens, layers = _sizes(model, trace)
+    return {
+        stack: [
+            Place("update", f"{stack}.{layer}.{part}", token=token)
+            for layer in range(layers[stack])
+            for part in SUB_LAYERS[stack]
+            for token in range(tokens[stack])
+        ]
+        for stack in STACKS
+    }
+
+
+def _sizes(model: Pretrained, trace: Trace) -> tuple[dict[str, int], dict[str, int]]:
+    """Tokens and layers of each stack."""
+    tokens = dict(zip(STACKS, (len(trace.source_ids), len(trace.target_in_ids)), strict=True))
+    return tokens, dict(zip(STACKS, (model.config.encoder_layers, model.config.decoder_layers), strict=True))
+
+
 def stream_places(model: Pretrained, trace: Trace) -> Mapping[str, list[Place]]:
     """ "encoder" or "decoder" -> the residual stream after every layer at every token, layer by layer."""
-    tokens = dict(zip(STACKS, (len(trace.source_ids), len(trace.target_in_ids)), strict=True))
-    layers = dict(zip(STACKS, (model.config.encoder_layers, model.config.decoder_layers), strict=True))
+    tokens, layers = _sizes(model, trace)
     return {
         stack: [
             Place("leaves", f"{stack}.{layer}.ff", token=token)

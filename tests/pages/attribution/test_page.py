@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from pages.attribution.patching import EXCHANGED, exchanged
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
 from transformer.attribution import METHODS, attribute, one_head
 from transformer.probing.patching import head_places, recovery
+from transformer.tracing.patch import Place
 
 
 @pytest.fixture
@@ -82,18 +83,32 @@ def test_patching_shows_the_recovery_of_every_head_and_place(bundled: Callable[.
     assert not app.exception
     model = transformer.load("en-de")
     first, second = (model.trace(text) for text in sentences.values())
-    if len(first.target_in_ids) != len(second.target_in_ids):
-        assert "equal length" in messages(app)
-        return
     assert not messages(app)
-    heads, streams = grids(app)
+    heads, streams, updates = grids(app)
     steps = [one for one in range(len(first.target_out_ids)) if first.target_out_ids[one] != second.target_out_ids[one]]
     base, donor = (first, second) if way == "denoise" else (second, first)
-    found = recovery(model, base, donor, head_places(model)["cross"], steps[0], donor.target_out_ids[steps[0]])
-    shown = [cell["text"].replace("−", "-") for row in heads["panels"][2]["cells"] for cell in row]
-    assert shown == [str(round(100 * value)) for value in found.values]
+    count = model.config.heads
+
+    def found(places: Sequence[Place]) -> list[int]:
+        values = recovery(model, base, donor, places, steps[0], donor.target_out_ids[steps[0]]).values
+        return [round(100 * value) for value in values]
+
+    def shown(cells: Sequence[Sequence[Mapping[str, str]]]) -> list[int]:
+        return [int(cell["text"].replace("−", "-")) for row in cells for cell in row]
+
+    cells = heads["panels"][2]["cells"]
+    assert shown([row[:count] for row in cells]) == found(head_places(model)["cross"])
+    whole = [Place("head_outputs", f"decoder.{layer}.cross") for layer in range(len(cells))]
+    assert shown([row[count + 1 :] for row in cells]) == found(whole)
+    for row in cells:
+        assert shown([row[count : count + 1]])[0] == pytest.approx(sum(shown([row[:count]])) / count, abs=1)
     last = streams["panels"][1]["cells"][-1]  # the last layer's output at the step itself is everything
     assert last[steps[0]]["text"] == "100"
+    decoder = updates["panels"][1]
+    assert decoder["rows"][:4] == ["1 self", "1 cross", "1 FFN", "2 self"]
+    for row, sub_layer in ((0, "decoder.0.self"), (5, "decoder.1.ff"), (10, "decoder.3.cross")):
+        places = [Place("update", sub_layer, token=token) for token in range(len(decoder["columns"]))]
+        assert shown([decoder["cells"][row]]) == found(places)
 
 
 @pytest.mark.parametrize(

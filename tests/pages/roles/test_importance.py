@@ -62,6 +62,11 @@ def test_the_grid_shows_the_shipped_numbers(bundled: Callable[..., AppTest], wor
     assert abs(float(cell["text"].replace("−", "-")) - values[worth]) < 0.06  # type: ignore[operator]
     assert grid["chosen"] == [2, 0, 1] and len(components(app, "figure")) == 2
     assert f"{found.agreement():.2f}" in page_text(app)
+    (least,) = found.curves["least"]
+    assert f"It breaks below {least.breaks()} heads" in page_text(app)
+    pruning = json.loads(json.loads(components(app, "figure")[0].json)["figure"])
+    (mark,) = [one for one in pruning["data"] if one.get("name") == f"it breaks below {least.breaks()} heads"]
+    assert list(mark["x"]) == [least.breaks()] * 2 and mark["y"][1] == least.score[least.left.index(least.breaks())]
 
 
 def test_links_open_the_model_without_heads(bundled: Callable[..., AppTest]) -> None:
