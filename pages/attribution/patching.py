@@ -149,9 +149,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             a=trace.source_text, a_target=trace.target_text, b=other.source_text, b_target=other.target_text
         ),
         _("100: the log-probability moves the whole way to the other sentence's; 0: it does not move."),
-        _(
-            "Below 0 it moves away. Every cell is a pass of its own, with this part alone; “all”: a whole layer of heads."
-        ),
+        _("Below 0 it moves away. Every cell is a pass of its own, with this part alone; “all”: the whole layer."),
         quiet=True,
     )
 

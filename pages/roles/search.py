@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from pages.components import task
+from pages.components.file_field import file_field
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
+from pages.frame.state import current_state, store_state
 from pages.roles.overview import kind_names
 from pages.runtime.job import JobQueue
 from pages.runtime.shared import identity, shared
@@ -29,6 +31,7 @@ from transformer.probing.search import (
     Found,
     Hit,
     SearchError,
+    lines_of,
     read_lines,
     search_attention,
     search_neuron,
@@ -36,10 +39,12 @@ from transformer.probing.search import (
 from transformer.texts import _
 from transformer.tracing.trace import KINDS
 from transformer.training.data import Pair
+from transformer.view.training_messages import FileError, read_file
 
 OPTIONS = ("what", "head", "least", "from", "to", "row_reading", "stack", "layer", "neuron", "fires")
-OWN = "roles_own_text"
+OWN, FILE = "roles_own_text", "roles_file"
 SHOWN = 12  # examples
+MOST_CHARACTERS = MOST_LINES * LONGEST // 5
 Result = tuple[tuple[Pair, ...], Found]
 JOBS: JobQueue[Result] = JobQueue("searches of texts")
 
@@ -79,7 +84,9 @@ def draw(frame: PageFrame) -> None:
         label = _("One sentence a line, at most {count}; a translation may follow after a tab").format(
             count=f"{MOST_LINES:,}"
         )
-        own = st.text_area(label, key=OWN, height=160, max_chars=MOST_LINES * LONGEST // 5)
+        own = st.text_area(label, key=OWN, height=160, max_chars=MOST_CHARACTERS)
+        label = _("Search a text file of up to {count} lines").format(count=f"{MOST_LINES:,}")
+        file_field(FILE, label, ".txt,.tsv", _file_chosen)
     if own.strip():
         result = _in_text(frame.model, question, own)
     else:
@@ -96,6 +103,37 @@ def draw(frame: PageFrame) -> None:
     with head:
         point(_says(question, *result))
     _shown(frame, question, *result)
+
+
+def _file_chosen() -> None:
+    """Callback: put the text of a file into the field, or say why not and leave the field as it is."""
+    try:
+        file = read_file((st.session_state.get(FILE) or {}).get("file"))
+        if file is None:
+            return
+        try:
+            text = file.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise SearchError("byte {byte:,} is not UTF-8; save the file as UTF-8", byte=error.start + 1) from error
+        if "\0" in text:
+            raise SearchError("it has a zero byte; choose a text file")
+        lines = lines_of(text)
+        if len(text) > MOST_CHARACTERS:
+            raise SearchError(
+                "the text has {count:,} characters; at most {most:,} are searched",
+                count=len(text),
+                most=MOST_CHARACTERS,
+            )
+    except (FileError, SearchError) as error:
+        _notice(_("The file cannot be searched: {error}.").format(error=error))
+        return
+    st.session_state[OWN] = "\n".join(lines)
+
+
+def _notice(sentence: str) -> None:
+    state = current_state()
+    if state is not None:
+        store_state(replace(state, notices=(*state.notices, sentence)))
 
 
 def _head_question(frame: PageFrame) -> Question:

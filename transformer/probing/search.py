@@ -51,11 +51,8 @@ class Found:
     pairs: tuple[tuple[tuple[str, str], int], ...]
 
 
-def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, total: True) -> list[Pair]:
-    """Lines `source` or `source<tab>target` as pairs; the model translates sources that have no target.
-
-    progress: called with (lines done, all); False stops (Stopped). Raises SearchError with the number of the line.
-    """
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, without blank ones at its end. Raises SearchError for none, or more than MOST_LINES."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()
@@ -65,6 +62,15 @@ def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, t
         raise SearchError(
             "the text has {lines:,} lines; at most {most:,} are searched", lines=len(lines), most=MOST_LINES
         )
+    return lines
+
+
+def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, total: True) -> list[Pair]:
+    """Lines `source` or `source<tab>target` as pairs; the model translates sources that have no target.
+
+    progress: called with (lines done, all); False stops (Stopped). Raises SearchError with the number of the line.
+    """
+    lines = lines_of(text)
     pairs: list[Pair] = []
     for number, line in enumerate(lines, 1):
         source, _, target = line.partition("\t")

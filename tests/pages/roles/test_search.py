@@ -8,10 +8,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.roles import search
 from pages.roles.search import OWN
 from tests.support.app import ROOT, address, app_test, messages, page_text
 from transformer.probing.probes import probe_pairs
 from transformer.probing.search import search_attention, search_neuron
+from transformer.view.training_messages import File
 
 
 @pytest.fixture
@@ -65,3 +67,27 @@ def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) 
     app.run()
     assert "The text has 5,001 lines; at most 5,000 are searched." in messages(app)
     assert app.text_area(key=OWN).value.startswith("a\na\n")
+
+
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (b"a\n" * 5_001, "the text has 5,001 lines; at most 5,000 are searched"),
+        (b"\n \n", "the text is empty; give one sentence a line"),
+        (b"ab\xff", "byte 3 is not UTF-8; save the file as UTF-8"),
+        (b"a\0b", "it has a zero byte; choose a text file"),
+        (b"a" * 1_000_001, "the text has 1,000,001 characters; at most 1,000,000 are searched"),
+        (b"\xef\xbb\xbf" + b"a\tb\r\n" * 5_000 + b"\n", None),
+    ],
+)
+def test_a_file_of_ones_own_goes_into_the_field(data: bytes, said: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    notices: list[str] = []
+    session = {OWN: "typed before"}
+    monkeypatch.setattr(search.file_field, "brought", lambda: File("mine.txt", data))
+    monkeypatch.setattr(search, "_notice", notices.append)
+    monkeypatch.setattr(search.st, "session_state", session)
+    search._file_chosen()
+    if said:
+        assert notices == [f"The file cannot be searched: {said}."] and session == {OWN: "typed before"}
+    else:
+        assert not notices and session[OWN].split("\n") == ["a\tb"] * 5_000
