@@ -26,6 +26,7 @@ from pages.runtime import memory
 from tests.support.build import tiny_pretrained
 from transformer.__main__ import main
 from transformer.analysis.alignment import pharaoh
+from transformer.analysis.roles import roles
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.cli import serve, train, translate
 from transformer.cli.common import CommandError
@@ -36,6 +37,7 @@ from transformer.live_training import workshop
 from transformer.operator_key import LEAST, VARIABLE, operator_key
 from transformer.probing.alignment import Source, align
 from transformer.probing.importance import from_json
+from transformer.probing.roles import sentences_of
 from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
 from transformer.training.settings import Settings
 
@@ -302,6 +304,17 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
     # Every target word is in the list with its source word, so every row but those of </s> is a link.
     assert written["cross"]["links"] == written["cross"]["rows"] - 6
     assert written["decoder_self"]["next"] == [[None, None]]
+    model, pairs = load(trained / "checkpoint"), [tuple(line.split("\t")) for line in lines]
+    for kind, found in roles(sentences_of(model, pairs), {word: frozenset({to}) for word, to in WORDS.items()}).items():  # type: ignore[arg-type]
+        for head, one in enumerate(written[kind]["role"][0]):
+            role = found.role(0, head)
+            assert one == (role and role.name)
+            for name in found.names:
+                kept = written[kind]["roles"][name]
+                index = found.names.index(name)
+                assert kept["share"][0][head] == pytest.approx(float(found.shares[index, 0, head]), abs=1e-4)
+                assert kept["baseline"] == pytest.approx(float(found.baselines[index]), abs=1e-4)
+    assert {"predicted", "fed"} <= set(written["cross"]["roles"])
     words.write_text("cat Katze\n")
     assert main([*command, "--words", str(words)]) == 2
     assert "line 1 has no tab; write each line as SOURCE WORD<tab>TARGET WORDS" in capsys.readouterr().err

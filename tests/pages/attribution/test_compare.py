@@ -46,12 +46,31 @@ def test_two_sentences_of_equal_length_have_a_difference(bundled: Callable[..., 
         weights = model.trace(text).encoder_self.weights[1, 0]
         for row, wanted in zip(found, weights.tolist(), strict=True):
             assert row == pytest.approx(wanted, abs=1e-4)
-    assert difference[0][0] == pytest.approx(second[0][0] - first[0][0], abs=1e-4)
+    for row, old, new in zip(difference, first, second, strict=True):
+        assert row == pytest.approx([b - a for a, b in zip(old, new, strict=True)], abs=2e-4)
+    one, other, apart = scales(app)
+    assert one == other and apart[0] == -apart[1] and apart[1] >= max(abs(x) for row in difference for x in row)
 
 
-def test_sentences_of_other_lengths_stand_side_by_side(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(source="I see a dog.", second="No.")
-    assert not app.exception and not messages(app) and len(maps(app)) == 2
+def scales(app: AppTest) -> list[tuple[float, float]]:
+    """The smallest and the largest number of the colour scale of every figure."""
+    found = []
+    for one in components(app, "figure"):
+        figure = json.loads(json.loads(one.json)["figure"])
+        drawn, axis = figure["data"][-1], figure["layout"].get("coloraxis", {})
+        found.append((drawn["zmin"], drawn["zmax"]) if "zmin" in drawn else (axis["cmin"], axis["cmax"]))
+    return found
+
+
+def test_sentences_of_other_lengths_stand_side_by_side_on_one_scale(bundled: Callable[..., AppTest]) -> None:
+    app = bundled(source="I see a dog.", second="No.", cell_head="encoder_self.2.1")
+    assert not app.exception and not messages(app)
+    model = transformer.load("en-de")
+    for found, text in zip(maps(app), ("I see a dog.", "No."), strict=True):
+        weights = model.trace(text).encoder_self.weights[1, 0].tolist()
+        assert [pytest.approx(row, abs=1e-4) for row in weights] == [list(row) for row in numbers(found)]
+    first, second = scales(app)
+    assert first == second and first[0] == 0 and first[1] >= max(max(row) for row in numbers(maps(app)[1]))
 
 
 def test_a_training_state_is_what_was_recorded(bundled: Callable[..., AppTest]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qs
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -46,10 +49,31 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
     assert grid["chosen"] == [0, 1, 0]
     rows = grid["saved"]["rows"]
     assert len(rows) == 1 + sum(layers_of(model.config, kind) * model.config.heads for kind in KINDS)
-    strongest, _ = found["encoder_self"].evidence(found["encoder_self"].of(1, 0)[0].name, 1, 0)
+    of_kind = found["encoder_self"]
+    role = of_kind.role(1, 0)
+    assert role is not None
+    # The strongest evidence first, then the weakest; every link opens its sentence.
+    evidence = [*itertools.chain(*of_kind.evidence(role.name, 1, 0, 3))]
     pairs = probe_pairs(model) or []
-    shown = [one for one in app.get("page_link") if "layer=2" in one.proto.query_string]
-    assert f"source={pairs[strongest[0]][0].split()[0]}" in shown[0].proto.query_string
+    queries = [parse_qs(one.proto.query_string) for one in app.get("page_link")]
+    shown = [query for query in queries if query.get("layer") == ["2"] and query.get("head") == ["1"]]
+    assert len(evidence) == 6 and [(query["source"][0], query["target"][0]) for query in shown] == [
+        pairs[index] for index in evidence
+    ]
+    shares = of_kind.by_sentence[evidence, of_kind.names.index(role.name), 1, 0].tolist()
+    assert min(shares[:3]) > max(shares[3:])
+    # Every share of the head stands beside its baseline.
+    text = page_text(app)
+    for one in of_kind.of(1, 0):
+        row = f"{100 * one.share:.0f} % ± {196 * one.error:.0f} {100 * one.baseline:.0f} %"
+        assert f"{role_meanings()[one.name]} {row}" in text
+    assert {round(100 * one.baseline) for one in of_kind.of(1, 0)} >= {0, 11, 37}
+    # In the plane every head stands where its divergences from the others put it.
+    (plane,) = json.loads(json.loads(components(app, "figure")[0].json)["figure"])["data"]
+    assert pytest.approx(of_kind.plane().numpy(), abs=1e-4) == np.array([plane["x"], plane["y"]]).T
+    near, far = of_kind.divergence[0].argsort()[[1, -1]].tolist()
+    places = np.array([plane["x"], plane["y"]]).T
+    assert np.hypot(*(places[near] - places[0])) < np.hypot(*(places[far] - places[0]))
 
 
 @pytest.mark.parametrize("colour", MEASURES[1:])
