@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,7 +15,6 @@ from pages.roles.search import OWN
 from tests.support.app import ROOT, address, app_test, messages, page_text
 from transformer.probing.probes import probe_pairs
 from transformer.probing.search import search_attention, search_neuron
-from transformer.view.training_messages import File
 
 
 @pytest.fixture
@@ -82,12 +83,12 @@ def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) 
 )
 def test_a_file_of_ones_own_goes_into_the_field(data: bytes, said: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     notices: list[str] = []
-    session = {OWN: "typed before"}
-    monkeypatch.setattr(search.file_field, "brought", lambda: File("mine.txt", data))
+    file = {"name": "mine.txt", "data": base64.b64encode(data).decode()}
+    session: dict[str, Any] = {OWN: "typed before", search.FILE: {"file": file}}
     monkeypatch.setattr(search, "_notice", notices.append)
     monkeypatch.setattr(search.st, "session_state", session)
     search._file_chosen()
     if said:
-        assert notices == [f"The file cannot be searched: {said}."] and session == {OWN: "typed before"}
+        assert notices == [f"The file cannot be searched: {said}."] and session[OWN] == "typed before"
     else:
         assert not notices and session[OWN].split("\n") == ["a\tb"] * 5_000
