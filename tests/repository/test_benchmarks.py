@@ -268,7 +268,7 @@ def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:
 
 def test_every_method_is_compared_with_every_other_and_with_random_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribution, "gold_pairs", lambda: read_gold("head\tdaeh\t0-0\n"))
-    agreement, faithfulness, integrated = attribution.measure(load("reverse"), quick=True)
+    agreement, faithfulness, integrated, memory = attribution.measure(load("reverse"), quick=True)
     assert [row.cells[0] for row in agreement.rows] == list(METHODS)
     for number, row in enumerate(agreement.rows):
         assert row.cells[1 + number] == "1.00"
@@ -279,6 +279,7 @@ def test_every_method_is_compared_with_every_other_and_with_random_orders(monkey
     assert sum(int(row.cells[3].rstrip("%")) for row in faithfulness.rows if row.cells[3]) == pytest.approx(100, abs=5)
     adaptive, fixed = integrated.rows[:2]
     assert float(adaptive.cells[2].rstrip("%")) <= 1 and fixed.cells[0].endswith("64 points")
+    assert [row.cells[0] for row in memory.rows] == list(METHODS)
 
 
 def test_table3_has_a_row_for_every_recipe_and_each_changes_one_line() -> None:
