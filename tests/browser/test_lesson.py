@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from pages.registry import pages
+from tests.browser.accessibility import WIDER, findings
 from tests.browser.explorer_page import click_head, params_of, wait_for_params
 from tests.browser.navigation import link_to
 from tests.browser.stillness import still
@@ -26,6 +27,11 @@ def start(page: Page, server: str) -> None:
     page.get_by_role("button", name="Start the lesson").click()
     expect(page.locator(".hs-lesson-title")).to_have_text("A model that translates")
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
+
+
+def write(page: Page, label: str, text: str) -> None:
+    still(page)  # nobody types into a field while it is being drawn
+    page.get_by_label(label).fill(text)
 
 
 def choose(page: Page, label: str, option: str) -> None:
@@ -122,15 +128,21 @@ def test_a_person_writes_a_lesson_tries_it_saves_it_and_loads_it_elsewhere(
     page.get_by_role("button", name="Link", exact=True).click()
     page.get_by_role("button", name="Add to my lesson").click()
     page.get_by_role("link", name="Edit my lesson").click()
-    page.get_by_label("Title of the lesson").fill("Dogs & <b>cats</b>")
-    page.get_by_label("Title of the stop").fill("One row")
-    page.get_by_label("What to see here").fill("Look at the **second** row.")
+    write(page, "Title of the lesson", "Dogs & <b>cats</b>")
+    write(page, "Title of the stop", "One row")
+    write(page, "What to see here", "Look at the **second** row.")
     choose(page, "Question", "press a cell")
-    page.get_by_label("What is asked").fill("Press its darkest cell.")
+    write(page, "What is asked", "Press its darkest cell.")
     choose(page, "Right answer", "computed: the cell")
-    page.get_by_label("Why it is so").fill("It is the darkest.")
+    write(page, "Why it is so", "It is the darkest.")
     page.keyboard.press("Tab")
     still(page)
+    expect(page.locator(".st-key-hs-own .hs-message")).to_have_count(0)  # nothing typed was lost
+    assert findings(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    still(page)
+    assert findings(page) == [] and page.evaluate(WIDER) <= 0
+    page.set_viewport_size({"width": 1440, "height": 900})
     with page.expect_download() as saving:
         page.get_by_role("button", name="Save as a file").click()
     assert saving.value.suggested_filename == "dogs-b-cats-b.toml"
