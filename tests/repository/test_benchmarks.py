@@ -11,7 +11,20 @@ import pytest
 import torch
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks import __main__, anatomy, attribution, decoding, lab, peer, report, table3, timing, trace, training
+from benchmarks import (
+    __main__,
+    anatomy,
+    attribution,
+    decoding,
+    lab,
+    many,
+    peer,
+    report,
+    table3,
+    timing,
+    trace,
+    training,
+)
 from benchmarks.plain import PlainAttention, plain_copy
 from benchmarks.sentences import GERMAN, of_length, pairs, typed
 from benchmarks.wire import Wire
@@ -264,6 +277,13 @@ def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:
     assert b"cdn.test" not in site.page
     with pytest.raises(peer.NoPeer, match="names 0 libraries, not 3"):
         site.show("<svg></svg>")
+
+
+def test_tensors_of_many_pairs_are_those_of_single_traces() -> None:
+    (table,) = many.measure(load("en-de"), quick=True)
+    *kept, single = table.rows
+    assert [row.cells[0] for row in kept] == list(many.KEPT) and single.cells[3] == ""
+    assert all(float(row.cells[3]) <= 1e-5 for row in kept)
 
 
 def test_every_method_is_compared_with_every_other_and_with_random_orders(monkeypatch: pytest.MonkeyPatch) -> None:
