@@ -22,6 +22,7 @@ from transformer.tracing.trace import Trace
 # until a row misses its sum by at most TOLERANCE of it, or of LEAST nats where that is more, or MOST points are used.
 SPANS, POINTS, WORST, MOST = 16, 4, 8, 512
 TOLERANCE, LEAST = 0.008, 0.2
+AT_ONCE = 512  # tokens of all points in one pass, which keeps its graph
 SIDES = ("source", "target")
 
 
@@ -155,12 +156,14 @@ def _spans(model: Pretrained, trace: Trace, step: int, spans: Sequence[Span], po
     places, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(points))
     ends = torch.tensor(spans, dtype=torch.float64)
     widths = ends[:, 1:] - ends[:, :1]
-    graph = differentiable(model, trace, (ends[:, :1] + widths * (places + 1) / 2).flatten().tolist())
-    gradients = gradients_of(graph.log_probs[:, step].sum(), [graph.embeddings[side] for side in SIDES])
     whole = (trace.source_embedding.double(), trace.target_embedding.double())
-    along = torch.cat(
-        [(gradient.cpu().double() * one).sum(-1) for gradient, one in zip(gradients, whole, strict=True)], 1
-    )
+    found = []
+    for factors in (ends[:, :1] + widths * (places + 1) / 2).flatten().split(max(1, AT_ONCE // sum(map(len, whole)))):
+        graph = differentiable(model, trace, factors.tolist())
+        gradients = gradients_of(graph.log_probs[:, step].sum(), [graph.embeddings[side] for side in SIDES])
+        sides = [(gradient.cpu().double() * one).sum(-1) for gradient, one in zip(gradients, whole, strict=True)]
+        found.append(torch.cat(sides, 1))
+    along = torch.cat(found)  # [span * point, source + target]
     return (along.unflatten(0, (len(spans), points)) * weights[:, None] / 2).sum(1) * widths
 
 
