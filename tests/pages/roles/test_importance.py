@@ -23,7 +23,7 @@ from transformer.probing.importance import Progress, Survey, all_heads, effects,
 from transformer.probing.probes import probe_pairs
 from transformer.training.data import Pair
 
-BUNDLED = [path.parent.name for path in (ROOT / "checkpoints").glob("*/importance.json")]
+BUNDLED = [path.parent.name for path in (ROOT / "checkpoints").glob("*/config.json")]
 
 
 @pytest.fixture
@@ -34,12 +34,14 @@ def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_what_ships_is_what_is_measured(name: str) -> None:
-    """A part is measured again: every eleventh head, at 0 and at its mean."""
+    """A part is measured again: a head of each kind of attention, at 0 and at its mean."""
     model = transformer.load(name)
     found = importance.shipped(model)
     assert found is not None
     pairs = (probe_pairs(model) or [])[: found.sentences]
-    heads = {name_of(head): [head] for head in all_heads(model.config)[::11]}
+    every = all_heads(model.config)
+    heads = {name_of(head): [head] for head in every[len(every) // 6 :: len(every) // 3]}
+    assert [name.split(".")[0] for name in heads] == ["encoder_self", "decoder_self", "cross"]
     for stored, way in ((found.heads, "zero"), (found.means, "mean")):
         for head, effect in effects(model, pairs, heads, way).items():
             assert stored[head].loss == pytest.approx(effect.loss, abs=2e-3)
