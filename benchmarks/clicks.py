@@ -101,12 +101,13 @@ async def any_choice(viewer: Viewer, model: Pretrained, rng: random.Random) -> R
 
 async def decoding(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     """What there is to click in the open part: a token, or another one to go on from; a node of the tree, the beam
-    size or the length penalty; another seed; weights by hand. Or another part."""
+    size or the length penalty; another seed; a head or a row to paint. Or another part."""
     if rng.random() < FAR:
         return await another_part(viewer, rng)
     if "headscope.paint" in viewer.seen:
-        keys = json.loads(viewer.data["headscope.paint"])["keys"]
-        return await viewer.report("headscope.paint", "weights", [rng.randrange(1, 100) / 100 for _ in keys])
+        # Nothing is painted: a row does not fit the next sentence, and the page says so in a message.
+        menu = rng.choice(sorted(one for one in viewer.seen & viewer.options.keys() if "_paint_" in one))
+        return await viewer.choose(menu, rng.randrange(len(viewer.options[menu])))
     if "headscope.beam" in viewer.seen:
         return await rng.choice((node, penalty, beam_size))(viewer, rng)
     if "decoding_seed" in viewer.seen and rng.random() < 0.5:

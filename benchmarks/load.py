@@ -117,7 +117,7 @@ async def _all(app: App, model: Pretrained, viewers: int, minutes: float, pause:
         f"Viewers without a browser over loopback (`viewer.py`), spread evenly over the pages; each clicks every "
         f"{pause:g} s on average, after the answer to the last click: any head (Heads, Lab, with the scaling on or "
         "off), any part of a page but the position lab and the neurons, sliders, layers, any place of the anatomy, "
-        "tokens, branches, beam sizes, seeds and painted rows of Decoding, any menu of Head roles, Attribution, "
+        "tokens, branches, beam sizes, seeds and rows to paint of Decoding, any menu of Head roles, Attribution, "
         f"Training recipe and Results (`clicks.py`). Warm-up: the first {WARM:.0%} of the minutes, in which about "
         f"{FILL} new sentences fill the room for traces; only what came after it counts, with about {SENTENCES} more. "
         "An exception, a message of an error, a lost connection or an answer later than a minute ends the measurement."
