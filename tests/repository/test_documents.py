@@ -12,6 +12,7 @@ import pytest
 
 from pages.paper import visualised
 from pages.paper.views import items
+from pages.registry import pages
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -68,3 +69,10 @@ def test_the_map_names_every_package() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for folder in (ROOT / "transformer").glob("*/__init__.py"):
         assert f"`transformer/{folder.parent.name}/`" in text
+
+
+def test_the_readme_names_every_page_in_the_order_of_the_header() -> None:
+    table = (
+        (ROOT / "README.md").read_text(encoding="utf-8").partition("| page | what it shows |")[2].partition("\n\n")[0]
+    )
+    assert re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE) == [page.title for page in pages()]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, plain, titled
+from transformer.figures.style import BLUE, GREY, INK, ORANGE, PURPLE, Labels, dressed, plain, titled
 from transformer.texts import N_
 
 SUBSETS = {
@@ -101,7 +101,7 @@ def variations(
     figure.add_scatter(
         x=means, y=rows, name=texts["here"], mode="markers", marker={"size": 12, "color": colours},
         error_x={
-            "type": "data", "symmetric": False,
+            "type": "data", "symmetric": False, "color": INK[theme],
             "array": [max(seeds) - mean for seeds, mean in zip(values, means, strict=True)],
             "arrayminus": [mean - min(seeds) for seeds, mean in zip(values, means, strict=True)],
         },
