@@ -79,7 +79,7 @@ FIGURES: list[partial[go.Figure]] = [
     partial(feedforward.curves, VALUES, CURVES, CURVES, "gelu", VALUES, 9, "decoder"),
     partial(feedforward.moved_columns, TOKENS, ramp(3, 4), 1.0, "¤After attention"),
     partial(feedforward.left_out, {"encoder": {"¤self 1": 1.5}, "decoder": {"¤FFN 1": 3.0}}, 1.2),
-    partial(importance.pruning_curves, "bleu", (3, 2, 1), VALUES, VALUES, [VALUES, VALUES]),
+    partial(importance.pruning_curves, "bleu", (3, 2, 1), VALUES, VALUES, [VALUES, VALUES], 2),
     partial(importance.predicted, [("cross", 1, 1), ("encoder_self", 1, 2)], VALUES[:2], VALUES[:2]),
     partial(layer_norm.layer_norm, *ramp(5, 3), "¤<b>x", "¤self 1"),
     partial(layer_norm.what_is_left, VALUES, VALUES, LAYERS),
