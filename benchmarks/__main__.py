@@ -24,7 +24,7 @@ PARTS = {
     "typed": "300 sentences that people type, and 200 names to copy",
     "decoding": "greedy decoding, compared with MarianMTModel.generate",
     "clicks": "a click in the trees of beam search and of branches, at 20 tokens",
-    "many": "chosen tensors of 1,000 sentence pairs, compared with single traces",
+    "many": "chosen tensors of 1,000 sentence pairs, compared with single traces; what every head is worth",
     "attribution": "agreement, faithfulness and cost of the methods of attribution",
 }
 

@@ -1,4 +1,4 @@
-"""Chosen tensors of 1,000 sentence pairs: `trace_all` beside single traces, on one core."""
+"""Work over many sentences on one core: chosen tensors of 1,000 pairs, and what every head is worth."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import torch
 from benchmarks.report import Table, load
 from transformer.inference.pretrained import Pretrained
 from transformer.probing.alignment import gold_pairs
+from transformer.probing.importance import WAYS, all_heads, effects, name_of
+from transformer.probing.probes import probe_pairs
 
 PAIRS, SINGLE = 1000, 50
 LIMIT = 10.0  # seconds
+SENTENCES, WORTH_LIMIT = 100, 60.0
 KEPT = {
     "cross-attention": ("cross.weights",),
     "attention of all kinds": tuple(f"{kind}.weights" for kind in ("encoder_self", "decoder_self", "cross")),
@@ -45,10 +48,27 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
             table.add(name, f"{cpu:.1f}", f"{wall:.1f}", f"{apart:.0e}", good=cpu < LIMIT)
         _, cpu, wall = _timed(lambda: [model.trace(*pair) for pair in pairs[:single]])
         table.add(f"single traces, for {PAIRS:,}", f"{cpu / single * PAIRS:.1f}", f"{wall / single * PAIRS:.1f}", "")
+        worth = _worth(model, quick)
     finally:
         torch.set_num_threads(threads)
     table.notes.append(f"Wanted: {LIMIT:g} s of CPU. Difference: to single traces of {single} of the pairs.")
-    return [table]
+    return [table, worth]
+
+
+def _worth(model: Pretrained, quick: bool) -> Table:
+    """Loss and BLEU with its interval without each head."""
+    heads = {name_of(head): [head] for head in all_heads(model.config)[: 2 if quick else None]}
+    pairs = (probe_pairs(model) or [])[: 5 if quick else SENTENCES]
+    table = Table(
+        f"{len(heads)} heads, one after the other, over {len(pairs)} sentences, one thread",
+        ("measured", "CPU, s", "wall clock, s"),
+        load(),
+    )
+    for way in WAYS:
+        _, cpu, wall = _timed(lambda way=way: effects(model, pairs, heads, way))  # type: ignore[misc]
+        table.add(f"loss and score, head at {way}", f"{cpu:.0f}", f"{wall:.0f}", good=cpu < WORTH_LIMIT)
+    table.notes.append(f"Wanted: {WORTH_LIMIT:g} s of CPU for each.")
+    return table
 
 
 def _timed(work: Callable[[], Value]) -> tuple[Value, float, float]:

@@ -280,10 +280,11 @@ def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:
 
 
 def test_tensors_of_many_pairs_are_those_of_single_traces() -> None:
-    (table,) = many.measure(load("en-de"), quick=True)
+    table, worth = many.measure(load("en-de"), quick=True)
     *kept, single = table.rows
     assert [row.cells[0] for row in kept] == list(many.KEPT) and single.cells[3] == ""
     assert all(float(row.cells[3]) <= 1e-5 for row in kept)
+    assert worth.title.startswith("2 heads") and [row.cells[0][-4:] for row in worth.rows] == ["zero", "mean"]
 
 
 def test_every_method_is_compared_with_every_other_and_with_random_orders(monkeypatch: pytest.MonkeyPatch) -> None:
