@@ -12,6 +12,7 @@ const USED_IN = {
   figure: ["positions"],
 };
 const BUILT = {
+  decoding: /^(temperature|top_k|top_p)$/,
   explorer: /^(rows|pieces|special|scale|summary|view)_/,
   softmax: /^preset_/,
   "anatomy/words": /^tell_/,
