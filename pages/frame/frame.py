@@ -440,7 +440,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
     state = current_state()
     paths = tuple(listed.path for listed in links)
-    jump = room.take_jump() or lesson.take_jump(state, paths)
+    jump = room.take_jump(page.path) or lesson.take_jump(state, paths)
     if jump is not None and jump[0] in paths:
         target = next(listed for listed in links if listed.path == jump[0])
         if target is not page:

@@ -51,7 +51,7 @@ LIT = {
     "picture": ":is([data-testid^=stBidiComponent], [data-testid=stPlotlyChart])",
 }
 BLOCKS = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > *"
-FRAME = ":is(.st-key-hs-header, .st-key-hs-lesson, .st-key-hs-lesson-folded, .hs-cover, .hs-message)"
+FRAME = ":is(.st-key-hs-header, .st-key-hs-room, .st-key-hs-lesson, .st-key-hs-lesson-folded, .hs-cover, .hs-message)"
 UNSEEN = ":has(> [class*=st-key-hs-feeds]), :has(> .st-key-hs-plotly)"
 PANEL = "[data-testid=stLayoutWrapper]:has(> :is(.st-key-hs-lesson, .st-key-hs-lesson-folded))"
 HIDDEN = f"{PANEL} ~ *:not(:has(.hs-cover))"
@@ -190,7 +190,10 @@ class Panel:
                 title = html.escape(translate(self.lesson.title))
                 st.html(f'<h2 class="hs-lesson-name">{title} <small>{where}</small></h2>', width="stretch")
                 st.button(
-                    _("Show") if folded else _("Fold"), key="hs-lesson-fold", on_click=_toggle_fold, type="tertiary"
+                    _("Show the lesson") if folded else _("Hide"),
+                    key="hs-lesson-fold",
+                    on_click=_toggle_fold,
+                    type="tertiary",
                 )
             if not folded:
                 st.progress(self.number / count)
@@ -278,12 +281,16 @@ class Panel:
             solution = "" if right is None else in_words(right)
             if here is not None and here.revealed(name):  # who has not answered sees the answer, too
                 if here.teaches:
-                    room.chart(name, solution)
+                    room.bars(name, solution)
                 _reveal(given.get(place, Given("", solution, None)), question)
                 return False
             if here is not None and here.teaches:
-                room.chart(name, "")
-                st.button(_("Reveal the answer"), key="hs-room-reveal", on_click=room.reveal, args=(name,))
+                if options:
+                    st.html(f'<p class="hs-lesson-sum">{html.escape(" · ".join(map(translate, options)))}</p>')
+                room.answered(name)
+                st.button(
+                    _("Reveal the answer"), key="hs-room-reveal", on_click=room.reveal, args=(name,), type="primary"
+                )
                 return question.cover
             if place in given:
                 if here is None:
@@ -305,7 +312,7 @@ class Panel:
         mine = {place[1]: one for place, one in given.items() if place[0] == self.lesson.name}
         counted = [one.verdict for one in mine.values() if one.verdict is not None]
         asked = len([question for question in self.lesson.questions if question.kind != "text"])
-        if asked:
+        if asked and not room.teaches():
             text = _("You answered {count} of {asked} questions, {right} of them right.")
             text = text.format(count=len(counted), asked=asked, right=sum(counted))
             st.html(f'<p class="hs-lesson-sum">{html.escape(text)}</p>')

@@ -54,7 +54,7 @@ def link_menu(header: DeltaGenerator, view: Link, title: str, lessons: Streamlit
     if (asked := st.session_state.pop(CODE, None)) is not None:
         link, room = asked
         title = _("Scan this code to join room {room}").format(room=room) if room else _("Scan this code")
-        st.dialog(title, width="large")(_show_code)(link)
+        st.dialog(title, width="large")(_show_code)(link, room)
 
 
 def _links() -> None:
@@ -91,11 +91,15 @@ def ask_for_code(link: str, room: str = "") -> None:
     st.session_state[MENU], st.session_state[CODE] = False, (link, room)
 
 
-def _show_code(link: str) -> None:
+def _show_code(link: str, room: str) -> None:
     try:
         drawn = segno.make(link, micro=False).svg_data_uri(dark="#000", light="#fff", border=2, omitsize=True)
     except segno.DataOverflowError:
         st.write(_("This link is too long for a QR code. Shorten the sentence."))
         return
     st.html(f'<img class="hs-qr" src="{drawn}" alt="{html.escape(_("QR code of the link"))}">')
-    st.code(link, language=None, wrap_lines=True)
+    if room:
+        typed = _("Or type it: {link}", link=link.removeprefix("http://"))
+        st.html(f'<p class="hs-room-address">{html.escape(typed)}</p>')
+    else:
+        st.code(link, language=None, wrap_lines=True)

@@ -22,11 +22,13 @@ from pages.frame.state import LESSON, ROOM, SEAT, STOP, written_address
 from pages.runtime import viewer
 from pages.runtime.rooms import GUESSED, WATCH, rooms
 from pages.runtime.streamlit import session_id, viewer_network
-from transformer.rooms import Room, RoomError
-from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Given, read_code
-from transformer.texts import _
+from transformer.rooms import Member, Room, RoomError
+from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, read_code
+from transformer.texts import _, comma_list
 
-LEFT, JUMP, ARRIVING, SAID = (f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said"))
+LEFT, JUMP, ARRIVING, SAID, ENDING = (
+    f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending")
+)
 OWN = frozenset({ROOM, "big"})  # names in links that are not part of the common view
 TICK = 1.0  # seconds between two looks at who is there and what was answered
 BINS = 8  # of a histogram of numbers
@@ -71,6 +73,12 @@ def _rise(said: str = "") -> None:
         st.session_state[LEFT] = gone.code
         st.session_state[viewer.SEAT_KEPT] = ""
     st.session_state[SAID] = said
+
+
+def teaches() -> bool:
+    """Whether this session is the teacher of a room."""
+    here = seat()
+    return here is not None and here.teaches
 
 
 def led() -> bool:
@@ -122,9 +130,14 @@ def _leave() -> None:
         _rise()
 
 
+def _ask_end(code: str) -> None:
+    st.session_state[ENDING] = code
+
+
 def _end() -> None:
     here = seat()
     if here is not None:
+        st.session_state["hs-room-class"] = False
         rooms().end(here.code, here.secret)
         _rise(_("The room {code} has ended; its answers are deleted.").format(code=here.code))
 
@@ -136,10 +149,12 @@ def _join_typed() -> None:
 
 def join_or_open() -> None:
     """What the page Lessons has for a class: a room to open, and a code to type."""
+    if led():
+        message(_("You are in. Your teacher's view will appear here."), "note")
     if seat() is not None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="hs-room-doors"):
-        about = _("Students join with a code and see your view; their answers arrive on your screen.")
+        about = _("For a class: students join with a code and see your view; their answers arrive on your screen.")
         st.button(_("Open a room"), key="hs-room-open", on_click=open_room, help=about)
         st.text_input(
             _("Join a room"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("four letters"),
@@ -151,8 +166,11 @@ def join_or_open() -> None:
 # -- a run -------------------------------------------------------------------------------------------------------------
 
 
-def take_jump() -> tuple[str, dict[str, str]] | None:
-    """Call at the start of a run. Path and parameters of the view to go to: one that the teacher shows, once."""
+def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
+    """Call at the start of a run of a page. Path and parameters of the view to go to: one that the teacher shows, once.
+
+    A member who goes to another page by himself follows no longer.
+    """
     asked = st.query_params.get(ROOM)
     if seat() is None and asked and st.session_state.get(LEFT) != read_code(asked):
         join(asked)
@@ -176,6 +194,8 @@ def take_jump() -> tuple[str, dict[str, str]] | None:
         here.follows = member.follows
         view = (here.room.path, here.room.params)
         news = here.follows and here.room.step != here.step and here.room.step > 0 and view != here.shown
+        if here.follows and not news and here.shown is not None and here.room.step > 0 and path != here.shown[0]:
+            _set_follow(here, False)
         jump = view if news else None
         if here.follows:
             here.step, here.shown = here.room.step, view
@@ -251,21 +271,33 @@ def _presence(here: Seat) -> None:
     there = rooms().here(here.code)
     following = sum(member.follows for member in there)
     room = html.escape(_("Room {code}").format(code=here.code))
-    counted = html.escape(_("{count} here, {following} follow").format(count=len(there), following=following))
-    st.html(f'<p class="hs-room-code"><b>{room}</b> {counted}</p>', width="content")
+    counted = _("{count} here, {following} follow").format(count=len(there), following=following)
+    if sent := len(rooms().finds(here.code)):
+        counted = comma_list([counted, _("views sent: {count}").format(count=sent)])
+    st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
 
 
 @st.fragment(run_every=TICK)
 def _class(here: Seat) -> None:
-    """What members sent, and who they are."""
+    """What members sent, and who they are: names are folded away, because the class may see this screen."""
     _finds(here)
-    _answers(here)
-    _people(here)
+    answers, there = rooms().answers(here.code), rooms().here(here.code)
+    with st.expander(_("Answers by name ({count})").format(count=len(answers))):
+        _answers(here, answers)
+    with st.expander(_("People ({count})").format(count=len(there))):
+        _people(here, there)
+    if st.session_state.get(ENDING) != here.code:
+        st.button(_("End the room"), key="hs-room-end", on_click=_ask_end, args=(here.code,))
+        return
+    sure = _("End the room? Its {count} answers are deleted; save them as CSV first if you need them.")
+    message(sure.format(count=len(answers)), "note")
+    with st.container(horizontal=True, gap="small"):
+        if st.button(_("End and delete"), key="hs-room-end-now", on_click=_end, type="primary"):
+            st.rerun()  # the page, not only this menu
+        st.button(_("Keep the room"), key="hs-room-keep", on_click=_ask_end, args=("",))
 
 
-def _people(here: Seat) -> None:
-    there = rooms().here(here.code)
-    st.caption(_("People") if there else _("Nobody has joined yet."))
+def _people(here: Seat, there: list[Member]) -> None:
     for number, member in enumerate(there, start=1):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             name = member.name or _("Person {number}").format(number=number)
@@ -276,7 +308,6 @@ def _people(here: Seat) -> None:
                           args=(here.code, here.secret, member.id), type="tertiary")  # fmt: skip
             st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=rooms().remove,
                       args=(here.code, here.secret, member.id), type="tertiary")  # fmt: skip
-    st.button(_("End the room"), key="hs-room-end", on_click=_end, help=_("Answers and names are deleted."))
     st.caption(_("A room ends by itself after {hours} hours.").format(hours=HOURS))
 
 
@@ -287,17 +318,18 @@ def _finds(here: Seat) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             text = ": ".join(filter(None, (find.name, find.text or _("a view"))))
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
-            if st.button(_("Show to all"), key=f"hs-room-project-{find.number}"):
-                st.session_state[JUMP] = (find.path, dict(find.params))
+            if st.button(_("Show to all"), key=f"hs-room-project-{find.number}", on_click=_project, args=(find,)):
                 st.rerun()
             st.button(_("Remove"), key=f"hs-room-unfind-{find.number}", on_click=rooms().remove_find,
                       args=(here.code, here.secret, find.number), type="tertiary")  # fmt: skip
 
 
-def _answers(here: Seat) -> None:
-    answers = rooms().answers(here.code)
-    if answers:
-        st.caption(_("Answers; only you see whose they are"))
+def _project(find: Find) -> None:
+    st.session_state[JUMP], st.session_state[SAID] = (find.path, dict(find.params)), find.text
+    st.session_state["hs-room-class"] = False
+
+
+def _answers(here: Seat, answers: list[Given]) -> None:
     for given in answers:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             verdict = {True: "✓ ", False: "✗ ", None: ""}[given.verdict]
@@ -345,9 +377,13 @@ def _member_bar(here: Seat, path: str) -> None:
 def _follow() -> None:
     here = seat()
     if here is not None:
-        follows = bool(st.session_state["hs-room-follow"])
-        rooms().follow(here.code, here.member, follows)
-        here.step, here.shown = -1, None  # who comes back goes to the teacher's view
+        _set_follow(here, bool(st.session_state["hs-room-follow"]))
+
+
+def _set_follow(here: Seat, follows: bool) -> None:
+    rooms().follow(here.code, here.member, follows)
+    here.follows = follows
+    here.step, here.shown = -1, None  # who comes back goes to the teacher's view
 
 
 def _rename() -> None:
@@ -396,21 +432,28 @@ def bins(answers: list[str]) -> list[tuple[str, int]]:
 
 
 @st.fragment(run_every=TICK)
-def chart(question: str, right: str) -> None:
-    """For the teacher: the answers so far, as bars. right: the answer to mark, "" before it is revealed."""
+def answered(question: str) -> None:
+    """For the teacher, before the answer is revealed: how many have answered; the bars if wanted, because the class may
+    see this screen."""
     here = seat()
     if here is None:
         return
-    answers = [given.answer for given in rooms().answers(here.code, question)]
-    count = len(rooms().here(here.code))
-    counted = _("{answers} of {count} have answered").format(answers=len(answers), count=count)
+    given, there = rooms().answers(here.code, question), rooms().here(here.code)
+    counted = _("{answers} of {count} have answered").format(answers=len(given), count=len(there))
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
-    bars = bins(answers)
-    most = max((number for _label, number in bars), default=1) or 1
+    if st.toggle(_("Show the answers as they arrive"), key="hs-room-live"):
+        bars(question)
+
+
+def bars(question: str, right: str = "") -> None:
+    """The answers of the class. right: the one to mark."""
+    here = seat()
+    counts = bins([given.answer for given in rooms().answers(here.code, question)]) if here is not None else []
+    most = max((number for _label, number in counts), default=1) or 1
     rows = "".join(
         f'<tr class="{"hs-room-right" if label == right else ""}"><th>{html.escape(label)}</th>'
         f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>{number}</td></tr>'
-        for label, number in bars
+        for label, number in counts
     )
     st.html(f'<table class="hs-room-bars">{rows}</table>')
 

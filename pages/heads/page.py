@@ -32,7 +32,7 @@ def draw(frame: PageFrame) -> None:
             st.button(_("Start the lesson →"), key="hs-start", on_click=lesson.go, args=(FIRST, 1), type="tertiary")
             st.page_link(links["paper"], label=_("In the paper →"))
             with st.container(width="content", key="hs-heads-room"):
-                st.page_link(links["lessons"], label=_("Open a room →"))
+                st.page_link(links["lessons"], label=_("Teach a class →"))
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:

@@ -43,6 +43,8 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
             f'<p class="hs-said">{html.escape(translate(one.about))}</p>'
             f'<p class="hs-said hs-said-quiet">{html.escape(counts)}</p>'
         )
+        if room.led():
+            return
         with st.container(horizontal=True, gap="small"):
             st.button(_("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.go, args=(name, 1), type="primary")
             worksheets.menu(frame, one)

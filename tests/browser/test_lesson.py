@@ -107,12 +107,12 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, serv
     page.unroute_all()
     expect(page.locator(".hs-lesson-title")).to_be_visible()
     assert is_sheet(panel)
-    panel.get_by_role("button", name="Fold").click()
+    panel.get_by_role("button", name="Hide").click()
     folded = page.locator(".st-key-hs-lesson-folded")
     expect(folded).to_be_visible()
     still(page)  # what was in the panel stays until its run has ended
     assert (small := folded.bounding_box()) and small["height"] < 120
-    folded.get_by_role("button", name="Show").click()
+    folded.get_by_role("button", name="Show the lesson").click()
     expect(panel).to_be_visible()
     assert is_sheet(panel)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

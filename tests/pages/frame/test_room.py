@@ -96,6 +96,17 @@ def test_a_member_sees_it_follows_looks_around_and_comes_back(teacher: Opened, s
     assert address(member)["source"] == "abc" and member.toggle(key="hs-room-follow").value
 
 
+def test_a_member_who_goes_to_another_page_follows_no_longer(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    switch_page(app, "heads").run()
+    member = student(code)
+    member.text_input(key="source").set_value("mine").run()  # on the same page: the teacher's next step comes
+    assert member.toggle(key="hs-room-follow").value and [one.follows for one in store.here(code)] == [True]
+    switch_page(member, "positions").run()
+    assert not member.toggle(key="hs-room-follow").value and [one.follows for one in store.here(code)] == [False]
+    assert address(member)["source"] == "mine"
+
+
 def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms) -> None:
     app, code = teacher
     press(app, "hs-lesson-start-one")
@@ -112,7 +123,9 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     [given] = store.answers(code, "one 2")
     assert given.answer == "b"
     app.run()
-    assert "1 of 1 have answered" in page_text(app) and "<th>b</th>" in written(app)
+    assert "1 of 1 have answered" in page_text(app) and "<th>b</th>" not in written(app)
+    app.toggle(key="hs-room-live").set_value(True).run()
+    assert "<th>b</th>" in written(app)
     press(app, "hs-room-reveal")
     assert "The class predicts first" not in page_text(app) and "It is the darkest cell." in page_text(app)
     member.run()
@@ -139,9 +152,11 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
     app.run()
     assert "&lt;i&gt;Kim&lt;/i&gt; (looks around)" in written(app) and "&lt;b&gt;look&lt;/b&gt;" in written(app)
     press(app, f"hs-room-project-{find.number}")
-    assert address(app)["source"] == "found"
+    assert address(app)["source"] == "found" and "&lt;b&gt;look&lt;/b&gt;" in messages(app)
     assert (shown := store.find(code)) is not None and shown.params["source"] == "found"
     [one] = store.here(code)
+    app.session_state["hs-room-class"] = True
+    app.run()
     press(app, f"hs-room-unname-{one.id}")
     assert store.here(code)[0].name == ""
     press(app, f"hs-room-unfind-{find.number}")
@@ -159,6 +174,10 @@ def test_leaving_and_the_end_are_said(teacher: Opened, store: Rooms) -> None:
     assert "room" not in address(leaves) and not messages(leaves) and len(store.here(code)) == 1
     app.session_state["hs-room-class"] = True
     press(app.run(), "hs-room-end")
+    assert "End the room? Its 0 answers are deleted" in messages(app, notes=True) and store.find(code) is not None
+    press(app, "hs-room-keep")
+    assert "End the room?" not in messages(app, notes=True)
+    press(press(app, "hs-room-end"), "hs-room-end-now")
     assert f"The room {code} has ended; its answers are deleted." in messages(app) and "room" not in address(app)
     stays.run()
     assert f"The room {code} has ended." in messages(stays) and "room" not in address(stays)
