@@ -625,20 +625,26 @@ def test_missing_test_data_gives_a_message(trained: Path, tmp_path: Path, capsys
 
 
 def options(**given: Any) -> SimpleNamespace:
-    rest = dict.fromkeys(("checkpoint", "max_tokens", "address", "language", "trainings", "training_seconds", "memory"))
+    rest = dict.fromkeys(
+        ("checkpoint", "max_tokens", "address", "language", "trainings", "training_seconds", "memory", "rooms")
+    )
     return SimpleNamespace(**{**rest, "port": 8501, "operator": False, **given})
 
 
 def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CHECKPOINT", "MAX_TOKENS", "DEVICE", "TRAININGS", "TRAINING_SECONDS", "MEMORY"):
         monkeypatch.setenv(f"HEADSCOPE_{name}", "before")
+    monkeypatch.setenv("HEADSCOPE_ROOMS", "before")
     monkeypatch.setattr(serve, "taken", lambda port, address: False)
     monkeypatch.chdir(trained)
-    given: Any = options(checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu", trainings=0)
+    given: Any = options(
+        checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu", trainings=0, rooms="rooms.sqlite"
+    )
     assert serve.prepare(given) == ["run", str(ROOT / "app.py"), "--server.port=8600"]
     assert os.environ["HEADSCOPE_CHECKPOINT"] == str(trained / "checkpoint")
     assert (os.environ["HEADSCOPE_MAX_TOKENS"], os.environ["HEADSCOPE_DEVICE"]) == ("64", "cpu")
     assert (os.environ["HEADSCOPE_TRAININGS"], os.environ["HEADSCOPE_TRAINING_SECONDS"]) == ("0", "before")
+    assert os.environ["HEADSCOPE_ROOMS"] == str(trained / "rooms.sqlite")
     assert workshop.trainings() == 0  # nobody trains, and not: as many as there are cores
     serve.prepare(options(port=8600, device="cpu", trainings=3, training_seconds=30))  # type: ignore[arg-type]
     assert (workshop.trainings(), workshop.training_seconds()) == (3, 30)
@@ -739,4 +745,5 @@ def test_as_a_program(trained: Path) -> None:
         process.stdout.close()
         process.stdin.close()
         complaint = process.stderr.read()
-    assert complaint == b"" and process.returncode in (0, 141)
+    assert all(line.endswith(b"was cut off") for line in complaint.splitlines()), complaint  # a tiny model seldom ends
+    assert process.returncode in (0, 141)

@@ -102,6 +102,7 @@ def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
     given: Any = SimpleNamespace(
         checkpoint=None, device="cpu", max_tokens=None, port=port, address="127.0.0.1", language=None,
         trainings=None, training_seconds=None, memory=None, operator=False,
+        rooms=None,
     )  # fmt: skip
     monkeypatch.delenv(serve.ADDRESS, raising=False)
     assert flags() == [f"--server.port={port}", "--server.address=127.0.0.1"]

@@ -28,6 +28,7 @@ SIGNS = {
     "mean", "model", "dmodel", "pos", "source", "logk", "GRU", "PPL", "BLEU", "chrF", "nats", "pad", "unk", "Aa", "png",
     "svg", "csv", "npz", "html", "json", "transformer", "please", "esaelp", "noitnetta", "noitetnat", "αij", "softmaxj",
     "batch", "query", "key", "token", "memory", "step", "ALTI",
+    "newstest", "GNMT", "ConvS", "MoE", "ensemble", "Transformer", "base", "big",
 }  # fmt: skip
 NOT_TEXT = {
     "id", "key", "element_id", "form_id", "page_script_hash", "url", "icon", "query_string", "component_name", "json",

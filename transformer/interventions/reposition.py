@@ -91,6 +91,8 @@ class Reposition(Switch):
             raise InterventionError(
                 "{value} has no whole number; write {rule}.N, for example {rule}.5", value=brief(text), rule=rule
             )
+        if rule not in RULES:
+            raise unknown(N_("unknown change of positions {value}; choose {names}"), rule, RULES)
         if rule not in ("shift", "shuffle", "scale") and amount:
             raise InterventionError(
                 "{value} is not allowed, because {rule} takes no number; write {rule}", value=brief(text), rule=rule
