@@ -444,14 +444,14 @@ def rerun_after_reconnect() -> None:
     """
 
 
-AT_ONCE, PAUSE_BETWEEN = 4, 0.005  # runs asked for at once; seconds between two looks whether one has ended
+AT_ONCE, PAUSE_BETWEEN = 1, 0.002  # runs asked for at once; seconds between two looks whether one has ended
 _asked: dict[str, AppSession | None] = {}  # sessions that are to run (None) and that run
 
 
 def rerun_sessions(sessions: Iterable[str]) -> None:
     """Ask these sessions for a run each, with the values that their widgets have, as soon as they are idle.
 
-    A few at a time: many threads that compute at once would all end late.
+    One after the other: many threads that compute at once would all end late, and other viewers' clicks, too.
     """
     server = runtime.get_instance()
     manager = getattr(server, "_session_mgr", None)

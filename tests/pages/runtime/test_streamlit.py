@@ -402,6 +402,7 @@ def test_idle_sessions_run_a_few_at_a_time_and_busy_ones_when_they_are_idle(monk
     found = {name: SimpleNamespace(session=session) for name, session in sessions.items()}
     monkeypatch.setattr(manager, "get_active_session_info", found.get, raising=False)
     monkeypatch.setattr(workarounds, "_asked", {})
+    monkeypatch.setattr(workarounds, "AT_ONCE", 4)
 
     async def ask() -> None:
         async def told(*expected: str) -> None:
