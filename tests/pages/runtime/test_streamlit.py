@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import socket
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -225,8 +226,8 @@ class Families:
         return {"ours": [GaugeStat("ours", 7)]}
 
 
-def metrics_answer(method: str = "GET", bearer: str = "", **params: str) -> tuple[int, str]:
-    """Status and text of Streamlit's address for metrics, of a server that starts now."""
+def answered(ask: Callable[[Any, Any], Coroutine[Any, Any, None]]) -> list[Any]:
+    """The messages that an application sends, which `ask` calls with what receives and sends."""
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -235,7 +236,15 @@ def metrics_answer(method: str = "GET", bearer: str = "", **params: str) -> tupl
     async def send(message: Any) -> None:
         sent.append(message)
 
-    async def ask() -> None:
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, ask(receive, send)).result()
+    return sent
+
+
+def metrics_answer(method: str = "GET", bearer: str = "", **params: str) -> tuple[int, str]:
+    """Status and text of Streamlit's address for metrics, of a server that starts now."""
+
+    async def ask(receive: Any, send: Any) -> None:
         server: Any = SimpleNamespace(stats_mgr=StatsManager())
         headers = [(b"authorization", bearer.encode())] if bearer else []
         routes = starlette_app.create_metrics_routes(server, None)
@@ -244,8 +253,7 @@ def metrics_answer(method: str = "GET", bearer: str = "", **params: str) -> tupl
                  "query_string": urlencode(params).encode()}  # fmt: skip
         await found[0].handle(scope, receive, send)
 
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, ask()).result()
+    sent = answered(ask)
     return sent[0]["status"], sent[1]["body"].decode()
 
 
@@ -264,23 +272,15 @@ def test_metrics_are_answered_only_with_the_key() -> None:
 
 def page_answer(path: str, *headers: tuple[str, str]) -> tuple[int, dict[str, str], str]:
     """Status, headers and text of a file of Streamlit's, of a server that starts now."""
-    sent: list[Any] = []
 
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b""}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def ask() -> None:
+    async def ask(receive: Any, send: Any) -> None:
         app = Starlette(routes=starlette_app.create_streamlit_static_assets_routes(None))
         given = [(name.encode(), value.encode()) for name, value in headers]
         scope = {"type": "http", "method": "GET", "headers": given, "path": path, "query_string": b""}
         scope |= {"asgi": {"spec_version": "2.4"}}  # an older one waits for the reader to go away
         await app(scope, receive, send)
 
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, ask()).result()
+    sent = answered(ask)
     told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], told, b"".join(message.get("body", b"") for message in sent[1:]).decode()
 
