@@ -34,7 +34,7 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
 
-# The programs that tests need (Chromium, nginx) are installed once, before the workers of pytest-xdist start.
+# The programs that tests need (Chromium, nginx, redis-server) are installed once, before the workers of pytest-xdist start.
 test: .venv/installed-test
 	$(PYTHON) -m tests.browser.find
 	$(PYTEST) -m "not slow and not long" $(ARGS)

@@ -17,7 +17,7 @@ from benchmarks.report import Table, load
 from benchmarks.timing import percentile
 from benchmarks.viewer import Viewer
 from transformer.inference.pretrained import Pretrained
-from transformer.rooms import Rooms
+from transformer.rooms import Rooms, SqliteRooms
 
 MEMBERS = (30, 200)
 SOON = 1_000.0  # milliseconds: wanted for 95% of the screens
@@ -87,7 +87,7 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "rooms.sqlite"
             with running(model.path, "--rooms", str(file)) as app:  # type: ignore[arg-type]
-                rooms = Rooms(file)
+                rooms = SqliteRooms(file)
                 late, own = asyncio.run(follow(app.host, model, rooms, count, 2 if quick else 20))
                 rooms.close()
         soon = sum(time <= SOON for time in late) / len(late)

@@ -7,11 +7,13 @@ member's id. Size of text, language and theme stay each person's own.
 from __future__ import annotations
 
 import csv
+import functools
 import html
 import io
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -22,7 +24,7 @@ from pages.frame.state import LESSON, ROOM, SEAT, STOP, written_address
 from pages.runtime import viewer
 from pages.runtime.rooms import GUESSED, WATCH, rooms
 from pages.runtime.streamlit import session_id, viewer_network
-from transformer.rooms import Member, Room, RoomError
+from transformer.rooms import Member, Room, RoomError, StoreError
 from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, read_code
 from transformer.texts import _, comma_list
 
@@ -75,6 +77,42 @@ def _rise(said: str = "") -> None:
     st.session_state[SAID] = said
 
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def _telling(
+    tell: Callable[[str], None],
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result | None]]:
+    """Decorates a function that asks the rooms: an error of theirs is told, and the page goes on."""
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result | None]:
+        @functools.wraps(function)
+        def called(*given: Arguments.args, **named: Arguments.kwargs) -> Result | None:
+            try:
+                return function(*given, **named)
+            except RoomError as error:
+                tell(capital(error) + ".")
+                return None
+
+        return called
+
+    return decorate
+
+
+def _say(sentence: str) -> None:
+    st.session_state[SAID] = sentence
+
+
+_saying, _drawing = _telling(_say), _telling(message)  # of callbacks, and of what draws
+
+
+@_saying
+def _ask(method: str, *values: object) -> None:
+    """Callback: call a method of the rooms."""
+    getattr(rooms(), method)(*values)
+
+
 def teaches() -> bool:
     """Whether this session is the teacher of a room."""
     here = seat()
@@ -90,17 +128,11 @@ def led() -> bool:
 # -- in and out --------------------------------------------------------------------------------------------------------
 
 
+@_saying
 def open_room() -> None:
     """Callback: open a room as its teacher."""
-    try:
-        _take(Seat(*_opened()))
-    except RoomError as error:
-        st.session_state[SAID] = capital(error) + "."
-
-
-def _opened() -> tuple[str, str, str]:
     code, secret = rooms().open()
-    return code, "", secret
+    _take(Seat(code, secret=secret))
 
 
 def join(typed: str) -> None:
@@ -119,10 +151,12 @@ def join(typed: str) -> None:
             _take(Seat(code, rooms().join(code, ticket if role == "m" else "").id))
         st.session_state.pop(LEFT, None)
     except RoomError as error:
-        GUESSED.count(network)
-        st.session_state[SAID] = capital(error) + "."
+        if not isinstance(error, StoreError):
+            GUESSED.count(network)
+        _say(capital(error) + ".")
 
 
+@_saying
 def _leave() -> None:
     here = seat()
     if here is not None:
@@ -134,6 +168,7 @@ def _ask_end(code: str) -> None:
     st.session_state[ENDING] = code
 
 
+@_saying
 def _end() -> None:
     here = seat()
     if here is not None:
@@ -179,8 +214,11 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
     here = seat()
     if here is None:
         return None
-    here.room = rooms().find(here.code)
-    member = rooms().member(here.code, here.member)
+    try:
+        here.room, member = rooms().find(here.code), rooms().member(here.code, here.member)
+    except StoreError as error:
+        _say(capital(error) + ".")
+        return None
     if here.room is None:
         _rise(_("The room {code} has ended.").format(code=here.code))
         return None
@@ -210,6 +248,7 @@ def arriving() -> bool:
     return bool(st.session_state.pop(ARRIVING, False))
 
 
+@_drawing
 def show(path: str) -> None:
     """After the address was written: make it the room's view, if this is the teacher."""
     here = seat()
@@ -220,8 +259,9 @@ def show(path: str) -> None:
         here.shown = view
         try:
             rooms().show(here.code, here.secret, *view)
-        except RoomError as error:
-            message(capital(error) + ".")
+        except StoreError:
+            here.shown = None  # again after the next run
+            raise
 
 
 def _common() -> dict[str, str]:
@@ -258,7 +298,7 @@ def _teacher_bar(here: Seat, path: str) -> None:
         _("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=(_link(here, path), here.code), type="primary"
     )
     help_text = _("All follow your view again, also those who look around by themselves.")
-    st.button(_("Call all back"), key="hs-room-call", on_click=rooms().call_back, args=(here.code, here.secret),
+    st.button(_("Call all back"), key="hs-room-call", on_click=_ask, args=("call_back", here.code, here.secret),
               help=help_text)  # fmt: skip
     menu = st.popover(_("Class"), key="hs-room-class", on_change="rerun")
     if menu.open:
@@ -267,6 +307,7 @@ def _teacher_bar(here: Seat, path: str) -> None:
 
 
 @st.fragment(run_every=TICK)
+@_drawing
 def _presence(here: Seat) -> None:
     there = rooms().here(here.code)
     following = sum(member.follows for member in there)
@@ -278,6 +319,7 @@ def _presence(here: Seat) -> None:
 
 
 @st.fragment(run_every=TICK)
+@_drawing
 def _class(here: Seat) -> None:
     """What members sent, and who they are: names are folded away, because the class may see this screen."""
     _finds(here)
@@ -304,10 +346,10 @@ def _people(here: Seat, there: list[Member]) -> None:
             text = name if member.follows else _("{name} (looks around)").format(name=name)
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if member.name:
-                st.button(_("Remove the name"), key=f"hs-room-unname-{member.id}", on_click=rooms().remove_name,
-                          args=(here.code, here.secret, member.id), type="tertiary")  # fmt: skip
-            st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=rooms().remove,
-                      args=(here.code, here.secret, member.id), type="tertiary")  # fmt: skip
+                st.button(_("Remove the name"), key=f"hs-room-unname-{member.id}", on_click=_ask,
+                          args=("remove_name", here.code, here.secret, member.id), type="tertiary")  # fmt: skip
+            st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=_ask,
+                      args=("remove", here.code, here.secret, member.id), type="tertiary")  # fmt: skip
     st.caption(_("A room ends by itself after {hours} hours.").format(hours=HOURS))
 
 
@@ -320,8 +362,8 @@ def _finds(here: Seat) -> None:
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if st.button(_("Show to all"), key=f"hs-room-project-{find.number}", on_click=_project, args=(find,)):
                 st.rerun()
-            st.button(_("Remove"), key=f"hs-room-unfind-{find.number}", on_click=rooms().remove_find,
-                      args=(here.code, here.secret, find.number), type="tertiary")  # fmt: skip
+            st.button(_("Remove"), key=f"hs-room-unfind-{find.number}", on_click=_ask,
+                      args=("remove_find", here.code, here.secret, find.number), type="tertiary")  # fmt: skip
 
 
 def _project(find: Find) -> None:
@@ -336,8 +378,8 @@ def _answers(here: Seat, answers: list[Given]) -> None:
             text = f"{given.question}: {given.name or _('without a name')}: {verdict}{given.answer}"
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             st.button(
-                _("Remove"), key=f"hs-room-unanswer-{given.question}-{given.member}", on_click=rooms().remove_answer,
-                args=(here.code, here.secret, given.member, given.question), type="tertiary",
+                _("Remove"), key=f"hs-room-unanswer-{given.question}-{given.member}", on_click=_ask,
+                args=("remove_answer", here.code, here.secret, given.member, given.question), type="tertiary",
             )  # fmt: skip
     if answers:
         st.download_button(_("All answers as CSV"), lambda: as_csv(rooms().answers(here.code)), key="hs-room-csv",
@@ -374,6 +416,7 @@ def _member_bar(here: Seat, path: str) -> None:
     st.toggle(_("Follow the teacher"), key="hs-room-follow", on_change=_follow, help=about)
 
 
+@_saying
 def _follow() -> None:
     here = seat()
     if here is not None:
@@ -386,34 +429,31 @@ def _set_follow(here: Seat, follows: bool) -> None:
     here.step, here.shown = -1, None  # who comes back goes to the teacher's view
 
 
+@_saying
 def _rename() -> None:
     here = seat()
     if here is not None:
         rooms().rename(here.code, here.member, st.session_state["hs-room-name"])
 
 
+@_saying
 def _send(path: str) -> None:
     here = seat()
     if here is not None:
-        try:
-            rooms().send(here.code, here.member, path, _common(), st.session_state["hs-room-note"])
-            st.session_state["hs-room-note"] = ""
-            st.session_state[SAID] = _("Your view was sent to the teacher.")
-        except RoomError as error:
-            st.session_state[SAID] = capital(error) + "."
+        rooms().send(here.code, here.member, path, _common(), st.session_state["hs-room-note"])
+        st.session_state["hs-room-note"] = ""
+        _say(_("Your view was sent to the teacher."))
 
 
 # -- the questions of a lesson, asked in a room --------------------------------------------------------------------
 
 
+@_saying
 def send_answer(question: str, answer: str, verdict: bool | None) -> None:
     """A member's answer; nothing for the teacher or outside of a room."""
     here = seat()
     if here is not None and not here.teaches:
-        try:
-            rooms().answer(here.code, here.member, question, answer, verdict)
-        except RoomError as error:
-            st.session_state[SAID] = capital(error) + "."
+        rooms().answer(here.code, here.member, question, answer, verdict)
 
 
 def bins(answers: list[str]) -> list[tuple[str, int]]:
@@ -432,6 +472,7 @@ def bins(answers: list[str]) -> list[tuple[str, int]]:
 
 
 @st.fragment(run_every=TICK)
+@_drawing
 def answered(question: str) -> None:
     """For the teacher, before the answer is revealed: how many have answered; the bars if wanted, because the class may
     see this screen."""
@@ -445,6 +486,7 @@ def answered(question: str) -> None:
         bars(question)
 
 
+@_drawing
 def bars(question: str, right: str = "") -> None:
     """The answers of the class. right: the one to mark."""
     here = seat()
@@ -458,6 +500,7 @@ def bars(question: str, right: str = "") -> None:
     st.html(f'<table class="hs-room-bars">{rows}</table>')
 
 
+@_saying
 def reveal(question: str) -> None:
     """Callback of the teacher."""
     here = seat()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -10,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from pages.runtime.streamlit import is_connected, rerun_sessions
-from transformer.rooms import Rooms
+from transformer.rooms import Rooms, SqliteRooms, StoreError, is_url, open_rooms
 
 VARIABLE = "HEADSCOPE_ROOMS"  # `headscope --rooms`
 LOOK = 0.1  # seconds between two looks for news
@@ -27,11 +28,14 @@ def rooms_file() -> Path:
 
 @cache
 def rooms() -> Rooms:
-    """Of this process alone where no file can be written."""
+    """In the Redis server that HEADSCOPE_ROOMS names, or in a file; of this process alone where no file can be written.
+    Raises StoreError while the server does not answer."""
+    if is_url(given := os.environ.get(VARIABLE, "")):
+        return open_rooms(given)
     try:
-        return Rooms(rooms_file())
+        return SqliteRooms(rooms_file())
     except (OSError, RuntimeError):  # the second: the user has no home folder
-        return Rooms()
+        return SqliteRooms()
 
 
 class Watch:
@@ -98,10 +102,11 @@ class Watch:
         noted = 0.0
         while True:
             time.sleep(LOOK)
-            self.look()
-            if time.monotonic() - noted >= PRESENCE:
-                self.note_presence()
-                noted = time.monotonic()
+            with contextlib.suppress(StoreError):  # the pages say it
+                self.look()
+                if time.monotonic() - noted >= PRESENCE:
+                    self.note_presence()
+                    noted = time.monotonic()
             with self._lock:
                 if not self._seats:
                     self._thread = None

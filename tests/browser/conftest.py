@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import pytest
 
 import transformer
-from tests.browser.find import FLAGS, NoBrowser, NoNginx, find_browser, find_nginx
+from tests.browser.find import FLAGS, NoBrowser, NoServer, do_without, find_browser, find_nginx
 from tests.support.server import WAIT, start, stop
 from transformer.inference.pretrained import Pretrained
 
@@ -26,19 +25,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
 
 
-def _do_without(what: str) -> NoReturn:
-    if os.environ.get("CI", "").lower() in ("1", "true"):
-        pytest.fail(f"CI needs {what}", pytrace=False)
-    pytest.skip(f"BROWSER TESTS NOT RUN for want of {what}")
-
-
 @pytest.fixture(scope="session")
 def browser_path() -> str:
     """The program file of the browser. Without one: skipped, said loudly; with CI=true a failure."""
     try:
         return find_browser()
     except NoBrowser as error:
-        _do_without(f"a browser: {error}")
+        do_without(f"a browser: {error}")
 
 
 @pytest.fixture(scope="session")
@@ -46,8 +39,8 @@ def nginx_path() -> str:
     """The program file of nginx. Without one: as without a browser."""
     try:
         return find_nginx()
-    except NoNginx as error:
-        _do_without(f"nginx: {error}")
+    except NoServer as error:
+        do_without(f"nginx: {error}")
 
 
 @pytest.fixture(scope="session")

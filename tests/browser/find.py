@@ -1,4 +1,4 @@
-"""Find a Chromium or Chrome to test in, and an nginx to put before the app, or fetch one."""
+"""Find a Chromium or Chrome to test in, an nginx to put before the app and a Redis server for rooms, or fetch one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
+
+import pytest
 
 VARIABLE = "HEADSCOPE_BROWSER"
-NGINX = "HEADSCOPE_NGINX"
-NGINX_PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")
+SERVER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")
 NAMES = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
     "microsoft-edge-stable", "msedge",
@@ -39,8 +41,15 @@ class NoBrowser(Exception):
     """No browser was found; the message lists what was tried."""
 
 
-class NoNginx(Exception):
-    """No nginx was found; the message lists what was tried."""
+class NoServer(Exception):
+    """No such server program was found; the message lists what was tried."""
+
+
+def do_without(what: str) -> NoReturn:
+    """Skip a test that needs a program, loudly; with CI=true it fails."""
+    if os.environ.get("CI", "").lower() in ("1", "true"):
+        pytest.fail(f"CI needs {what}", pytrace=False)
+    pytest.skip(f"TESTS NOT RUN for want of {what}")
 
 
 def _runs(path: str | Path, ask: str = "--version") -> bool:
@@ -104,23 +113,32 @@ def _from_debian(package: str) -> str | None:
     return failed
 
 
-def find_nginx() -> str:
-    """The path of an nginx that runs. Raises NoNginx.
+def _find_server(program: str, variable: str, ask: str) -> str:
+    """The path of a server program that runs. Raises NoServer.
 
-    In this order: the one HEADSCOPE_NGINX names, the one installed, Debian's package (installed where we are root).
+    In this order: the one the variable names, the one installed, Debian's package of the same name (installed where we
+    are root). ask: its option for its version.
     """
-    if named := os.environ.get(NGINX):
-        if _runs(named, "-v"):
+    if named := os.environ.get(variable):
+        if _runs(named, ask):
             return named
-        raise NoNginx(f"{NGINX} is {named!r}, which does not run; name the program file of an nginx")
-    where = os.pathsep.join([os.environ.get("PATH", ""), *NGINX_PLACES])  # sbin is on few people's path
-    if (path := shutil.which("nginx", path=where)) and _runs(path, "-v"):
+        raise NoServer(f"{variable} is {named!r}, which does not run; name the program file of a {program}")
+    where = os.pathsep.join([os.environ.get("PATH", ""), *SERVER_PLACES])  # sbin is on few people's path
+    if (path := shutil.which(program, path=where)) and _runs(path, ask):
         return path
-    failed = _from_debian("nginx")
-    if failed == "" and (path := shutil.which("nginx", path=where)) and _runs(path, "-v"):
+    failed = _from_debian(program)
+    if failed == "" and (path := shutil.which(program, path=where)) and _runs(path, ask):
         return path
-    tried = "" if failed is None else f", and 'apt-get install nginx' failed ({failed or 'it does not run'})"
-    raise NoNginx(f"no nginx is installed{tried}. Install one, or name its program file in {NGINX}")
+    tried = "" if failed is None else f", and 'apt-get install {program}' failed ({failed or 'it does not run'})"
+    raise NoServer(f"no {program} is installed{tried}. Install one, or name its program file in {variable}")
+
+
+def find_nginx() -> str:
+    return _find_server("nginx", "HEADSCOPE_NGINX", "-v")
+
+
+def find_redis() -> str:
+    return _find_server("redis-server", "HEADSCOPE_REDIS_SERVER", "--version")
 
 
 def find_browser() -> str:
@@ -152,8 +170,8 @@ def find_browser() -> str:
 
 
 if __name__ == "__main__":  # before tests run in several processes, so that only one of them installs
-    for find in (find_browser, find_nginx):
+    for find in (find_browser, find_nginx, find_redis):
         try:
             find()
-        except (NoBrowser, NoNginx) as error:
+        except (NoBrowser, NoServer) as error:
             print(error, file=sys.stderr)  # the tests that need it say so, or fail with CI=true

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import pytest
 
 from pages.registry import pages
+from tests.support.redis import PASSWORD, running_redis
 from tests.support.replicas import SET_ASIDE, Replicas, asked, running_replicas, status
 from transformer.inference.pretrained import Pretrained
 
@@ -264,9 +265,26 @@ def test_lab_switches_survive_a_killed_replica_and_downloads_work_after_its_retu
     page.context.close()
 
 
+@pytest.fixture(params=["file", "redis"])
+def of_a_class(
+    request: pytest.FixtureRequest, nginx_path: str, tmp_path: Path
+) -> Iterator[tuple[Replicas, Callable[[int], None]]]:
+    """Replicas with one store for rooms, and what kills one."""
+    if request.param == "file":
+        yield request.getfixturevalue("replicas"), request.getfixturevalue("killed")
+        return
+    with (
+        running_redis(tmp_path) as url,
+        running_replicas(nginx_path, tmp_path, HEADSCOPE_ROOMS=url) as replicas,
+    ):
+        yield replicas, lambda port: os.killpg(replicas.processes[port].pid, signal.SIGKILL)
+        assert PASSWORD not in "".join(log.read_text(errors="replace") for log in tmp_path.glob("*.txt"))
+
+
 def test_a_class_on_both_replicas_keeps_its_room_when_the_teachers_is_killed(
-    browser: Browser, replicas: Replicas, killed: Callable[[int], None]
+    browser: Browser, of_a_class: tuple[Replicas, Callable[[int], None]]
 ) -> None:
+    replicas, killed = of_a_class
     teacher = viewer(browser, replicas.address, **LINK)
     home = of(replicas, teacher.context)
     link_to(teacher, "Lessons").click()

@@ -38,6 +38,7 @@ from transformer.operator_key import LEAST, VARIABLE, operator_key
 from transformer.probing.alignment import Source, align
 from transformer.probing.importance import from_json
 from transformer.probing.roles import sentences_of
+from transformer.rooms import StoreError
 from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
 from transformer.training.settings import Settings
 
@@ -651,6 +652,17 @@ def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatc
     assert os.environ["HEADSCOPE_MEMORY"] == "before"
     serve.prepare(options(port=8600, device="cpu", memory=2_000_000_000))  # type: ignore[arg-type]
     assert memory.budget() == 2_000_000_000
+
+
+def test_a_redis_server_that_does_not_answer_is_said_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "taken", lambda port, address: False)
+    url = "redis://:word@127.0.0.1:1/0"
+    monkeypatch.setenv("HEADSCOPE_ROOMS", "before")
+    with pytest.raises(StoreError, match=r"the Redis server 127\.0\.0\.1:1, which holds the rooms, cannot be used"):
+        serve.prepare(options(device="cpu", rooms=url))  # type: ignore[arg-type]
+    assert os.environ["HEADSCOPE_ROOMS"] == url  # as it is, for app.py
+    with pytest.raises(StoreError):
+        serve.prepare(options(device="cpu"))  # type: ignore[arg-type]
 
 
 def test_the_operator_s_key_is_given_or_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ OUTSIDE = {
     "streamlit": ("app.py", "pages/"),
     "plotly": ("transformer/figures/",),
     "sacrebleu": ("transformer/text/sacrebleu.py",),
+    "redis": ("transformer/rooms/redis_store.py",),
 }
 # Every package may import those before it, and modules of the standard library directly in transformer/.
 LAYERS = (

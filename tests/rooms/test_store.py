@@ -1,16 +1,23 @@
-"""Rooms: codes and secrets, following, answers, finds, limits; several processes share one file."""
+"""Rooms in a file and in a Redis server: codes and secrets, following, answers, finds, limits, several processes."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from transformer.rooms import store
+from tests.support.redis import PASSWORD, running_redis
+from tests.support.server import free_port
+from transformer.rooms import RedisRooms, SqliteRooms, StoreError, open_rooms, store
 from transformer.rooms.store import Find, Given, Member, RoomError, Rooms, read_code
 
 
@@ -26,9 +33,27 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(params=["sqlite", "redis"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A file, or the address of a server without rooms."""
+    if request.param == "sqlite":
+        return str(tmp_path / "folder" / "rooms.sqlite")
+    url: str = request.getfixturevalue("redis_url")
+    with emptied(url):
+        return url
+
+
+@contextlib.contextmanager
+def emptied(url: str) -> Iterator[RedisRooms]:
+    rooms = RedisRooms(url)
+    rooms._client.flushall()
+    yield rooms
+    rooms.close()
+
+
 @pytest.fixture
-def rooms(tmp_path: Path, clock: Clock) -> Iterator[Rooms]:
-    opened = Rooms(tmp_path / "folder" / "rooms.sqlite", clock)
+def rooms(place: str, clock: Clock) -> Iterator[Rooms]:
+    opened = open_rooms(place, clock)
     yield opened
     opened.close()
 
@@ -136,9 +161,11 @@ def test_a_room_ends_with_everything_in_it(rooms: Rooms, clock: Clock) -> None:
         assert rooms.find(code) is None
         with pytest.raises(RoomError, match=f"there is no open room '{code}'; ask your teacher for the code"):
             rooms.join(code)
-    rooms.open()  # deletes what is too old
-    for table in ("members", "answers", "finds"):
-        assert rooms._rows(f"SELECT * FROM {table}") == []
+        assert (rooms.answers(code), rooms.finds(code)) == ([], []) or code == late[0]
+    rooms.open()
+    if isinstance(rooms, SqliteRooms):  # deletes what is too old when a room is opened
+        for table in ("members", "answers", "finds"):
+            assert rooms._rows(f"SELECT * FROM {table}") == []
 
 
 def test_limits_are_said(rooms: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,19 +196,24 @@ def test_codes_are_read_as_people_type_them(typed: str, code: str) -> None:
 
 
 def test_without_a_file_rooms_are_of_this_process() -> None:
-    one, two = Rooms(), Rooms()
+    one, two = SqliteRooms(), SqliteRooms()
     code, _ = one.open()
     assert one.find(code) is not None and two.find(code) is None
     one.close(), two.close()
 
 
-def test_a_file_that_cannot_be_opened_is_an_os_error(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     (tmp_path / "rooms.sqlite").write_text("no database, but long enough to be taken for one " * 40)
     with pytest.raises(OSError, match="not a database"):
-        Rooms(tmp_path / "rooms.sqlite")
+        SqliteRooms(tmp_path / "rooms.sqlite")
     (tmp_path / "file").touch()
     with pytest.raises(OSError):
-        Rooms(tmp_path / "file" / "rooms.sqlite")
+        SqliteRooms(tmp_path / "file" / "rooms.sqlite")
+    rooms = SqliteRooms(tmp_path / "other.sqlite")
+    rooms._connection.execute("DROP TABLE finds")
+    with pytest.raises(StoreError, match=r"the file of the rooms cannot be read or written \(no such table: finds\)"):
+        rooms.finds("XXXX")
+    rooms.close()
 
 
 def test_no_answer_of_many_threads_is_lost(rooms: Rooms) -> None:
@@ -196,17 +228,150 @@ def test_no_answer_of_many_threads_is_lost(rooms: Rooms) -> None:
     assert sorted(int(given.answer) for given in rooms.answers(code, "q")) == list(range(200))
 
 
-def test_two_processes_share_a_room_and_a_killed_one_loses_no_answer(rooms: Rooms, tmp_path: Path) -> None:
-    code, _ = rooms.open()
-    script = f"""
-import os, signal
-from pathlib import Path
-from transformer.rooms import Rooms
-rooms = Rooms(Path({str(tmp_path / "folder" / "rooms.sqlite")!r}), lambda: {rooms.now()})
-member = rooms.join({code!r}, name="other process")
-rooms.answer({code!r}, member.id, "q", "a", True)
+def rush(rooms: Rooms, code: str, member: str, name: str) -> None:
+    """What two processes do at the same time, each more than half of what the limits allow."""
+    for number in range(200):
+        for ask in (
+            lambda number=number: number < 40 and rooms.open(),
+            lambda number=number: rooms.join(code, name=name),
+            lambda number=number: rooms.answer(
+                code, member, f"{number}" if number < 40 else f"{name} {number}", name, None
+            ),
+            lambda number=number: rooms.send(code, member, "lab", {}, f"{name} {number}"),
+        ):
+            with contextlib.suppress(RoomError):
+                ask()
+
+
+OTHER = """
+import os, signal, sys
+from tests.rooms.test_store import rush
+from transformer.rooms import open_rooms
+place, now, code, one, two = sys.argv[1:]
+rooms = open_rooms(place, lambda: float(now))
+print("ready", flush=True)
+sys.stdin.readline()
+rush(rooms, code, one, "other")
+rooms.answer(code, two, "last", "x", True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    ended = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[2], check=False)
-    assert ended.returncode != 0
-    assert [(given.name, given.answer) for given in rooms.answers(code)] == [("other process", "a")]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_limits_hold_for_two_processes_and_a_killed_one_loses_nothing(rooms: Rooms, place: str) -> None:
+    code, secret = rooms.open()
+    one, two = rooms.join(code, name="one"), rooms.join(code, name="two")
+    command = [sys.executable, "-c", OTHER, place, str(rooms.now()), code, one.id, two.id]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdin is not None and other.stdout is not None and other.stdout.readline() == "ready\n"
+        other.stdin.write("go\n")
+        other.stdin.flush()
+        rush(rooms, code, one.id, "here")
+        other.communicate(timeout=60)
+    assert other.returncode == -signal.SIGKILL
+    with pytest.raises(RoomError, match=f"this server has {store.MOST_ROOMS} open rooms"):
+        rooms.open()
+    names = Counter(member.name for member in rooms.here(code))
+    assert names.total() == store.MOST_MEMBERS and min(names["here"], names["other"]) > 0
+    by_member = Counter(given.member for given in rooms.answers(code))
+    assert by_member == {one.id: store.MOST_ANSWERS, two.id: 1}
+    for number in range(40):  # the first answer counts, whoever brought it
+        assert len(rooms.answers(code, str(number))) == 1
+    assert len(rooms.finds(code)) == store.MOST_FINDS
+    assert rooms.answers(code, "last") == [Given(two.id, "two", "last", "x", True)]
+    assert rooms.steers(code, secret) and rooms.find(code) is not None
+
+
+# -- a Redis server ---------------------------------------------------------------------------------------------------
+
+
+def test_the_server_itself_deletes_a_room_after_twelve_hours(redis_url: str) -> None:
+    with emptied(redis_url) as rooms:
+        code, _ = rooms.open()
+        member = rooms.join(code)
+        rooms.answer(code, member.id, "q", "a", None)
+        rooms.send(code, member.id, "", {}, "")
+        client = rooms._client
+        names = [f"headscope:{kind}:{code}" for kind in ("room", "members", "answers", "finds")]
+        assert sorted(client.keys()) == sorted(["headscope:rooms", *names])
+        client.expire(names[0], 100)  # what comes later ends no later than its room
+        rooms.answer(code, member.id, "r", "a", None)
+        rooms.send(code, member.id, "", {}, "")
+        ends = [client.pttl(name) for name in names]
+        assert all(0 < end <= 100_000 for end in ends)
+        assert 0 < client.ttl("headscope:rooms") <= store.HOURS * 3600
+        client.delete(*names)
+        rooms.answer(code, member.id, "q", "a", None)
+        rooms.send(code, member.id, "", {}, "")
+        rooms.follow(code, member.id, False)
+        rooms.see([(code, member.id)])
+        assert client.keys() == ["headscope:rooms"]  # nothing is written for a room that has ended
+
+
+def test_the_clock_of_the_server_counts(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with emptied(redis_url) as right:
+        code, _ = right.open()
+        monkeypatch.setattr(time, "time", lambda: 0.0)  # of another machine
+        wrong = RedisRooms(redis_url)
+        member = wrong.join(code)
+        assert right.here(code) == wrong.here(code) == [member]
+        wrong.close()
+
+
+def test_a_server_that_is_gone_is_said_and_comes_back_with_its_rooms(tmp_path: Path) -> None:
+    port = free_port()
+    keeps = ("--appendonly", "yes", "--appendfsync", "always")
+    with running_redis(tmp_path, port, *keeps) as url:
+        rooms = RedisRooms(url)
+        code, secret = rooms.open()
+        member = rooms.join(code, name="Kim")
+        rooms.answer(code, member.id, "q", "a", True)
+    for ask in (lambda: rooms.find(code), lambda: rooms.steps([code]), rooms.open, lambda: RedisRooms(url)):
+        with pytest.raises(StoreError) as error:
+            ask()
+        assert str(error.value) == (
+            f"the Redis server 127.0.0.1:{port}, which holds the rooms, cannot be used (ConnectionError); check that "
+            "it runs, and the address, user and password"
+        )
+    with running_redis(tmp_path, port, *keeps):
+        assert rooms.steers(code, secret)
+        assert rooms.answers(code) == [Given(member.id, "Kim", "q", "a", True)]
+        rooms.close()
+
+
+@pytest.mark.parametrize(
+    "address, says",
+    [
+        ("http://127.0.0.1:6379", "is not that of a Redis server, redis://"),
+        ("redis://:se/cret@127.0.0.1:6379", "write / as %2F"),
+        ("redis://:se#cret@127.0.0.1:6379", "write / as %2F"),
+        ("redis://:12/secret@127.0.0.1", "write / as %2F"),
+        ("redis://user:secret@:6379/0", "is not that of a Redis server"),
+        ("redis://127.0.0.1:6379/0?password=secret", "is not that of a Redis server"),
+        ("redis://:secret@127.0.0.1:1/0", "127.0.0.1:1, which holds the rooms, cannot be used (ConnectionError)"),
+        ("redis://:secret@127.0.0.1:PORT/0", "cannot be used (AuthenticationError)"),
+        ("redis://127.0.0.1:PORT/0", "cannot be used (AuthenticationError)"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_said_without_its_password(redis_url: str, address: str, says: str) -> None:
+    with pytest.raises(StoreError) as error:
+        open_rooms(address.replace("PORT", redis_url.rpartition(":")[2].partition("/")[0]))
+    assert says in str(error.value) and "cret" not in str(error.value)
+    assert error.value.__suppress_context__ or error.value.__context__ is None  # nor does a traceback have it
+
+
+def test_the_password_is_in_nothing_that_is_shown(redis_url: str) -> None:
+    with emptied(redis_url) as rooms:
+        rooms._client.set("headscope:room:XXXX", "no hash")
+        with pytest.raises(StoreError, match=r"cannot be used \(ResponseError\)") as error:
+            rooms.find("XXXX")
+        assert PASSWORD in redis_url and PASSWORD not in f"{error.value} {rooms!r}"
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(
+        StoreError, match=r"need the Python package redis; install it with pip install 'headscope\[redis\]'"
+    ):
+        RedisRooms("redis://127.0.0.1:6379/0")

@@ -23,6 +23,7 @@ from transformer.memory import VARIABLE as MEMORY
 from transformer.operator_key import LEAST as LEAST_KEY
 from transformer.operator_key import VARIABLE as OPERATOR
 from transformer.paths import app_folder
+from transformer.rooms import is_url, open_rooms
 from transformer.texts import N_, _, any_of
 from transformer.view.languages import best_language, languages
 
@@ -102,7 +103,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--rooms", metavar="FILE",
         help=_(
             "where rooms of classes are kept, for the processes of one machine that serve one class (default: a file "
-            "in your cache folder)"
+            "in your cache folder); for several machines a Redis server, redis://HOST:PORT/0, better in {variable}, "
+            "because others on this machine can read a password in a command", variable=ROOMS,
         ),
     )  # fmt: skip
     parser.add_argument(
@@ -215,7 +217,9 @@ def prepare(options: argparse.Namespace) -> list[str]:
     if options.training_seconds:
         os.environ[TRAINING_SECONDS] = str(options.training_seconds)
     if options.rooms:
-        os.environ[ROOMS] = str(Path(options.rooms).resolve())
+        os.environ[ROOMS] = options.rooms if is_url(options.rooms) else str(Path(options.rooms).resolve())
+    if is_url(os.environ.get(ROOMS, "")):
+        open_rooms(os.environ[ROOMS]).close()  # an address that cannot be used is said now, not to the class
     address = options.address or os.environ.get(ADDRESS) or None
     port = find_port(options.port, address)
     return ["run", str(script), f"--server.port={port}", *([f"--server.address={address}"] if address else [])]

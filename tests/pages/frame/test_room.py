@@ -13,7 +13,7 @@ from pages.frame.room import as_csv, bins
 from pages.runtime import rooms as runtime_rooms
 from tests.pages.frame.test_lesson import LESSON, press
 from tests.support.app import ROOT, address, app_test, messages, page_text, switch_page, written
-from transformer.rooms import Rooms
+from transformer.rooms import Rooms, StoreError
 from transformer.rooms.store import Given
 
 
@@ -182,6 +182,34 @@ def test_leaving_and_the_end_are_said(teacher: Opened, store: Rooms) -> None:
     stays.run()
     assert f"The room {code} has ended." in messages(stays) and "room" not in address(stays)
     assert "source" in address(stays)  # the view stays
+
+
+def test_while_the_store_does_not_answer_the_page_works_and_the_seat_stays(
+    teacher: Opened, store: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, code = teacher
+    switch_page(app, "heads").run()
+    member = student(code)
+    app.session_state["hs-room-class"] = True
+
+    def gone(*_: object) -> Rooms:
+        raise StoreError("the store is gone")
+
+    with monkeypatch.context() as patch:
+        for module in (room, runtime_rooms):
+            patch.setattr(module, "rooms", gone)
+        app.text_input(key="source").set_value("cab").run()
+        press(app, "hs-room-call")
+        member.toggle(key="hs-room-follow").set_value(False).run()
+        fresh = app_test(room=code).run()
+        for one in (app, member, fresh):
+            assert not one.exception and "The store is gone." in messages(one)
+        assert (address(app)["source"], address(app)["room"], address(member)["room"]) == ("cab", code, code)
+        assert not room.GUESSED._wrong
+    assert not app.run().exception and not messages(app)
+    assert (found := store.find(code)) is not None and found.params["source"] == "cab"
+    member.run()
+    assert address(member)["source"] == "cab"
 
 
 def test_a_wrong_code_is_said_and_codes_cannot_be_tried_at_speed(store: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pages.runtime import rooms as runtime_rooms
 from pages.runtime.rooms import GUESSES, MINUTES, Guesses, Watch
-from transformer.rooms import Rooms
+from transformer.rooms import Rooms, SqliteRooms, StoreError
 from transformer.rooms.store import HERE
 
 
@@ -20,7 +20,7 @@ def now() -> list[float]:
 
 @pytest.fixture
 def rooms(now: list[float]) -> Iterator[Rooms]:
-    opened = Rooms(now=lambda: now[0])
+    opened = SqliteRooms(now=lambda: now[0])
     yield opened
     opened.close()
 
@@ -71,6 +71,14 @@ def test_wrong_codes_count_by_network_and_are_forgotten() -> None:
     assert guesses.too_many("a") and not guesses.too_many("b")
     now[0] = MINUTES * 60 + 1
     assert not guesses.too_many("a") and guesses._wrong == {}
+
+
+def test_an_address_is_no_file_and_one_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADSCOPE_ROOMS", "redis://:word@127.0.0.1:1/0")
+    runtime_rooms.rooms.cache_clear()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="the Redis server 127.0.0.1:1, which holds the rooms, cannot be used"):
+            runtime_rooms.rooms()
 
 
 def test_without_a_folder_to_write_in_rooms_are_of_this_process(
