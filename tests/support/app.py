@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -15,6 +17,10 @@ from pages.components import task
 from pages.registry import pages
 from tests.support.payloads import unpack
 from transformer.inference.pretrained import Pretrained
+
+# Every AppTest would look for components in the metadata of all installed packages, which takes four times as long as a
+# page. Nothing is installed during the tests: one look is enough.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = {
