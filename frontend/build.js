@@ -20,6 +20,7 @@ const ENTRIES = {
   formation: ["formation/component.js", "formation/formation.css"],
   headgrid: ["headgrid/component.js", "headgrid/headgrid.css"],
   lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css"],
+  lesson_scroll: ["host/lesson_scroll.js"],
   links: ["links/component.js", "links/links.css"],
   measures: ["measures/component.js", "measures/measures.css"],
   page: ["explorer/page.js", "explorer/explorer.css"],

@@ -429,9 +429,11 @@ def _open_lesson(frame: PageFrame, paths: tuple[str, ...], at_stop: bool) -> Non
         pair = (state.source, state.target)
         return frame.trace or cache.trace(frame.model, frame.model.name, *pair, max_tokens())
 
-    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)))
+    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)), paths)
     frame.lesson.draw(partial(lesson.evaluate, frame.model, trace), frame.trace.id if frame.trace is not None else "")
     frame.at_stop = at_stop
+    if at_stop and frame.trace is not None:
+        lesson.press(frame.lesson.stop, frame.model, frame.trace)
 
 
 def open_frame(page: Page, links: Links) -> PageFrame:
@@ -488,7 +490,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         state = store_state(replace(state, notices=(*state.notices, *lost)))
     st.session_state[PAGE] = page.name
     header = _header(page, links, state, arrived)
-    room.bar(page.path)
+    room.bar(page.path, partial(lesson.answer_in_words, paths))
     model = _open_model(state)
     if fresh or returned:
         state = _read_link(state, model, page)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import streamlit as st
@@ -32,17 +32,21 @@ from pages.runtime.shared import shared
 from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import Pretrained
 from transformer.lessons import Computed, Lesson, LessonError, Question, Stop, parse_lesson
-from transformer.lessons.answers import Answer
+from transformer.lessons.answers import Answer, AnswerError
 from transformer.lessons.lesson import LARGEST
-from transformer.lessons.questions import PRESSED, in_words, is_right
+from transformer.lessons.questions import PRESSED, Asked, in_words, is_right, numbers
 from transformer.paths import lesson_folders
 from transformer.texts import UserError, _, translate
 from transformer.tracing.trace import Trace
+from transformer.view.bundle import script
+
+_scroll = st.components.v2.component("headscope.lesson_scroll", js=script("lesson_scroll"))
 
 JUMP, ARRIVING, AT_STOP = "headscope_lesson_jump", "headscope_lesson_arriving", "headscope_lesson_view"
 FOLDED, GIVEN, NOTHING = "headscope_lesson_folded", "headscope_lesson_answers", "headscope_lesson_nothing"
 MOST_FILES = 100
 SENTENCE = (CHECKPOINT, SOURCE, TARGET)  # what a stop may leave open
+BIG = "big"  # in links: the viewer's own, no part of a view
 # What a stop may light, as selectors: a ring around it, the page's other blocks without colour. They are not made
 # fainter: their texts stay readable.
 LIT = {
@@ -135,7 +139,7 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
     lesson and no view; once."""
     asked = st.session_state.pop(JUMP, None)
     params = st.query_params.to_dict()
-    if asked is None and state is None and LESSON in params and not params.keys() - {LESSON, STOP, *SENTENCE}:
+    if asked is None and state is None and LESSON in params and not params.keys() - {LESSON, STOP, BIG, *SENTENCE}:
         asked = (params[LESSON], int(params[STOP]) if params.get(STOP, "").isdecimal() else 1)
     if asked is None:
         return None
@@ -143,9 +147,19 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
     if lesson is None:
         return None
     number = min(max(1, asked[1]), len(lesson.stops))
+    big = {BIG: params[BIG]} if BIG in params and state is None else {}
     st.session_state[ARRIVING] = True
     now = params if state is None else {CHECKPOINT: state.checkpoint, SOURCE: state.source, TARGET: state.target}
-    return lesson.stops[number - 1].view.page, stop_params(now, lesson, number)
+    return lesson.stops[number - 1].view.page, stop_params(now, lesson, number) | big
+
+
+def press(stop: Stop, model: Pretrained, trace: Trace) -> None:
+    """On arrival: press the cell that the stop names, if this sentence has it."""
+    state = current_state()
+    if stop.cell is not None and state is not None:
+        with suppress(AnswerError):
+            row, column = numbers(str(computed(model, trace, stop.cell)))
+            store_state(replace(state, view=replace(state.view, cell=(int(row) - 1, int(column) - 1))))
 
 
 def arriving() -> bool:
@@ -173,17 +187,20 @@ class Panel:
 
     lesson: Lesson
     number: int
+    pages: tuple[str, ...] = ()  # the paths of all pages
+    waits: bool = False  # for an answer, or for the teacher to reveal it
 
     @property
     def stop(self) -> Stop:
         return self.lesson.stops[self.number - 1]
 
-    def draw(self, evaluate: Callable[[Question], tuple[tuple[str, ...], Answer | None]], key: str) -> bool:
+    def draw(self, evaluate: Callable[[Question], Asked], key: str) -> bool:
         """Draw the panel. key: of the trace, so that another sentence asks again. Returns whether what gives the answer
         away stays covered."""
         count = len(self.lesson.stops)
         folded = bool(st.session_state.get(FOLDED, False))
         covered = False
+        lit = f"{BLOCKS}:has({LIT[self.stop.lit]}):not(:has({FRAME}), {UNSEEN})" if self.stop.lit else ""
         with _panel(folded):
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-lesson-head"):
                 where = _("{stop} of {count}").format(stop=self.number, count=count)
@@ -214,11 +231,20 @@ class Panel:
                     cover = _("The class predicts first. This view opens when you reveal the answer.")
             st.html(f'<p class="hs-cover">{html.escape(cover)}</p>')
             st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ visibility: hidden !important; }}</style>")
-        elif self.stop.lit and not folded:
+        elif lit and not folded:
             quiet = f"{BLOCKS}:not(:has({LIT[self.stop.lit]}), :has({FRAME}), :hover, :focus-within)"
-            lit = f"{BLOCKS}:has({LIT[self.stop.lit]}):not(:has({FRAME}), {UNSEEN})"
             ring = "outline: 2px solid var(--hs-cross); outline-offset: 0.35rem; border-radius: 0.2rem;"
             st.html(f"<style>{quiet} {{ filter: grayscale(1); }} {lit} {{ {ring} }}</style>")
+        with st.container(key="hs-feeds-lesson"):
+            _scroll(
+                key="lesson_scroll",
+                data={
+                    "at": f"{self.lesson.name} {self.number} {covered} {self.waits}",
+                    "lit": "" if covered else lit,
+                    "head": self.stop.question is None or self.stop.question.kind != "head",
+                },
+                height=1,
+            )
         return covered
 
     def _text(self) -> None:
@@ -238,7 +264,7 @@ class Panel:
             )  # fmt: skip
             st.button(
                 _("Next"), key="hs-lesson-next", on_click=go, args=(self.lesson.name, self.number + 1),
-                disabled=self.number == count, type="primary", shortcut="Alt+N",
+                disabled=self.number == count, type="secondary" if self.waits else "primary", shortcut="Alt+N",
             )  # fmt: skip
             self.back = st.empty()
 
@@ -265,29 +291,34 @@ class Panel:
 
     # -- questions --
 
-    def _question(
-        self, question: Question, evaluate: Callable[[Question], tuple[tuple[str, ...], Answer | None]], key: str
-    ) -> bool:
+    def _question(self, question: Question, evaluate: Callable[[Question], Asked], key: str) -> bool:
+        """Draw it; returns whether the view stays covered."""
         given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
         place = (self.lesson.name, self.number, key)
         with st.container(key="hs-lesson-question"):
             st.html(f'<p class="hs-lesson-ask">{html.escape(translate(question.ask))}</p>')
             try:
-                options, right = evaluate(question)
+                asked = evaluate(question)
             except UserError as error:
                 message(capital(error) + ".", "note")
                 return False
             here, name = room.seat(), f"{self.lesson.name} {self.number}"
-            solution = "" if right is None else in_words(right)
+            solution = "" if asked.right is None else in_words(asked.right, question.kind)
+            spell = partial(answer_in_words, self.pages)
             if here is not None and here.revealed(name):  # who has not answered sees the answer, too
                 if here.teaches:
-                    room.bars(name, solution)
+                    room.bars(name, spell, revealed=True)
                 _reveal(given.get(place, Given("", solution, None)), question)
                 return False
+            self.waits = place not in given or here is not None
+            if asked.output and question.cover and self.waits:
+                tokens = "".join(f"<li>{html.escape(token)}</li>" for token in asked.output)
+                says = html.escape(_("What the model writes, token by token:"))
+                st.html(f'<p class="hs-lesson-writes">{says}</p><ol class="hs-lesson-output">{tokens}</ol>')
             if here is not None and here.teaches:
-                if options:
-                    st.html(f'<p class="hs-lesson-sum">{html.escape(" · ".join(map(translate, options)))}</p>')
-                room.answered(name)
+                if asked.options:
+                    st.html(f'<p class="hs-lesson-sum">{html.escape(" · ".join(map(translate, asked.options)))}</p>')
+                room.answered(name, spell)
                 st.button(
                     _("Reveal the answer"), key="hs-room-reveal", on_click=room.reveal, args=(name,), type="primary"
                 )
@@ -300,10 +331,10 @@ class Panel:
                 st.html(f'<p class="hs-lesson-sum">{html.escape(sent.format(answer=given[place].text))}</p>')
                 return question.cover
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
-            answer = _field(question, options, widget)
+            answer = _field(question, asked.options, widget)
             st.button(
                 _("Answer"), key=f"{widget}-send", disabled=not answer and question.kind not in PRESSED, type="primary",
-                on_click=_give, args=(place, question, answer, right, widget, name),
+                on_click=_give, args=(place, question, answer, asked.right, widget, name),
             )  # fmt: skip
         return question.cover
 
@@ -316,6 +347,14 @@ class Panel:
             text = _("You answered {count} of {asked} questions, {right} of them right.")
             text = text.format(count=len(counted), asked=asked, right=sum(counted))
             st.html(f'<p class="hs-lesson-sum">{html.escape(text)}</p>')
+            if mine:
+                with st.expander(_("Your answers")):
+                    for number, one in sorted(mine.items()):
+                        verdict = {True: "✓ ", False: "✗ ", None: ""}[one.verdict]
+                        title = f"{number}. {translate(self.lesson.stops[number - 1].title)}"
+                        lines = (one.text, *([_("The model: {answer}").format(answer=one.right)] if one.right else ()))
+                        said = "<br>".join(map(html.escape, lines))
+                        st.html(f'<p class="hs-lesson-note"><b>{html.escape(verdict + title)}</b><br>{said}</p>')
 
 
 def _pressed(kind: str) -> str:
@@ -378,8 +417,9 @@ def _give(
         st.session_state[NOTHING] = key
         return
     given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
-    given[place] = Given(in_words(answer), "" if right is None else in_words(right), is_right(question, answer, right))
-    room.send_answer(name, given[place].text, given[place].verdict)
+    solution = "" if right is None else in_words(right, question.kind)
+    given[place] = Given(in_words(answer, question.kind), solution, is_right(question, answer, right))
+    room.send_answer(name, in_words(answer), given[place].verdict)
 
 
 def _reveal(given: Given, question: Question) -> None:
@@ -395,21 +435,36 @@ def _reveal(given: Given, question: Question) -> None:
     )
 
 
+def answer_in_words(pages: tuple[str, ...], question: str, answer: str) -> tuple[str, str]:
+    """Of an answer in a room: the title of its stop, and the answer as people read it. question: its name there."""
+    name, _space, number = question.rpartition(" ")
+    found = find(name, pages)
+    if found is None or not number.isdecimal() or not 1 <= int(number) <= len(found.stops):
+        return question, answer
+    stop = found.stops[int(number) - 1]
+    kind = stop.question.kind if stop.question is not None else ""
+    said = translate(answer) if kind == "choose" else in_words(answer, kind)
+    return f"{number}. {translate(stop.title)}", said
+
+
 @shared(queued=True)
 def computed(model: Pretrained, trace: Trace, answer: Computed) -> Answer:
     """An answer for a sentence, computed once for all viewers."""
     return answer.answer(model, trace)
 
 
-def evaluate(model: Pretrained, find: Callable[[], Trace], question: Question) -> tuple[tuple[str, ...], Answer | None]:
-    """Options and right answer of a question. find: the trace, asked for only where something is computed. Raises
-    UserError."""
+def evaluate(model: Pretrained, find: Callable[[], Trace], question: Question) -> Asked:
+    """A question for the open model. find: the trace, asked for only where something is computed. Raises UserError."""
 
     def value(given: str | float | tuple[str, ...] | Computed | None) -> Answer | None:
         return computed(model, find(), given) if isinstance(given, Computed) else given
 
     options = value(question.options)
-    return tuple(map(str, options)) if isinstance(options, tuple) else (), value(question.answer)
+    return Asked(
+        tuple(map(str, options)) if isinstance(options, tuple) else (),
+        value(question.answer),
+        tuple(find().target_out_labels) if question.asks_for_a_step else (),
+    )
 
 
 def mark_view(lesson: Lesson, number: int, page: str) -> None:

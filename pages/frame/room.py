@@ -34,6 +34,7 @@ LEFT, JUMP, ARRIVING, SAID, ENDING = (
 OWN = frozenset({ROOM, "big"})  # names in links that are not part of the common view
 TICK = 1.0  # seconds between two looks at who is there and what was answered
 BINS = 8  # of a histogram of numbers
+Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an answer -> both as people read them
 
 
 @dataclass
@@ -274,7 +275,7 @@ def _common() -> dict[str, str]:
 # -- the bar under the header ------------------------------------------------------------------------------------------
 
 
-def bar(path: str) -> None:
+def bar(path: str, spell: Spell) -> None:
     """Who is in the room and what one can do in it; and what was said of a room since the last run."""
     if said := st.session_state.pop(SAID, ""):
         message(said)
@@ -283,7 +284,7 @@ def bar(path: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-room"):
         if here.teaches:
-            _teacher_bar(here, path)
+            _teacher_bar(here, path, spell)
         else:
             _member_bar(here, path)
 
@@ -292,18 +293,16 @@ def _link(here: Seat, path: str) -> str:
     return f"{app_address(path)[0]}?{ROOM}={here.code}"
 
 
-def _teacher_bar(here: Seat, path: str) -> None:
+def _teacher_bar(here: Seat, path: str, spell: Spell) -> None:
     _presence(here)
-    st.button(
-        _("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=(_link(here, path), here.code), type="primary"
-    )
+    st.button(_("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=(_link(here, path), here.code))
     help_text = _("All follow your view again, also those who look around by themselves.")
     st.button(_("Call all back"), key="hs-room-call", on_click=_ask, args=("call_back", here.code, here.secret),
               help=help_text)  # fmt: skip
     menu = st.popover(_("Class"), key="hs-room-class", on_change="rerun")
     if menu.open:
         with menu:
-            _class(here)
+            _class(here, spell)
 
 
 @st.fragment(run_every=TICK)
@@ -320,12 +319,12 @@ def _presence(here: Seat) -> None:
 
 @st.fragment(run_every=TICK)
 @_drawing
-def _class(here: Seat) -> None:
+def _class(here: Seat, spell: Spell) -> None:
     """What members sent, and who they are: names are folded away, because the class may see this screen."""
     _finds(here)
     answers, there = rooms().answers(here.code), rooms().here(here.code)
     with st.expander(_("Answers by name ({count})").format(count=len(answers))):
-        _answers(here, answers)
+        _answers(here, answers, spell)
     with st.expander(_("People ({count})").format(count=len(there))):
         _people(here, there)
     if st.session_state.get(ENDING) != here.code:
@@ -371,28 +370,31 @@ def _project(find: Find) -> None:
     st.session_state["hs-room-class"] = False
 
 
-def _answers(here: Seat, answers: list[Given]) -> None:
+def _answers(here: Seat, answers: list[Given], spell: Spell) -> None:
     for given in answers:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             verdict = {True: "✓ ", False: "✗ ", None: ""}[given.verdict]
-            text = f"{given.question}: {given.name or _('without a name')}: {verdict}{given.answer}"
+            question, answer = spell(given.question, given.answer)
+            text = f"{question}: {given.name or _('without a name')}: {verdict}{answer}"
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             st.button(
                 _("Remove"), key=f"hs-room-unanswer-{given.question}-{given.member}", on_click=_ask,
                 args=("remove_answer", here.code, here.secret, given.member, given.question), type="tertiary",
             )  # fmt: skip
     if answers:
-        st.download_button(_("All answers as CSV"), lambda: as_csv(rooms().answers(here.code)), key="hs-room-csv",
-                           file_name=f"room-{here.code}.csv", mime="text/csv", on_click="ignore")  # fmt: skip
+        st.download_button(
+            _("All answers as CSV"), lambda: as_csv(rooms().answers(here.code), spell), key="hs-room-csv",
+            file_name=f"room-{here.code}.csv", mime="text/csv", on_click="ignore",
+        )  # fmt: skip
 
 
-def as_csv(answers: list[Given]) -> bytes:
+def as_csv(answers: list[Given], spell: Spell) -> bytes:
     """One line an answer. A text that a spreadsheet would take for a formula starts with an apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["question", "name", "answer", "right"])
     for given in answers:
-        row = [given.question, given.name, given.answer]
+        row = [given.question, given.name, spell(given.question, given.answer)[1]]
         writer.writerow([f"'{cell}" if cell[:1] in "=+-@\t" and cell else cell for cell in row]
                         + [{True: "yes", False: "no", None: ""}[given.verdict]])  # fmt: skip
     return text.getvalue().encode("utf-8-sig")
@@ -473,7 +475,7 @@ def bins(answers: list[str]) -> list[tuple[str, int]]:
 
 @st.fragment(run_every=TICK)
 @_drawing
-def answered(question: str) -> None:
+def answered(question: str, spell: Spell) -> None:
     """For the teacher, before the answer is revealed: how many have answered; the bars if wanted, because the class may
     see this screen."""
     here = seat()
@@ -483,17 +485,19 @@ def answered(question: str) -> None:
     counted = _("{answers} of {count} have answered").format(answers=len(given), count=len(there))
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
     if st.toggle(_("Show the answers as they arrive"), key="hs-room-live"):
-        bars(question)
+        bars(question, spell)
 
 
 @_drawing
-def bars(question: str, right: str = "") -> None:
-    """The answers of the class. right: the one to mark."""
+def bars(question: str, spell: Spell, revealed: bool = False) -> None:
+    """The answers of the class. revealed: mark those that are right."""
     here = seat()
-    counts = bins([given.answer for given in rooms().answers(here.code, question)]) if here is not None else []
+    given = rooms().answers(here.code, question) if here is not None else []
+    counts = bins([one.answer for one in given])
+    right = {one.answer for one in given if revealed and one.verdict}
     most = max((number for _label, number in counts), default=1) or 1
     rows = "".join(
-        f'<tr class="{"hs-room-right" if label == right else ""}"><th>{html.escape(label)}</th>'
+        f'<tr class="{"hs-room-right" if label in right else ""}"><th>{html.escape(spell(question, label)[1])}</th>'
         f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>{number}</td></tr>'
         for label, number in counts
     )

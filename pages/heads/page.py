@@ -7,7 +7,7 @@ import html
 import streamlit as st
 
 from pages.components import payloads
-from pages.frame import lesson, sentence
+from pages.frame import lesson, room, sentence
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
 from pages.heads import alignment, explorer, formation
@@ -26,13 +26,19 @@ def draw(frame: PageFrame) -> None:
         lead = _(
             "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell."
         )
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-heads-lead"):
-            st.html(f'<p class="hs-lead">{html.escape(lead)}</p>', width="content")
-            links = {page.name: link for page, link in frame.links.items()}
-            st.button(_("Start the lesson →"), key="hs-start", on_click=lesson.go, args=(FIRST, 1), type="tertiary")
-            st.page_link(links["paper"], label=_("In the paper →"))
-            with st.container(width="content", key="hs-heads-room"):
-                st.page_link(links["lessons"], label=_("Teach a class →"))
+        if frame.lesson is None:  # the lesson says what to look at
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-heads-lead"):
+                st.html(f'<p class="hs-lead">{html.escape(lead)}</p>', width="content")
+                links = {page.name: link for page, link in frame.links.items()}
+                member = room.seat() is not None and not room.teaches()
+                if not member:
+                    st.button(
+                        _("Start the lesson →"), key="hs-start", on_click=lesson.go, args=(FIRST, 1), type="tertiary"
+                    )
+                st.page_link(links["paper"], label=_("In the paper →"))
+                if not member:
+                    with st.container(width="content", key="hs-heads-room"):
+                        st.page_link(links["lessons"], label=_("Teach a class →"))
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:

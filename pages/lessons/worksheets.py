@@ -13,7 +13,7 @@ from pages.runtime import cache, session_models
 from pages.runtime.texts import plain_markdown
 from transformer.checkpoints.folder import CheckpointError
 from transformer.lessons import Lesson, Question
-from transformer.lessons.answers import Answer
+from transformer.lessons.questions import Asked
 from transformer.lessons.worksheet import Setting, answer_sheet, entries, worksheet
 from transformer.texts import _
 from transformer.tracing.trace import Trace
@@ -50,7 +50,7 @@ def _opening(name: str) -> Setting:
     return Setting(name, first[0].source, first[0].target) if first else Setting(name, "")
 
 
-def _evaluate(question: Question, setting: Setting) -> tuple[tuple[str, ...], Answer | None]:
+def _evaluate(question: Question, setting: Setting) -> Asked:
     model = session_models.load(setting.checkpoint)
 
     def trace() -> Trace:

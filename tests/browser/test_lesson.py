@@ -76,7 +76,7 @@ def test_who_presses_another_head_may_answer_with_it_and_go_back(context: Browse
     click_head(page, "encoder_self", 1, 3)
     wait_for_params(page, layer="2", head="4", lesson=LESSON)
     page.get_by_role("button", name="Answer").click()
-    expect(page.locator(".hs-lesson-reveal dd").first).to_have_text("2.4")
+    expect(page.locator(".hs-lesson-reveal dd").first).to_have_text("layer 2, head 4")
     expect(back).to_be_visible()
     back.get_by_role("button").click()
     wait_for_params(page, layer="1", head="1", stop="4")
@@ -116,6 +116,23 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, serv
     expect(panel).to_be_visible()
     assert is_sheet(panel)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # A prediction: then the sheet is low, with answer and Next in sight, and above it stands the head.
+    panel.get_by_role("button", name="Next").click()
+    expect(page.locator(".hs-lesson-title")).to_have_text("Read one row")
+    page.locator(".st-key-hs-lesson-question [role=radiogroup] label").first.click()
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator(".hs-lesson-verdict")).to_be_in_viewport()
+    expect(panel.get_by_role("button", name="Next")).to_be_in_viewport()
+    expect(page.get_by_test_id("head-cross")).to_be_in_viewport(ratio=1)
+    page.wait_for_function(
+        """() => {
+          const [sheet] = document.getElementsByClassName("st-key-hs-lesson");
+          const hosts = [...document.querySelectorAll("[data-testid^=stBidiComponent]")];
+          const [head] = hosts.flatMap((host) => [...host.shadowRoot.querySelectorAll("[data-testid=head-cross]")]);
+          const end = sheet.getBoundingClientRect().top;
+          return end > 844 / 2 && head.getBoundingClientRect().bottom <= end;
+        }"""
+    )
     page.close()
 
 

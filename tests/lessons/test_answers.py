@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import tiny_pretrained
 from transformer.lessons.answers import FUNCTIONS, AnswerError, check_arguments
-from transformer.lessons.questions import Computed, Question, is_right
+from transformer.lessons.questions import Computed, Question, in_words, is_right
 from transformer.tracing.trace import Trace
 
 MODEL = tiny_pretrained()
@@ -115,6 +115,22 @@ def test_every_function_is_documented_and_takes_numbers_and_texts() -> None:
         check_arguments("heads_on", {"kind": "cross", "offset": "same", "least": "half"})
     with pytest.raises(AnswerError, match="a whole number or a text"):
         check_arguments("row_sum", {"kind": "cross", "layer": 1, "head": 1, "row": 1.5})
+
+
+def test_what_is_pressed_is_named_in_words() -> None:
+    assert in_words("2.5", "head") == "layer 2, head 5" and in_words("3,2", "cell") == "row 3, column 2"
+    assert in_words("3", "row") == "row 3" and in_words("2", "token") == "column 2"
+    assert in_words(frozenset({"3.1", "2.5"}), "head") == "layer 2, head 5; layer 3, head 1"
+    assert in_words("2.5") == in_words("2.5", "choose") == "2.5" and in_words("<b>", "head") == "<b>"
+
+
+def test_a_question_about_a_row_of_the_decoder_needs_the_output() -> None:
+    def asks(function: str, **arguments: str | int) -> bool:
+        return Question("number", "?", Computed(function, arguments)).asks_for_a_step
+
+    assert asks("largest_key", kind="cross", row=2) and asks("zeros_by_mask", row=1)
+    assert not asks("largest_key", kind="encoder_self", row=2) and not asks("row_sum", kind="cross", row=2)
+    assert not asks("scale") and not Question("number", "?", 3.0).asks_for_a_step
 
 
 def test_what_counts_as_right() -> None:

@@ -33,6 +33,7 @@ cover = true
 title = "Order"
 view = "paper"
 text = "The steps of attention."
+cell = {function = "largest_cell", kind = "cross", layer = 1, head = 2, row = 2}
 
 [stop.question]
 kind = "order"
@@ -47,6 +48,7 @@ def test_a_good_file_is_read() -> None:
     assert (lesson.name, lesson.title, lesson.minutes, len(lesson.questions)) == ("one", "One head", 10, 2)
     assert first.view == Link("", (("kind", "cross"), ("layer", "1"), ("head", "2"), ("source", "ka lo")))
     assert first.text.startswith("Every row") and first.lit == "picture" and first.section == "3.2.1"
+    assert second.cell == Computed("largest_cell", {"kind": "cross", "layer": 1, "head": 2, "row": 2})
     assert first.question and first.question.cover
     assert first.question.answer == Computed("largest_key", {"kind": "cross", "layer": 1, "head": 2, "row": 2})
     assert second.view == Link("paper") and second.question
@@ -77,7 +79,8 @@ BAD = {
     "layer = 1, head": ('layer = "one", head', "line 20: .*layer of largest_key is 'one'; it must be a whole"),
     ", row = 2}": ("}", "line 20: answer .*largest_key needs the argument row"),
     "cover = true": ("cover = 1", "line 22: cover .*write true or false"),
-    '["scores", "softmax", "sum"]': ('["sum", "sum"]', "line 32: options of the question of stop 2: .*two different"),
+    '"largest_cell"': ('"weight"', "line 28: cell of stop 2: write a function that gives one: largest_cell"),
+    '["scores", "softmax", "sum"]': ('["sum", "sum"]', "line 33: options of the question of stop 2: .*two different"),
     "[[stop]]": ("[[stop", "this is not a TOML file: .*line 6"),
 }  # fmt: skip
 

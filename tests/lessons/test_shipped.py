@@ -117,11 +117,22 @@ def test_without_scaling_the_largest_weights_grow(model: Pretrained, traces: lis
             assert isinstance(before, float) and isinstance(after, float) and after > before
 
 
-def test_the_learning_rate_is_largest_at_the_end_of_the_warm_up(model: Pretrained, traces: list[Trace]) -> None:
-    rates = {
-        step: FUNCTIONS["learning_rate"](model, traces[0], step, 512, 4000) for step in (1, 3999, 4000, 4001, 100_000)
-    }
-    assert max(rates, key=lambda step: rates[step]) == 4000
+def test_the_word_that_is_said_to_be_cut_is_cut_in_the_sentence_of_its_stop(model: Pretrained) -> None:
+    stops = LESSONS["paper-in-45-minutes"].stops
+    at = next(number for number, stop in enumerate(stops) if stop.title == "Words become tokens")
+    sentence = dict(stops[at - 1].view.params)["source"]
+    assert "source" not in dict(stops[at].view.params) and "guitars" in sentence
+    assert model.trace(sentence).source_labels[4:6] == ("guitar", "s")
+
+
+def test_a_cell_that_a_stop_presses_can_be_seen(model: Pretrained, traces: list[Trace]) -> None:
+    cells = [stop.cell for lesson in LESSONS.values() for stop in lesson.stops if stop.cell is not None]
+    assert cells
+    for trace in traces:
+        for cell in cells:
+            row, column = str(cell.answer(model, trace)).split(",")
+            place = {**cell.arguments, "row": int(row), "column": int(column)}
+            assert float(FUNCTIONS["weight"](model, trace, **place)) > 0.3  # type: ignore[arg-type]
 
 
 def test_numbers_in_the_texts(model: Pretrained) -> None:

@@ -9,7 +9,8 @@ import pytest
 import segno
 
 from transformer.lessons import Computed, Question, parse_lesson
-from transformer.lessons.answers import Answer, AnswerError
+from transformer.lessons.answers import AnswerError
+from transformer.lessons.questions import Asked
 from transformer.lessons.worksheet import Entry, Setting, answer_sheet, entries, settings, worksheet
 
 SERVER = "http://10.0.0.7:8501/"
@@ -70,10 +71,10 @@ def opening(name: str) -> Setting:
     return Setting(name, f"first of {name}")
 
 
-def evaluate(question: Question, setting: Setting) -> tuple[tuple[str, ...], Answer | None]:
+def evaluate(question: Question, setting: Setting) -> Asked:
     if isinstance(question.answer, Computed):
-        return ("ka", "<lo>"), f"key of {setting.source}"
-    return question.options if isinstance(question.options, tuple) else (), question.answer
+        return Asked(("ka", "<lo>"), f"key of {setting.source}", ("<re>", "sta"))
+    return Asked(question.options if isinstance(question.options, tuple) else (), question.answer)
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,7 @@ def test_texts_of_a_lesson_are_escaped_and_fetch_nothing(rows: tuple[Entry, ...]
 def test_the_sheet_asks_and_the_other_one_answers(rows: tuple[Entry, ...]) -> None:
     sheet, answers = worksheet(LESSON, SERVER, rows), answer_sheet(LESSON, rows)
     assert "<li>ka</li><li>&lt;lo&gt;</li>" in sheet and "Section 3.2.1 of the paper" in sheet
+    assert '<ol class="tokens"><li>&lt;re&gt;</li><li>sta</li></ol>' in sheet  # a row is asked for by its number
     assert "key of" not in sheet and "They are shares" not in sheet
     assert "<b>key of ka lo</b>" in answers and "Sentence: ka lo" in answers
     assert "<b>1, ±0.1 counts as right</b><br><small>They are shares.</small>" in answers
@@ -125,7 +127,7 @@ def test_the_sheet_asks_and_the_other_one_answers(rows: tuple[Entry, ...]) -> No
 
 
 def test_a_question_without_an_answer_says_why() -> None:
-    def refuse(question: Question, setting: Setting) -> tuple[tuple[str, ...], Answer | None]:
+    def refuse(question: Question, setting: Setting) -> Asked:
         raise AnswerError("there is no {what} {place}; there are {count}", what="row", place=9, count=3)
 
     rows = entries(LESSON, SERVER, Setting("tiny", "mi"), opening, refuse)

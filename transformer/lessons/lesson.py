@@ -48,13 +48,15 @@ class Link:
 
 @dataclass(frozen=True)
 class Stop:
-    """One place of a lesson. section: of the paper; lit: what to look at, one of LIT, "" for the whole page."""
+    """One place of a lesson. section: of the paper; lit: what to look at, one of LIT, "" for the whole page; cell: the
+    cell that is pressed, where it follows from the sentence."""
 
     title: str
     view: Link
     text: str
     section: str = ""
     lit: str = ""
+    cell: Computed | None = None
     question: Question | None = None
 
 
@@ -188,7 +190,7 @@ def _stop(
 ) -> Stop:
     _, lines, start = tables[0]
     table = _Table(values, lines, start, Text("stop {number}", number=number))
-    table.only(("title", "section", "view", "text", "lit", "question"))
+    table.only(("title", "section", "view", "text", "lit", "cell", "question"))
     view = Link.parse(table.text("view", 4000))
     if pages is not None and view.page not in pages:
         names = any_of([page for page in pages if page], view.page)
@@ -206,6 +208,9 @@ def _stop(
             "section",
             Text("it is {value}; write a section of the paper, such as 3.2.1, or leave it out", value=shown(section)),
         )
+    cell = values.get("cell")
+    if cell is not None and (not isinstance(cell, dict) or cell.get("function") != "largest_cell"):
+        raise table.error("cell", Text("write a function that gives one: largest_cell"))
     question = values.get("question")
     if question is not None and not isinstance(question, dict):
         raise table.error("question", Text("write it as a table of its own, under a line [stop.question]"))
@@ -220,6 +225,7 @@ def _stop(
         table.text("text", PARAGRAPH),
         section,
         table.choice("lit", ("", *LIT), ""),
+        None if cell is None else _computed(table, "cell", cell),
         made,
     )
 
@@ -299,6 +305,8 @@ def to_toml(lesson: Lesson) -> str:
     for stop in lesson.stops:
         table: dict[str, Any] = {"title": stop.title, "view": str(stop.view), "text": stop.text}
         table |= {name: value for name, value in (("section", stop.section), ("lit", stop.lit)) if value}
+        if stop.cell is not None:
+            table["cell"] = plain(stop.cell)
         if stop.question is not None:
             fields = {"kind": stop.question.kind, "ask": stop.question.ask}
             for name in ("options", "answer", "tolerance", "why", "cover"):

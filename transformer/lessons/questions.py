@@ -16,6 +16,10 @@ from transformer.tracing.trace import Trace
 KINDS = ("choose", "number", "cell", "head", "row", "token", "order", "shape", "text")
 PRESSED = ("cell", "head", "row", "token")
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+_PLACES = {  # what is pressed, as links and files write it
+    "head": re.compile(r"(\d+)\.(\d+)"), "cell": re.compile(r"(\d+),(\d+)"),
+    "row": re.compile(r"(\d+)"), "token": re.compile(r"(\d+)"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,17 @@ class Question:
     why: str = ""
     cover: bool = False
 
+    @property
+    def asks_for_a_step(self) -> bool:
+        """Whether it names a row of the decoder, which nobody knows without the output."""
+        answer = self.answer
+        return (
+            isinstance(answer, Computed)
+            and "row" in answer.arguments
+            and answer.function != "row_sum"  # the same for all rows
+            and answer.arguments.get("kind") != "encoder_self"
+        )
+
     def options_for(self, model: Pretrained, trace: Trace) -> tuple[str, ...]:
         """Raises AnswerError."""
         if isinstance(self.options, Computed):
@@ -59,16 +74,36 @@ class Question:
         return self.answer.answer(model, trace) if isinstance(self.answer, Computed) else self.answer
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question for the open model and sentence. right: None where nothing is right or wrong. output: what the model
+    writes, token by token, where the question names a row by its number alone."""
+
+    options: tuple[str, ...] = ()
+    right: Answer | None = None
+    output: tuple[str, ...] = ()
+
+
 def numbers(text: str) -> tuple[float, ...]:
     """The numbers in a text: "[1, 8, 5, 5]" gives 1, 8, 5, 5. A comma between digits separates, followed by a space or
     not; a decimal number has a point."""
     return tuple(float(found) for found in re.findall(r"[+-]?\d+(?:\.\d+)?", text))
 
 
-def in_words(answer: Answer | tuple[str, ...]) -> str:
-    """An answer as people read it."""
+def in_words(answer: Answer | tuple[str, ...], kind: str = "") -> str:
+    """An answer as people read it. kind: of its question; what is pressed in a picture is named: "2.5" is layer 2,
+    head 5."""
     if isinstance(answer, frozenset):
-        return ", ".join(sorted(answer)) or _("none")
+        heads = sorted(answer, key=lambda one: [int(part) for part in re.findall(r"\d+", one)])
+        return "; ".join(in_words(one, kind) for one in heads) or _("none")
+    if isinstance(answer, str) and kind in _PLACES and (place := _PLACES[kind].fullmatch(answer)):
+        first, second = (*place.groups(), "")[:2]
+        return {
+            "head": _("layer {first}, head {second}"),
+            "cell": _("row {first}, column {second}"),
+            "row": _("row {first}"),
+            "token": _("column {first}"),
+        }[kind].format(first=first, second=second)
     if isinstance(answer, tuple):
         return " → ".join(map(str, answer)) if isinstance(answer[0], str) else f"[{', '.join(map(str, answer))}]"
     return f"{answer:,.4g}" if isinstance(answer, int | float) else answer

@@ -15,9 +15,8 @@ from urllib.parse import urlencode
 import segno
 from markdown_it import MarkdownIt
 
-from transformer.lessons.answers import Answer
 from transformer.lessons.lesson import Lesson, Stop
-from transformer.lessons.questions import PRESSED, Computed, Question, in_words
+from transformer.lessons.questions import PRESSED, Asked, Computed, Question, in_words
 from transformer.texts import UserError, _, reader_language, translate
 
 ROOM, SHORT = 3, 16  # lines to write an answer in words on; characters of an option that stands beside others
@@ -32,13 +31,13 @@ class Setting:
     target: str = ""
 
 
-Evaluate = Callable[[Question, Setting], tuple[tuple[str, ...], Answer | None]]
+Evaluate = Callable[[Question, Setting], Asked]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A stop on paper. link: opens it with its setting; options, answer: of its question, as texts; problem: why the
-    open model has no answer."""
+    """A stop on paper. link: opens it with its setting; options, answer: of its question, as texts; output: the tokens
+    that the question counts; problem: why the open model has no answer."""
 
     number: int
     stop: Stop
@@ -46,6 +45,7 @@ class Entry:
     link: str
     options: tuple[str, ...] = ()
     answer: str = ""
+    output: tuple[str, ...] = ()
     problem: str = ""
 
     @property
@@ -71,7 +71,7 @@ def settings(lesson: Lesson, start: Setting, opening: Callable[[str], Setting]) 
 def entries(
     lesson: Lesson, server: str, start: Setting, opening: Callable[[str], Setting], evaluate: Evaluate
 ) -> tuple[Entry, ...]:
-    """The stops as they are printed. server: the app's address; evaluate: options and right answer of a question."""
+    """The stops as they are printed. server: the app's address; evaluate: a question for a setting."""
     made = []
     for number, (stop, setting) in enumerate(zip(lesson.stops, settings(lesson, start, opening), strict=True), start=1):
         named = dict(stop.view.params)
@@ -79,15 +79,15 @@ def entries(
         params |= {} if "checkpoint" in named else {"checkpoint": setting.checkpoint}
         params |= {} if "source" in named else {"source": setting.source}
         params |= {"target": setting.target} if setting.target and "source" not in named else {}
-        options: tuple[str, ...] = ()
-        answer = problem = ""
+        asked, answer, problem = Asked(), "", ""
         if stop.question is not None:
             try:
-                options, right = evaluate(stop.question, setting)
-                answer = "" if right is None else in_words(right)
+                asked = evaluate(stop.question, setting)
+                answer = "" if asked.right is None else in_words(asked.right, stop.question.kind)
             except UserError as error:
                 problem = str(error)
-        made.append(Entry(number, stop, setting, f"{server}?{urlencode(params)}", options, answer, problem))
+        link = f"{server}?{urlencode(params)}"
+        made.append(Entry(number, stop, setting, link, asked.options, answer, asked.output, problem))
     return tuple(made)
 
 
@@ -143,6 +143,14 @@ def _sentence(setting: Setting) -> str:
     return f"<small>{_escape(_('Sentence: {sentence}', sentence=pair))}</small>"
 
 
+def _output(row: Entry) -> str:
+    """The tokens that a question counts."""
+    if not row.output:
+        return ""
+    tokens = "".join(f"<li>{_escape(token)}</li>" for token in row.output)
+    return f'<p>{_escape(_("What the model writes, token by token:"))}</p><ol class="tokens">{tokens}</ol>'
+
+
 def _stop(row: Entry) -> str:
     number = row.stop.section
     section = f"<small>{_escape(_('Section {number} of the paper', number=number))}</small>" if number else ""
@@ -164,6 +172,7 @@ def _boxes(options: list[str]) -> str:
 
 def _question(row: Entry, question: Question) -> str:
     ask = f"<p><b>{_escape(translate(question.ask))}</b></p>{_sentence(row.setting) if row.computed else ''}"
+    ask += _output(row)
     if question.kind == "choose" and row.options:
         why = f'<p class="short wide">{_escape(_("Why?"))}</p>'
         return f'<div class="question">{ask}{_boxes(list(map(translate, row.options)))}{why}</div>'
@@ -171,8 +180,8 @@ def _question(row: Entry, question: Question) -> str:
         hint = _escape(_("Number them in order."))
         return f'<div class="question">{ask}<p>{hint}</p>{_boxes(sorted(map(translate, row.options)))}</div>'
     places = {
-        "head": _("Layer and head, such as 2.5:"),
-        "cell": _("Row and column, such as 3,2:"),
+        "head": _("Layer and head:"),
+        "cell": _("Row and column:"),
         "row": _("Number of the row:"),
         "token": _("Number of the column:"),
         "shape": _("Shape, such as [1, 8, 5, 5]:"),
@@ -212,6 +221,7 @@ overflow-wrap:anywhere}
 h1{font-size:17pt;line-height:1.2;margin:0 0 2mm}h2{font-size:12pt;line-height:1.25;margin:0}
 p{margin:1.2mm 0}small{font-size:9pt}code{font-family:ui-monospace,monospace;font-size:.95em}
 ul{margin:1mm 0;padding-left:6mm}
+.tokens{display:flex;flex-wrap:wrap;gap:0 9mm;margin:1mm 0;padding-left:6mm}
 .names{display:flex;gap:8mm}.names span{flex:2;padding-top:5mm;border-bottom:.3mm solid #000}.names span+span{flex:1}
 .stop{border-top:.3mm solid #000;padding:3mm 0;margin-top:3mm;break-inside:avoid;display:flow-root}
 .code{float:right;width:32mm;margin:0 0 1mm 5mm}.code svg{display:block;width:100%}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,7 @@ minutes = 5
 title = "Where it looks"
 section = "3.2.1"
 view = "?kind=cross&layer=2&head=1&source=abc"
+cell = {function = "largest_cell", kind = "cross", layer = 2, head = 1, row = 2}
 lit = "picture"
 text = "Every row adds up to **1**. ![x](http://elsewhere/x.png) ![y][z]"
 
@@ -99,12 +101,16 @@ def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) ->
     trace = transformer.load("reverse").trace("abc")
     right = trace.source_labels[int(trace.cross.weights[0, 1, 1].argmax())]
     send = next(one for one in app.button if str(one.key).endswith("-send"))
+    assert app.button(key="hs-lesson-next").proto.type == "secondary" and send.proto.type == "primary"
+    tokens = "".join(f"<li>{html.escape(label)}</li>" for label in trace.target_out_labels)
+    assert f'<ol class="hs-lesson-output">{tokens}</ol>' in written(app)  # which row is the second one?
     assert send.disabled and list(app.radio[0].options) == [plain_markdown(one) for one in trace.source_labels]
     app.radio[0].set_value(plain_markdown(right)).run()
     next(one for one in app.button if str(one.key).endswith("-send")).click().run()
     text = page_text(app)
     assert "Predict first" not in text and "Right. It is the darkest cell." in text
-    assert "The model" in text and not app.radio
+    assert "The model" in text and not app.radio and "hs-lesson-output" not in written(app)
+    assert app.button(key="hs-lesson-next").proto.type == "primary"
     app.text_input(key="source").input("cba").run()
     assert "Predict first" in page_text(app)  # another sentence asks again
 
@@ -114,6 +120,14 @@ def test_what_is_pressed_in_the_picture_is_an_answer(lesson: Callable[..., AppTe
     next(one for one in app.button if str(one.key).endswith("-send")).click().run()
     assert "Right." in page_text(app)
     assert "You answered 1 of 2 questions, 1 of them right." in page_text(app)
+    assert page_text(app).count("layer 1, head 2") == 1 + 2 + 2  # asked; you and the model, and in the notes at the end
+
+
+def test_a_stop_presses_the_cell_that_follows_from_the_sentence(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="1")
+    weights = transformer.load("reverse").trace("abc").cross.weights[1, 0, 1]
+    assert address(app)["cell"] == f"2,{int(weights.argmax()) + 1}"
+    assert not [one for one in app.button if one.key == "hs-lesson-return"]  # it is the stop's own view
 
 
 def test_who_wanders_off_is_offered_the_way_back(lesson: Callable[..., AppTest]) -> None:

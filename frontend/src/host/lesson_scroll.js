@@ -1,0 +1,44 @@
+// At a new stop of a lesson, and when its answer is shown: the panel goes to its top, and the page to what the stop
+// lights, if most of that is out of sight; on a phone the panel covers the lower part. A person who
+// scrolls or presses something meanwhile is left where they are. data = {at, lit, head}. at: names the stop and what is shown of it. lit: a
+// selector of what to look at, "" for the top of the page. head: of a picture of heads, the chosen one and not the grid.
+const TRIES = 100; // looks, 100 milliseconds apart, until the page has been drawn
+let last = "";
+
+export default function lessonScroll({ data }) {
+  if (data.at === last) return;
+  last = data.at;
+  const main = document.querySelector("[data-testid=stMain]");
+  const panel = document.querySelector(".st-key-hs-lesson");
+  if (!main || !panel) return;
+  panel.scrollTop = 0;
+  const { at } = data;
+  const stop = new AbortController();
+  for (const name of ["wheel", "touchmove", "pointerdown", "keydown"])
+    window.addEventListener(name, () => stop.abort(), { signal: stop.signal, capture: true, passive: true });
+  const look = (tries) => {
+    if (stop.signal.aborted || at !== last) return;
+    const drawn = !!document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
+    const target = drawn && found(data);
+    if (drawn && !data.lit) main.scrollTop = 0;
+    else if (target) show(main, target.getBoundingClientRect());
+    else if (tries) return void setTimeout(look, 100, tries - 1);
+    stop.abort();
+  };
+  setTimeout(look, 100, TRIES);
+}
+
+function found({ lit, head }) {
+  const block = lit && document.querySelector(lit);
+  if (!block || !block.clientHeight) return null;
+  const pictures = head ? [...block.querySelectorAll("[data-testid^=stBidiComponent]")] : [];
+  const boxes = pictures.map((picture) => picture.shadowRoot?.querySelector(".hs-head-box"));
+  return boxes.find((box) => box?.clientHeight) || block;
+}
+
+function show(main, { top, height }) {
+  const sheet = document.querySelector(".st-key-hs-lesson").getBoundingClientRect();
+  const end = sheet.width < window.innerWidth ? window.innerHeight : sheet.top;
+  const seen = Math.min(top + height, end) - Math.max(top, 0);
+  if (seen < 0.8 * Math.min(height, end)) main.scrollTop += top - 8;
+}
