@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,9 @@ from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
+from pages.runtime.ahead import AHEAD
 from pages.runtime.shared import shared
+from pages.runtime.streamlit import session_id, viewers
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, n_best, output_limit
@@ -28,7 +31,6 @@ OPTIONS = ("beams", "alpha", "node")
 KEY = "beam"
 MOST_BEAMS, MOST_ALPHA = 8, 2.0
 POSITIONS = 20  # of the slider of the length penalty from one whole number to the next
-LEVELS = (1.0, 1.5, MOST_ALPHA)  # a search with one of these penalties serves all smaller ones
 CUT = "cut"
 
 _picture = st.components.v2.component("headscope.beam", js=script("beam"), css=style("beam"))
@@ -74,17 +76,9 @@ class Search:
             best += [self.score((number, rank), alpha) for rank, one in enumerate(nodes) if one.ranked]
             best = sorted(best, reverse=True)[: self.beams]
             going = [one.total for one in nodes if one.fate == OPEN]
-            if not going or self._enough(best, number + 1, max(going), alpha):
+            if not going or self.rule.ended(best, self.beams, number + 1, self.limit, max(going), alpha):
                 return number + 1
         return None
-
-    def _enough(self, best: list[float], length: int, going: float, alpha: float) -> bool:
-        if self.rule.ends == "overtaken":
-            longest = self.limit if alpha > 0 else length + 1
-            return bool(best) and best[0] >= going / self.rule.divisor(longest, alpha)
-        if len(best) < self.beams or self.rule.ends == "full":
-            return len(best) == self.beams
-        return going / self.rule.divisor(length, alpha) <= best[-1]
 
     def ranking(self, alpha: float) -> list[tuple[int, int]]:
         """Step and rank of the last nodes of the n-best list, best first."""
@@ -137,11 +131,23 @@ def search(model: Pretrained, source: str, beams: int, alpha: float, begin: tupl
 
 
 def reaching(model: Pretrained, source: str, beams: int, alpha: float, begin: tuple[int, ...], limit: int) -> Search:
-    """A search that went on for as long as one with this length penalty does: one of a few that many penalties share,
-    so that moving the slider rarely needs a new one."""
-    shared_by = min((level for level in (model.alpha, *LEVELS) if level >= alpha), default=alpha)
+    """A search that went on for as long as one with this length penalty does: the model's own serves all smaller ones,
+    the one with the largest all others, so that moving the slider needs a second one at most."""
+    shared_by = model.alpha if alpha <= model.alpha else max(alpha, MOST_ALPHA)
     tree = search(model, source, beams, shared_by, begin, limit)
     return tree if tree.end(alpha) is not None else search(model, source, beams, alpha, begin, limit)
+
+
+def _expect(model: Pretrained, source: str, beams: int, alpha: float, begin: tuple[int, ...], limit: int) -> None:
+    """Searches for what comes next: the rest of the slider, then the other numbers of beams, the nearest ones first."""
+    others = sorted(set(range(1, MOST_BEAMS + 1)) - {beams}, key=lambda other: abs(other - beams))
+    AHEAD.expect(
+        session_id(),
+        [
+            partial(reaching, model, source, count, penalty, begin, limit)
+            for count, penalty in [(beams, MOST_ALPHA), *((other, alpha) for other in others)]
+        ],
+    )
 
 
 def _node(options: Options, tree: Search, end: int) -> tuple[int, int] | None:
@@ -207,6 +213,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             on_node_change=pick,
             on_alpha_change=slide,
         )
+    if viewers():  # none in a test of the script
+        _expect(model, source, beams, alpha, begin, limit)
     paragraph(
         _(
             "Purple: the winner; white: kept; green: finished; dashed: cut off at the limit; grey: dropped. In each "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 ALPHA = 0.6  # section 6.1: "beam search with a beam size of 4 and length penalty alpha = 0.6"
@@ -34,6 +35,20 @@ class BeamRule:
 
     def divisor(self, length: int, alpha: float) -> float:
         return length**alpha if self.penalty == "length" else length_penalty(length, alpha)
+
+    def ended(self, best: Sequence[float], beams: int, length: int, limit: int, going: float, alpha: float) -> bool:
+        """Whether the search for a sentence ends after the step in which its hypotheses became `length` tokens long.
+
+        best: scores of the finished hypotheses, best first, at most `beams` of them; limit: most tokens; going: highest
+        sum of log-probabilities of the open ones.
+        """
+        if self.ends == "overtaken":
+            # Sums only fall and a positive penalty only grows, so this bounds every open hypothesis.
+            longest = limit if alpha > 0 else length + 1
+            return bool(best) and best[0] >= going / self.divisor(longest, alpha)
+        if len(best) < beams or self.ends == "full":
+            return len(best) == beams
+        return going / self.divisor(length, alpha) <= best[-1]
 
 
 PAPER = BeamRule()

@@ -202,7 +202,6 @@ def n_best(
     history: list[list[tuple[int, ...]]] = [[()] for _ in owners]
     probs: list[list[tuple[float, ...]]] = [[()] for _ in owners]
     finished: list[list[Hypothesis]] = [[] for _ in owners]  # for each sentence the best `beam`, best first
-    exact = rule.ends == "overtaken"
     forced = prefixes or [()] * count
 
     def value(hypothesis: Hypothesis) -> float:
@@ -213,17 +212,6 @@ def n_best(
         best.append(Hypothesis(ids, log_probs, ids[-1] == config.end_id))
         best.sort(key=value, reverse=True)  # stable: of equal values the earlier hypothesis stays first
         del best[beam:]
-
-    def enough(owner: int, step: int, best_open: float) -> bool:
-        """Whether the search for this sentence ends. best_open: highest sum of log-probabilities of its open rows."""
-        best = finished[owner]
-        if exact:
-            # Totals only fall and a positive penalty only grows, so this bounds every open hypothesis.
-            length = limits[owner] if alpha > 0 else step + 1
-            return bool(best) and value(best[0]) >= best_open / rule.divisor(length, alpha)
-        if len(best) < beam or rule.ends == "full":
-            return len(best) == beam
-        return best_open / rule.divisor(step, alpha) <= value(best[-1])
 
     for step in range(1, max(limits) + 1):
         log_probs = _block(model, decoder.logits(fed).float().log_softmax(-1))
@@ -273,7 +261,9 @@ def n_best(
                 ]
             if trail is not None and owner == 0:
                 trail.append(seen)
-            if full or not open_rows or enough(owner, step, max(open_totals)):
+            if full or not open_rows:
+                continue
+            if rule.ended([value(one) for one in finished[owner]], beam, step, limits[owner], max(open_totals), alpha):
                 continue
             going.append((i, open_rows, open_tokens, open_totals))
         if not going:

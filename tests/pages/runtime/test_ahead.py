@@ -1,0 +1,67 @@
+"""Work done before anybody asks for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from pages.runtime.ahead import Ahead
+from pages.runtime.queue import TurnQueue
+
+
+def until(reached: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not reached():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.001)
+
+
+def note(done: list[str], name: str) -> Callable[[], None]:
+    return lambda: done.append(name)
+
+
+def test_viewers_take_turns_and_an_error_ends_only_its_own_piece() -> None:
+    queue, done = TurnQueue(1), list[str]()
+    ahead = Ahead(queue, lambda _viewer: True)
+    with queue.turn():
+        ahead.expect("a", [note(done, "a1"), lambda: 1 / 0, note(done, "a3")])
+        ahead.expect("b", [note(done, "b1"), note(done, "b2")])
+        until(lambda: queue.waiting == 1)
+        assert not done
+    until(lambda: len(done) == 4)
+    assert done == ["a1", "b1", "a3", "b2"]  # after a1 came the error
+
+
+def test_who_asks_for_something_now_goes_first() -> None:
+    queue, done = TurnQueue(1), list[str]()
+    ahead = Ahead(queue, lambda _viewer: True)
+    with queue.turn():
+        ahead.expect("a", [note(done, "a1")])
+        until(lambda: queue.waiting == 1)
+
+        def click() -> None:
+            with queue.turn():
+                done.append("click")
+
+        thread = threading.Thread(target=click, daemon=True)
+        thread.start()
+        until(lambda: queue.waiting == 2)
+    thread.join()
+    until(lambda: len(done) == 2)
+    assert done == ["click", "a1"]
+
+
+def test_what_nobody_needs_any_more_is_left_out() -> None:
+    queue, done, there = TurnQueue(1), list[str](), {"a", "b"}
+    ahead = Ahead(queue, lambda viewer: viewer in there)
+    with queue.turn():
+        ahead.expect("a", [note(done, "old"), note(done, "old")])
+        until(lambda: queue.waiting == 1)
+        ahead.expect("b", [note(done, "gone"), note(done, "gone")])
+        ahead.expect("a", [note(done, "new")])
+        there.discard("b")
+    until(lambda: done == ["new"] and not ahead._running)
+    assert not ahead._expected
+    ahead.expect("a", [note(done, "later")])  # its thread had ended
+    until(lambda: done == ["new", "later"])
