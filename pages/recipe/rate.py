@@ -123,14 +123,11 @@ def draw(frame: PageFrame) -> None:
 
 def _says(peak: float, warmup: int) -> str:
     text = _(
-        "The rate rises by {rise} a step for {warmup} steps, up to {peak}; then it falls as 1 / √step: at {double} "
-        "steps it is {share} of that."
+        "The rate rises evenly for {warmup} steps, up to {peak}; then it falls as 1 / √step: at {double} steps it is "
+        "{share} of that."
     )
     share = learning_rate(2 * warmup, peak, warmup, 2 * warmup) / peak
-    return text.format(
-        rise=f"{peak / warmup:.2g}", warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}",
-        share=f"{100 * share:.0f} %",
-    )  # fmt: skip
+    return text.format(warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}", share=f"{100 * share:.0f} %")
 
 
 def _logged(steps: Sequence[float], rates: Sequence[float]) -> str:

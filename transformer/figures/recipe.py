@@ -24,9 +24,8 @@ WARMUPS = {
     "loss": N_("loss, nats per token"),
 }
 SCATTER = {
-    "title": N_("Probability of each target token, pass by pass"),
+    "title": N_("Probability of each token predicted, pass by pass"),
     "subtitle": N_("dots: {passes} passes with dropout {probability}; diamonds: without dropout"),
-    "token": N_("token predicted"),
     "probability": N_("probability"),
     "plain": N_("without dropout"),
     "dropped": N_("with dropout"),
@@ -37,7 +36,7 @@ TARGETS = {
     "wanted": N_("target"),
     "said": N_("the model"),
     "gradient": N_("gradient: the model minus the target"),
-    "axis": N_("probability, gradient"),
+    "axis": N_("p, gradient"),
 }
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5)  # of a logarithmic axis
 CALIBRATION = {
@@ -138,7 +137,7 @@ def scatter(
         marker={"color": PURPLE[theme], "symbol": "diamond", "size": 11},
     )
     figure.update_layout(
-        xaxis={"title": texts["token"], "tickvals": places, "ticktext": [plain(label) for label in labels]},
+        xaxis={"tickvals": places, "ticktext": [plain(label) for label in labels]},
         yaxis={"title": texts["probability"], "range": [-0.02, 1.02]},
     )
     subtitle = texts["subtitle"].format(passes=len(passes), probability=f"{probability:g}")
