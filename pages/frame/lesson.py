@@ -302,6 +302,13 @@ class Panel:
             except UserError as error:
                 message(capital(error) + ".", "note")
                 return False
+            if asked.pair is not None:
+                names = (_("The sentence"), _("Its translation"))
+                rows = "".join(
+                    f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
+                    for name, text in zip(names, asked.pair, strict=True)
+                )
+                st.html(f'<dl class="hs-lesson-pair">{rows}</dl>')
             here, name = room.seat(), f"{self.lesson.name} {self.number}"
             solution = "" if asked.right is None else in_words(asked.right, question.kind)
             spell = partial(answer_in_words, self.pages)
@@ -464,6 +471,7 @@ def evaluate(model: Pretrained, find: Callable[[], Trace], question: Question) -
         tuple(map(str, options)) if isinstance(options, tuple) else (),
         value(question.answer),
         tuple(find().target_out_labels) if question.asks_for_a_step else (),
+        (find().source_text, str(value(Computed("translation")))) if question.asks_for_a_translation else None,
     )
 
 

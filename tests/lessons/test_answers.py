@@ -130,6 +130,7 @@ def test_a_question_about_a_row_of_the_decoder_needs_the_output() -> None:
 
     assert asks("largest_key", kind="cross", row=2) and asks("zeros_by_mask", row=1)
     assert not asks("largest_key", kind="encoder_self", row=2) and not asks("row_sum", kind="cross", row=2)
+    assert Question("text", "?", Computed("translation")).asks_for_a_translation
     assert not asks("scale") and not Question("number", "?", 3.0).asks_for_a_step
 
 

@@ -125,6 +125,17 @@ def test_the_word_that_is_said_to_be_cut_is_cut_in_the_sentence_of_its_stop(mode
     assert model.trace(sentence).source_labels[4:6] == ("guitar", "s")
 
 
+def test_one_english_verb_becomes_two_german_words(model: Pretrained) -> None:
+    stop = LESSONS["attention-in-10-minutes"].stops[1]
+    trace = model.trace(dict(stop.view.params)["source"])
+    looks = {
+        label: trace.source_labels[int(row.argmax())]
+        for label, row in zip(trace.target_out_labels, trace.cross.weights[3, 0], strict=True)
+    }
+    assert "“bought”" in stop.question.why and looks["habe"] == looks["gekauft"] == "bought"  # type: ignore[union-attr]
+    assert trace.target_out_labels.index("habe") == 1
+
+
 def test_a_cell_that_a_stop_presses_can_be_seen(model: Pretrained, traces: list[Trace]) -> None:
     cells = [stop.cell for lesson in LESSONS.values() for stop in lesson.stops if stop.cell is not None]
     assert cells

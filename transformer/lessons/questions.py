@@ -62,6 +62,10 @@ class Question:
             and answer.arguments.get("kind") != "encoder_self"
         )
 
+    @property
+    def asks_for_a_translation(self) -> bool:
+        return isinstance(self.answer, Computed) and self.answer.function == "translation"
+
     def options_for(self, model: Pretrained, trace: Trace) -> tuple[str, ...]:
         """Raises AnswerError."""
         if isinstance(self.options, Computed):
@@ -77,11 +81,13 @@ class Question:
 @dataclass(frozen=True)
 class Asked:
     """A question for the open model and sentence. right: None where nothing is right or wrong. output: what the model
-    writes, token by token, where the question names a row by its number alone."""
+    writes, token by token, where the question names a row by its number alone. pair: the sentence and the model's
+    translation, where the question is about another one."""
 
     options: tuple[str, ...] = ()
     right: Answer | None = None
     output: tuple[str, ...] = ()
+    pair: tuple[str, str] | None = None
 
 
 def numbers(text: str) -> tuple[float, ...]:

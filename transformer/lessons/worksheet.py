@@ -37,7 +37,8 @@ Evaluate = Callable[[Question, Setting], Asked]
 @dataclass(frozen=True)
 class Entry:
     """A stop on paper. link: opens it with its setting; options, answer: of its question, as texts; output: the tokens
-    that the question counts; problem: why the open model has no answer."""
+    that the question counts; pair: the sentence that it is about, and its translation; problem: why the open model has
+    no answer."""
 
     number: int
     stop: Stop
@@ -46,6 +47,7 @@ class Entry:
     options: tuple[str, ...] = ()
     answer: str = ""
     output: tuple[str, ...] = ()
+    pair: tuple[str, str] | None = None
     problem: str = ""
 
     @property
@@ -87,7 +89,7 @@ def entries(
             except UserError as error:
                 problem = str(error)
         link = f"{server}?{urlencode(params)}"
-        made.append(Entry(number, stop, setting, link, asked.options, answer, asked.output, problem))
+        made.append(Entry(number, stop, setting, link, asked.options, answer, asked.output, asked.pair, problem))
     return tuple(made)
 
 
@@ -144,7 +146,9 @@ def _sentence(setting: Setting) -> str:
 
 
 def _output(row: Entry) -> str:
-    """The tokens that a question counts."""
+    """What a question is about and paper does not show: the tokens that it counts, or the translation."""
+    if row.pair is not None:
+        return f"<p>{_escape(_('The model translates it: {translation}', translation=row.pair[1]))}</p>"
     if not row.output:
         return ""
     tokens = "".join(f"<li>{_escape(token)}</li>" for token in row.output)

@@ -40,5 +40,6 @@ function show(main, { top, height }) {
   const sheet = document.querySelector(".st-key-hs-lesson").getBoundingClientRect();
   const end = sheet.width < window.innerWidth ? window.innerHeight : sheet.top;
   const seen = Math.min(top + height, end) - Math.max(top, 0);
-  if (seen < 0.8 * Math.min(height, end)) main.scrollTop += top - 8;
+  const hidden = height > end ? top < -16 || top > 0.4 * end : seen < 0.8 * height;
+  if (hidden) main.scrollTop += top - 8;
 }
