@@ -235,7 +235,7 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
     table.notes.append(
         f"From sending the click to Streamlit's `script finished`, each on a sentence of its own, {LOOKING:g} s after "
         "its page opened. The tree of a sentence is searched when its part opens; while nobody waits, the server "
-        "searches with the other penalties and numbers of beams. A click on a node traces the hypothesis up to it. "
-        "CPU: of the server's process, for a click."
+        "searches with the other penalties and numbers of beams, and goes on from the tokens of the bars. A click on "
+        "a node traces the hypothesis up to it. CPU: of the server's process, for a click."
     )
     return [table]

@@ -18,7 +18,7 @@ from pages.frame.options import Options
 from pages.frame.state import max_tokens
 from pages.runtime.ahead import AHEAD
 from pages.runtime.shared import shared
-from pages.runtime.streamlit import session_id, viewers
+from pages.runtime.streamlit import session_id
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, n_best, output_limit
@@ -213,8 +213,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             on_node_change=pick,
             on_alpha_change=slide,
         )
-    if viewers():  # none in a test of the script
-        _expect(model, source, beams, alpha, begin, limit)
+    _expect(model, source, beams, alpha, begin, limit)
     paragraph(
         _(
             "Purple: the winner; white: kept; green: finished; dashed: cut off at the limit; grey: dropped. In each "

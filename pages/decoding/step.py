@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,6 +16,8 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
+from pages.runtime.ahead import AHEAD
+from pages.runtime.streamlit import session_id
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.inference.search import output_limit
 from transformer.inference.steps import Continuation
@@ -210,6 +213,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             on_take_change=take,
             on_drop_change=drop,
         )
+    others = [token for token in found.steps[step].ids if token != ids[step]]
+    expected = [partial(payload.continued, model, source, ((*ids[:step], token),), limit) for token in others]
+    AHEAD.expect(session_id(), expected if len(branches) < MOST else [])
     if len(branches) == MOST:
         message(_("At most {count} translations stand side by side; remove one to add another.").format(
             count=MOST + 1), "note")  # fmt: skip

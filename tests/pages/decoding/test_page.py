@@ -19,6 +19,7 @@ import transformer
 from pages.decoding import beam, payload
 from pages.decoding.paint import read_heads, read_weights
 from pages.decoding.step import Branch, read_branches, translations, without, written
+from pages.runtime.ahead import AHEAD
 from pages.runtime.cache import MODELS
 from pages.runtime.memory import MEMORY
 from pages.runtime.queue import MODEL_QUEUE, TurnQueue
@@ -443,3 +444,22 @@ def test_trees_branches_and_their_attention_wait_for_the_turn_of_others(monkeypa
     assert found.keys() == works.keys() and queue.turns.total == 1 + len(works)
     found["again"] = works["tree"]()
     assert found["again"] is found["tree"] and queue.turns.total == 1 + len(works)  # a click in it needs no turn
+
+
+def test_what_the_next_click_needs_is_computed_ahead(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected: list[Callable[[], object]] = []
+    monkeypatch.setattr(AHEAD, "expect", lambda _viewer, works: expected.extend(works))
+    link = {"target": "", "source": SOURCE}
+    open_page("decoding", part="beam", **link)
+    found = data(open_page("decoding", **link))
+    for work in expected:
+        work()
+    for module, name in ((beam, "n_best"), (payload, "continuations")):
+        monkeypatch.setattr(module, name, lambda *_given, **_named: pytest.fail("a search after all"))
+    for choice in ({"beams": "8"}, {"beams": "1"}, {"alpha": "2"}, {"alpha": "1"}):
+        assert data(open_page("decoding", part="beam", **link, **choice), "beam")["steps"]
+    token = next(one for one in found["bars"]["ids"] if one not in found["lines"][0]["ids"])
+    lines = data(open_page("decoding", **link, branches=f"1.{found['at']['step'] + 1}.{token}"))["lines"]
+    assert lines[1]["ids"][found["at"]["step"]] == token
