@@ -169,6 +169,7 @@ def about() -> None:
             "The heads shown are for one fixed input that is never trained on. They are recorded at about a hundred "
             "steps, more of them early; the slider moves through them without the server. A run goes on while you "
             "look at another page, and ends when you close its tab. The model of a finished run is in the checkpoint "
-            "menu of every page, for you only; download it as a zip to keep it."
+            "menu of every page, for you only; download it as a zip to keep it. In a room, all who train the same "
+            "watch one run: it goes on while anybody watches it, and all have its model."
         )
     )

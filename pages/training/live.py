@@ -41,7 +41,9 @@ def _run_command(asked: ViewerMessage) -> None:
     messages: list[str] = []
     if entry is None:  # a recorded run takes no commands
         return
-    if asked.do == "pause":
+    if asked.do in ("pause", "go", "stop") and not runs.steers(entry):  # the picture offers it no more or not yet
+        messages = [_("Only the one who started this run, or the teacher, can pause or stop it.")]
+    elif asked.do == "pause":
         entry.run.pause()
     elif asked.do == "go":
         entry.run.go_on()
@@ -90,6 +92,7 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
     for text in st.session_state.get(SAYS, ()):
         message(text)
     runs.collect()
+    runs.join_teacher()
     shown = runs.shown(preset, live)
     names = runs.names(shown)
     scene = f"{preset} {'live' if live else 'recorded'}"
@@ -97,6 +100,7 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
     more = {
         "labels": {entry.run.id: name for entry, name in zip(shown, names, strict=True)},
         "waiting": runs.shop().waiting,
+        "watched": [entry.run.id for entry in runs.watched() if not runs.steers(entry)],
         "big": frame.state.view.big,
         "findings": rows(shown, names),
         "place": asdict(place),

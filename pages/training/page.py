@@ -12,6 +12,7 @@ OPTIONS = (*form.OPTIONS, *live.OPTIONS)
 
 
 def draw(frame: PageFrame) -> None:
+    runs.join_teacher()
     top, picture, details = (st.container(gap="small") for _place in range(3))
     chosen = form.form(frame.options, top, details)
     with chosen.look:

@@ -1,21 +1,24 @@
-"""The runs of a session: started in the workshop, at most four; when they end, their models belong to the session."""
+"""The runs that a session watches, at most four: its own and those of its room; when they end, their models belong to
+the session, too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from pages.frame import room
 from pages.frame.frame import on_every_run, on_open_model
 from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
-from pages.runtime.memory import Owner, weigh
+from pages.runtime.memory import weigh
 from pages.runtime.shared import SharedCache
-from pages.runtime.streamlit import is_connected, session_id, viewer_network
+from pages.runtime.streamlit import session_id, viewer_network
 from pages.training import presets as presets
 from pages.training.descriptions import differences_words, labels, phrase, title
 from pages.training.recorded import RecordedRun, recorded_reference, recorded_runs
+from pages.training.sharing import Audience, begin_or_join, shown_by_teacher
 from transformer.checkpoints.folder import CheckpointError
 from transformer.live_training import workshop
 from transformer.live_training.experiment import BOUNDS, Experiment
@@ -24,6 +27,7 @@ from transformer.live_training.workshop import Workshop, WorkshopError
 from transformer.texts import _
 
 RUNS = "headscope_runs"
+FOLLOWED = "headscope_runs_followed"  # ids of runs that came with the teacher's view
 MOST = 4  # most runs shown together
 
 
@@ -47,17 +51,21 @@ class Shown:
 
 @dataclass
 class Watched:
-    """A run that this session started. asked: the experiment that was asked for, which may have another seed; name: of
-    its model in the session, once there is one; error: why there is none; counted: number of frames when they were
-    weighed last, and whether it had ended. It owns its frames."""
+    """A run that this session started or joined. asked: the experiment that was asked for, which may have another seed;
+    name: of its model in the session, once there is one; error: why there is none."""
 
-    run: LiveRun
-    experiment: Experiment
+    audience: Audience
     asked: Experiment
     name: str = ""
     error: str = ""
-    counted: tuple[int, bool] | None = None
-    owner: Owner = field(default_factory=Owner, repr=False)
+
+    @property
+    def run(self) -> LiveRun:
+        return self.audience.run
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.audience.experiment
 
 
 def watched() -> list[Watched]:
@@ -137,9 +145,12 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
         removed = labels([entry.experiment for entry in runs], presets.plain())[runs.index(ended[0])]
         messages.append(sentence.format(run=removed, most=MOST))
     experiment, said = with_new_seed(experiment)
+    session, code = session_id(), _room()
     try:
-        session = session_id()
-        run = shop().begin(experiment, lambda: is_connected(session), session, viewer_network())
+        audience, joined = begin_or_join(
+            code, experiment, session, room.teaches(),
+            lambda alive: shop().begin(experiment, alive, session, viewer_network()),
+        )  # fmt: skip
     except WorkshopError as error:
         text = str(error)
         return [f"{text[:1].upper()}{text[1:]}."]
@@ -147,8 +158,35 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
         collect()
         runs.remove(ended[0])
     messages += said
-    runs.insert(0 if first else len(runs), Watched(run, experiment, asked))
+    if joined and audience.run.ended:
+        messages.append(_("Your room has trained this already: here is that run."))
+    elif joined:
+        messages.append(_("Your room trains this already: you watch that run."))
+    runs.insert(0 if first else len(runs), Watched(audience, asked))
     return messages
+
+
+def _room() -> str:
+    """The code of this session's room, "" for none."""
+    here = room.seat()
+    return here.code if here is not None else ""
+
+
+def steers(watched_run: Watched) -> bool:
+    """Whether this session may pause and stop a run: it started it, or teaches the room."""
+    audience = watched_run.audience
+    return audience.steers(session_id()) or (room.teaches() and audience.room == _room())
+
+
+def join_teacher() -> None:
+    """Whoever follows the teacher watches the teacher's runs; one that was removed here does not come back."""
+    followed: set[str] = st.session_state.setdefault(FOLLOWED, set())
+    for audience in shown_by_teacher(_room()) if room.led() else ():
+        known = audience.run.id in followed or any(entry.audience is audience for entry in watched())
+        if not known and len(watched()) < MOST:
+            audience.join(session_id(), False)
+            watched().append(Watched(audience, audience.experiment))
+        followed.add(audience.run.id)
 
 
 def again(watched_run: Watched) -> list[str]:
@@ -158,8 +196,8 @@ def again(watched_run: Watched) -> list[str]:
 
 
 def remove(watched_run: Watched) -> None:
-    """Remove a run from the page; its model stays in the session."""
-    watched_run.run.stop()
+    """Remove a run from the page; its model stays in the session. It ends if nobody else watches it."""
+    watched_run.audience.leave(session_id(), room.teaches())
     collect()
     watched().remove(watched_run)
 
@@ -176,11 +214,11 @@ def _titled(watched_run: Watched) -> str:
 
 def _count(entry: Watched) -> bool:
     """Weigh what a run has recorded so far. False: it had to go."""
-    counted = len(entry.run.frames), entry.run.ended
-    if counted != entry.counted:
-        RECORDED.store(entry.owner.id, entry.run, entry.owner.id)
-        entry.counted = counted
-    return RECORDED.find(entry.owner.id) is not None
+    audience, counted = entry.audience, (len(entry.run.frames), entry.run.ended)
+    if counted != audience.counted:
+        RECORDED.store(audience.owner.id, entry.run, audience.owner.id)
+        audience.counted = counted
+    return RECORDED.find(audience.owner.id) is not None
 
 
 def collect() -> None:

@@ -28,7 +28,9 @@ AWAY = 60.0  # seconds until a worker is gone: ten in which its viewer may come 
 @pytest.fixture
 def server(browser_path: str, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """An app of its own, two trainings at once."""
-    process, address = start(tmp_path / "log.txt", HEADSCOPE_TRAININGS="2")
+    process, address = start(
+        tmp_path / "log.txt", HEADSCOPE_TRAININGS="2", HEADSCOPE_ROOMS=str(tmp_path / "rooms.sqlite")
+    )
     yield process, address
     workers = children(process.pid)
     stop(process)
@@ -36,15 +38,15 @@ def server(browser_path: str, tmp_path: Path) -> Iterator[tuple[subprocess.Popen
 
 
 @pytest.fixture
-def train(browser: Browser, server: tuple[subprocess.Popen[bytes], str]) -> Iterator[Callable[[], Page]]:
+def train(browser: Browser, server: tuple[subprocess.Popen[bytes], str]) -> Iterator[Callable[..., Page]]:
     """Opens the page as another person, and presses Train."""
     contexts: list[BrowserContext] = []
 
-    def begin() -> Page:
+    def begin(room: str = "") -> Page:
         contexts.append(browser.new_context())
         page = contexts[-1].new_page()
         page.set_default_timeout(WAIT)
-        page.goto(f"{server[1]}/training?{LONG}")
+        page.goto(f"{server[1]}/training?{LONG}{room and f'&room={room}'}")
         page.get_by_role("button", name="Train it live", exact=True).click()
         return page
 
@@ -64,7 +66,7 @@ def trains(page: Page) -> None:
 
 
 def test_two_runs_train_a_third_waits_and_no_busy_worker_is_left(
-    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
+    server: tuple[subprocess.Popen[bytes], str], train: Callable[..., Page]
 ) -> None:
     first, second, third = train(), train(), train()
     trains(first)
@@ -87,8 +89,36 @@ def test_two_runs_train_a_third_waits_and_no_busy_worker_is_left(
         time.sleep(0.1)
 
 
+def test_a_class_trains_one_run_which_all_see(
+    browser: Browser, server: tuple[subprocess.Popen[bytes], str], train: Callable[..., Page]
+) -> None:
+    teacher = browser.new_page()
+    teacher.goto(f"{server[1]}/lessons")
+    teacher.get_by_role("button", name="Open a room").click()
+    code = teacher.locator(".hs-room-code b").inner_text().split()[-1]
+    teacher.goto(f"{server[1]}/training?{LONG}&room={code}")
+    expect(teacher.locator(".hs-room-code")).to_contain_text(code)
+    first, second = train(code), train(code)
+    for page, stops, text in ((first, 1, "of 5,000"), (second, 0, "you watch a run of your room")):
+        trains(page)
+        expect(page.get_by_test_id("training-run").last).to_contain_text(text)
+        expect(page.get_by_role("button", name="Stop")).to_have_count(stops)
+    follower = browser.new_page()
+    follower.goto(f"{server[1]}/?room={code}")
+    teacher.get_by_role("button", name="Train it live", exact=True).click()
+    for page in (teacher, follower):
+        trains(page)
+    assert len(children(server[0].pid)) <= 2  # one that trains, and one started ahead
+    first.context.close()  # the others watch on, and the teacher ends it for all
+    teacher.get_by_role("button", name="Stop").first.click()
+    for page in (teacher, second, follower):
+        says(page, "stopped at step")
+    for page in (teacher, follower):
+        page.context.close()
+
+
 def test_a_run_goes_on_unseen_and_a_killed_worker_is_reported(
-    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
+    server: tuple[subprocess.Popen[bytes], str], train: Callable[..., Page]
 ) -> None:
     page = train()
     trains(page)
@@ -105,7 +135,7 @@ def test_a_run_goes_on_unseen_and_a_killed_worker_is_reported(
 
 
 def test_workers_end_when_their_server_is_killed(
-    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
+    server: tuple[subprocess.Popen[bytes], str], train: Callable[..., Page]
 ) -> None:
     pages = [train(), train()]
     for page in pages:

@@ -29,6 +29,7 @@ widget was used), `asked.have` is None, and the pack has no frames.
 
     labels    {run id: its name, the difference from the others: "Baseline", "no causal mask"}
     waiting   number of runs in the queue, including those of other viewers
+    watched   ids of runs that somebody else in the room steers
     big       whether large text is on ("Aa")
     findings  [{"run": run id, "title": text, "predicts": text, "happened": text, "section": a text such as "3.2.3",
               or "", "verdict": "as predicted" | "differs" | "open"}], one for each row of "What the paper predicts /
@@ -112,7 +113,9 @@ def _opening(opening: Any) -> dict[str, Any]:
     return {name: getattr(opening, name) for name in names}
 
 
-def _run(run: Run, label: str, have: int | None, budget: int, writer: Writer) -> tuple[dict[str, Any], int]:
+def _run(
+    run: Run, label: str, watched: bool, have: int | None, budget: int, writer: Writer
+) -> tuple[dict[str, Any], int]:
     """The part of the header for a run, and the bytes of its attention.
 
     have: number of frames in the browser, None if unknown; budget: bytes left, though one frame may be larger.
@@ -132,6 +135,7 @@ def _run(run: Run, label: str, have: int | None, budget: int, writer: Writer) ->
         "seed": run.experiment.seed,
         "causal": run.experiment.causal,
         "recording": bool(getattr(run, "recording", False)),
+        "watched": watched,
         "wait": None if run.stage != "waiting" else getattr(run, "wait", None),
         "openable": run.result is not None,
         "pause_left": math.ceil(getattr(run, "pause_left", 0.0)) if run.stage == "paused" else 0,
@@ -164,19 +168,19 @@ def training_pack(
     more: see the docstring of this module. number: of the message that this pack answers.
 
     header["runs"], in the given order: id, label, stage, place, reason, error, step, seconds, limit, steps, seed,
-    causal, recording (it was made beforehand), wait (seconds until it starts, None if unknown), openable; pause_left,
-    seconds until a pause ends by itself, 0 without one; opening (a table, or None if the browser has it); from, the
-    index of the first frame in this pack; recorded, the number of frames; frames, a table each, without weights;
-    weights, uint8 [frames, bytes of a frame], or None without frames.
+    causal, recording (it was made beforehand), watched (somebody else steers it), wait (seconds until it starts, None
+    if unknown), openable; pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None if
+    the browser has it); from, the index of the first frame in this pack; recorded, the number of frames; frames, a
+    table each, without weights; weights, uint8 [frames, bytes of a frame], or None without frames.
     """
     writer = Writer()
-    labels = more.get("labels") or {}
+    labels, watched = more.get("labels") or {}, more.get("watched") or ()
     budget = MOST
     headers = []
     for run in runs:
         frames = None if have is None else have.get(run.id, 0)
-        header, size = _run(run, str(labels.get(run.id, "")), frames, budget, writer)
+        header, size = _run(run, str(labels.get(run.id, "")), run.id in watched, frames, budget, writer)
         headers.append(header)
         budget -= size
-    rest = {name: value for name, value in more.items() if name != "labels"}
+    rest = {name: value for name, value in more.items() if name not in ("labels", "watched")}
     return writer.finish({"format": 1, "number": number, "runs": headers, "more": rest})

@@ -26,6 +26,8 @@ export function runSwatch(slot) {
 // The possible actions on a run, in this order.
 /** @returns {((typeof import("../state/generated.js").RUN_COMMANDS)[number] | "open")[]} */
 export function commandsFor(about) {
+  const active = ["training", "paused", "waiting", "starting"].includes(about.stage);
+  if (about.watched && active) return ["remove"]; // somebody else in the room steers it
   if (about.stage === "training") return ["pause", "stop"];
   if (about.stage === "paused") return ["go", "stop"];
   if (about.stage === "waiting" || about.stage === "starting") return ["stop"];

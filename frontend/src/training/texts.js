@@ -6,6 +6,7 @@ export const TRAINING_TEXTS = {
   run_choose: "{label}: show its heads and predictions",
   run_unnamed: "Run {n}",
   stage_recorded: "recorded",
+  stage_watched: "{stage} · you watch a run of your room",
   stage_waiting: "{place} of {waiting} waiting",
   stage_waiting_place: "{place} in the queue",
   stage_next: "next in the queue",

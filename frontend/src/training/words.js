@@ -29,6 +29,12 @@ export function timeText(t, seconds) {
 
 // The status of a run, in a few words.
 export function stageText(t, run, waiting) {
+  const stage = ownStageText(t, run, waiting);
+  const active = !["done", "failed"].includes(run.about.stage);
+  return run.about.watched && active ? t("stage_watched", { stage }) : stage;
+}
+
+function ownStageText(t, run, waiting) {
   const { stage, reason, error, limit } = run.about;
   // The newest frame may have a later step than the last pack.
   const step = Math.max(run.about.step, run.frames.length ? run.frames[run.last].step : 0);

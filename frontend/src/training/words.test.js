@@ -84,6 +84,15 @@ test("a recorded run takes no commands and has no speed", () => {
   assert.deepEqual([stageText(t, run, 0), numberTexts(t, run), commandsFor(run.about)], ["recorded", "", []]);
 });
 
+test("a run that somebody else in the room steers is watched, and can be removed from the page", () => {
+  const run = (stage) => ({ about: { stage, watched: true, step: 4, steps: 9, reason: "steps" }, frames: [] });
+  assert.equal(stageText(t, run("training"), 0), "step 4 of 9 · you watch a run of your room");
+  for (const stage of ["training", "paused", "waiting", "starting"])
+    assert.deepEqual(commandsFor(run(stage).about), ["remove"]);
+  assert.equal(stageText(t, run("done"), 0), "all 9 steps done");
+  assert.deepEqual(commandsFor(run("done").about), ["again", "remove"]);
+});
+
 test("the numbers of all steps as a table", () => {
   const frames = [
     { step: 0, loss: null, exact: 0 },

@@ -10,7 +10,7 @@ import pytest
 
 from pages.training.descriptions import differences_words, labels, phrase, summary, title
 from pages.training.findings import rows
-from pages.training.runs import Watched
+from pages.training.runs import Shown
 from tests.support.fake_workshop import Run
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import PREDICTIONS
@@ -18,7 +18,7 @@ from transformer.live_training.frames import Frame, Opening
 from transformer.live_training.presets import PRESETS
 
 BASE = PRESETS["reverse"]
-WAITING = Watched(Run(BASE, "f" * 12, "waiting"), BASE, BASE)  # type: ignore[arg-type]
+WAITING = Shown(Run(BASE, "f" * 12, "waiting"), BASE)  # type: ignore[arg-type]
 
 
 # -- words ----------------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ OPENING = Opening("ab", "ba", ("a", "b", "</s>"), ("<s>", "b", "a"), ("b", "a", 
 
 def made(
     experiment: Experiment, exact: float, forced: float, loss: float, number: int = 0, reason: str = "steps"
-) -> Watched:
+) -> Shown:
     """A run whose last frame has these numbers; every weight is 85 of 255, a third."""
     weights = bytes([85] * OPENING.frame_bytes)
     frames = [
@@ -77,13 +77,13 @@ def made(
         Frame(experiment.steps, 4.0, 0.0, 1.0, loss, forced, exact, (), (), weights),
     ]
     run = Run(experiment, f"{number:012x}", "done" if reason else "training", 0, reason, "", OPENING, frames)
-    return Watched(run, experiment, experiment)  # type: ignore[arg-type]
+    return Shown(run, experiment)  # type: ignore[arg-type]
 
 
 GOOD = made(BASE, 1.0, 1.0, 0.01)
 
 
-def row(other: Watched, first: Watched = GOOD) -> dict[str, Any]:
+def row(other: Shown, first: Shown = GOOD) -> dict[str, Any]:
     return plain(rows([first, other], labels([first.experiment, other.experiment], BASE)))
 
 

@@ -4,7 +4,7 @@ of the real one."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from streamlit.testing.v1 import AppTest
 
 from pages.registry import pages
 from pages.runtime import session_models
-from pages.runtime.shared import clear_caches
 from pages.training import form, presets, runs
 from tests.fuzz.folders import base
 from tests.support.app import address, app_test, checkpoints, messages, switch_page, written
@@ -25,15 +24,6 @@ from transformer.live_training.experiment import Experiment
 from transformer.live_training.presets import PRESETS
 
 BASE = PRESETS["reverse"]
-
-
-@pytest.fixture
-def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
-    found = Shop()
-    monkeypatch.setattr(workshop, "_shared", [found])
-    clear_caches()
-    yield found
-    clear_caches()
 
 
 @pytest.fixture
