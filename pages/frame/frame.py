@@ -450,7 +450,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         st.query_params.from_dict(jump[1])
     at_stop, led = lesson.arriving(), room.arriving()
     big = state.view.big if state is not None else viewer.start_big()
-    lesson_open = state.lesson if state is not None else st.query_params.get(LESSON)
+    lesson_open = st.query_params.get(LESSON) if state is None or at_stop or led else state.lesson
     narrow = big or bool(lesson_open)  # a lesson takes a part of the window
     scale = ":root{--hs-scale:1.3}" if big else ""
     st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded(narrow)}{scale}</style>")

@@ -10,6 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.frame import lesson as frame_lesson
+from pages.frame.styles import PROJECTOR
 from pages.runtime.texts import plain_markdown
 from tests.support.app import ROOT, address, app_test, messages, page_text, written
 
@@ -128,6 +130,16 @@ def test_a_stop_presses_the_cell_that_follows_from_the_sentence(lesson: Callable
     weights = transformer.load("reverse").trace("abc").cross.weights[1, 0, 1]
     assert address(app)["cell"] == f"2,{int(weights.argmax()) + 1}"
     assert not [one for one in app.button if one.key == "hs-lesson-return"]  # it is the stop's own view
+
+
+def test_the_header_folds_on_the_run_that_opens_a_lesson(lesson: Callable[..., AppTest]) -> None:
+    def folds(app: AppTest) -> bool:
+        return any(f"@media (max-width: {PROJECTOR}px)" in one.proto.body for one in app.get("html"))
+
+    app = lesson()
+    assert not folds(app)
+    app.session_state[frame_lesson.JUMP] = ("one", 1)
+    assert folds(app.run()) and address(app)["lesson"] == "one"
 
 
 def test_who_wanders_off_is_offered_the_way_back(lesson: Callable[..., AppTest]) -> None:
