@@ -7,8 +7,9 @@ attributes.
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import torch
@@ -108,3 +109,19 @@ def prepare_for_decoding(model: Transformer) -> None:
     for module in model.decoder.modules():
         module.__class__ = _direct(type(module))  # type: ignore[arg-type]  # a class can be hashed
         vars(module).update(module._modules, **module._parameters)  # avoids the slow lookup of `nn.Module`
+
+
+def with_parameters(model: Transformer, changed: Mapping[str, Tensor]) -> Transformer:
+    """The same model, prepared or not, with these parameters instead, by the names of its state dict. It shares every
+    other tensor with the model: nothing is copied but the modules that hold them."""
+    held = [vars(module) | module._parameters | module._buffers for module in model.modules()]
+    shared = [value for values in held for value in values.values() if isinstance(value, Tensor)]
+    network = copy.deepcopy(model, {id(value): value for value in (model.config, *shared)})
+    for name, value in changed.items():
+        place, _, parameter = name.rpartition(".")
+        module = network.get_submodule(place)
+        prepared = parameter in vars(module)
+        setattr(module, parameter, nn.Parameter(value, requires_grad=False))
+        if prepared:
+            vars(module)[parameter] = module._parameters[parameter]
+    return network

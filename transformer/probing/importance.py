@@ -17,12 +17,11 @@ from transformer.attribution.gradients import differentiable, gradients_of
 from transformer.cancellation import Stopped
 from transformer.inference import reference
 from transformer.inference.pretrained import Pretrained
-from transformer.inference.speed import prepare_for_decoding
+from transformer.inference.speed import with_parameters
 from transformer.interventions.sets import SUB_LAYERS, Skip, layers_of
 from transformer.model.cache import KeyValueCache
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, AnyTap, Off, scope
-from transformer.model.transformer import Transformer
 from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
 from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair
@@ -31,6 +30,7 @@ from transformer.training.evaluation import corpus_bleu, surprise
 WAYS = ("zero", "mean")
 METRICS = ("bleu", "exact")
 MOST_REMEMBERED = 300_000_000  # bytes
+BATCH = 500  # tokens of a batch: in one of all 100 probes, half of the positions are padding
 Head = tuple[str, int, int]  # kind of attention, layer and head from 0
 Progress = Callable[[int, int], bool]
 
@@ -134,29 +134,25 @@ def without(
 
     The same as the switches `zero`, `mean` and `skip`: a head's columns of W^O become 0, and a mean adds to the bias;
     of a sub-layer the last matrix and its bias become 0. So everything that needs no names of tensors, such as fast
-    decoding, works on it. The other weights are shared, not copied. seen: what the layers before the first change gave,
+    decoding, works on it. All other tensors are shared, not copied. seen: what the layers before the first change gave,
     for models of the same weights (`Remembered`); None: every layer runs.
     """
-    state = model.model.state_dict()
+    state, changed = model.model.state_dict(), dict[str, Tensor]()
     width = model.config.d_model // model.config.heads
     for part in parts:
         if isinstance(part, Skip):
             name = _last_matrix(part.stack, part.layer, part.part)
-            state |= {key: torch.zeros_like(state[key]) for key in (f"{name}.weight", f"{name}.bias") if key in state}
+            changed |= {key: torch.zeros_like(state[key]) for key in (f"{name}.weight", f"{name}.bias") if key in state}
             continue
         kind, layer, head = part
         name, columns = _name(kind, layer), slice(head * width, (head + 1) * width)
-        matrix = state[f"{name}.weight"].clone()
+        weight, bias = f"{name}.weight", f"{name}.bias"
+        if weight not in changed:
+            changed[weight] = state[weight].clone()
         if means is not None:
-            state[f"{name}.bias"] = state[f"{name}.bias"] + matrix[:, columns] @ means[kind, layer, head]
-        matrix[:, columns] = 0
-        state[f"{name}.weight"] = matrix
-    with torch.device("meta"):
-        network = Transformer(model.config)
-    network.load_state_dict(state, assign=True)
-    network.positions = model.model.positions  # its table may be no parameter
-    network.eval().requires_grad_(False)
-    prepare_for_decoding(network)
+            changed[bias] = changed.get(bias, state[bias]) + changed[weight][:, columns] @ means[kind, layer, head]
+        changed[weight][:, columns] = 0
+    network = with_parameters(model.model, changed)
     if seen is not None:
         for stack, layer in _unchanged(parts, model.config):
             layers = getattr(network, stack)
@@ -201,7 +197,7 @@ def _interval(
 
 
 def _loss(model: Pretrained, pairs: Sequence[Pair]) -> float:
-    nats, tokens, _ = surprise(model, pairs)
+    nats, tokens, _ = surprise(model, pairs, BATCH)
     return nats / tokens
 
 

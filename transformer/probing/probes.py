@@ -131,27 +131,26 @@ def probe(
     )
 
 
-@lru_cache(64)
 def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]) -> tuple[float, float]:
     """95 % interval of the change of BLEU between two sets of translations of the same sentences: percentiles of a
     paired bootstrap over sentences (Koehn 2004), seeded."""
+    moved = [two - old for old, two in zip(_redrawn(before, references), _redrawn(after, references), strict=True)]
+    low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+@lru_cache(64)
+def _redrawn(texts: tuple[str, ...], references: tuple[str, ...]) -> list[float]:
+    """BLEU of each draw of the bootstrap; draw i is of the same sentences for all translations."""
     from transformer.text.sacrebleu import BLEU
 
     metric = BLEU()
-
-    def counts(texts: tuple[str, ...]) -> np.ndarray:
-        """[sentence, counts from which BLEU is computed]; they can be summed."""
-        scores = (metric.corpus_score([text], [[reference]]) for text, reference in zip(texts, references, strict=True))
-        return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores])
-
-    def bleu(sums: np.ndarray) -> float:
-        numbers = sums.tolist()
-        half = (len(numbers) - 2) // 2
-        return BLEU.compute_bleu(numbers[:half], numbers[half:-2], numbers[-2], numbers[-1], metric.smooth_method).score
-
+    scores = [metric.corpus_score([text], [[reference]]) for text, reference in zip(texts, references, strict=True)]
+    # Counts that can be added.
+    counts = np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores])
     count = len(references)
     times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each sentence is drawn
-    first, second = (times @ counts(texts) for texts in (before, after))
-    moved = [bleu(two) - bleu(old) for old, two in zip(first, second, strict=True)]
-    low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    return [
+        BLEU.compute_bleu(one[:4], one[4:8], one[8], one[9], metric.smooth_method).score
+        for one in (times @ counts).tolist()
+    ]
