@@ -31,6 +31,7 @@ from pages.frame.state import (
     arrive,
     change_state,
     current_state,
+    linked_checkpoint,
     max_tokens,
     read_switches,
     store_state,
@@ -236,7 +237,7 @@ def switch_checkpoint(name: str) -> None:
 
 def _choose_checkpoint() -> None:
     name, state = st.session_state.get(CHECKPOINT), current_state()
-    if name in session_models.names():
+    if isinstance(name, str) and session_models.whole_name(name) in session_models.names():
         switch_checkpoint(name)
     elif state is not None:
         gone = _("The checkpoint {name!r} is no longer in its folder.").format(name=str(name)[:60])
@@ -266,8 +267,15 @@ def fitting(view: View, model: Pretrained) -> View:
     return replace(view, layer=layer, head=None if view.head is None else min(view.head, model.config.heads - 1))
 
 
-def _open_linked_model(state: State) -> State:
-    """The state with the model of a link from the Training page, as if it had been chosen in the menu."""
+def _open_linked_model(state: State, followed: bool) -> State:
+    """The state with the model of a link within the app, as if it had been chosen in the menu. followed: whether this
+    run followed a link; one from the Training page names a run."""
+    if followed and CHECKPOINT in st.query_params:
+        linked, notices = linked_checkpoint(st.query_params[CHECKPOINT], state.checkpoint)
+        if linked != state.checkpoint:
+            switch_checkpoint(linked)
+        state = current_state() or state
+        state = store_state(replace(state, notices=(*state.notices, *notices)))
     asked = st.query_params.get(OPEN)
     if asked is None:
         return state
@@ -317,6 +325,7 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             _("Checkpoint"),
             list(dict.fromkeys([*session_models.names(), state.checkpoint])),  # it may have been deleted
             key=CHECKPOINT,
+            format_func=session_models.title,
             on_change=_choose_checkpoint,
             label_visibility="collapsed",
             width=175,
@@ -343,7 +352,7 @@ def _read_short_link() -> tuple[str, ...]:
 
 def _open_model(state: State) -> Pretrained:
     """The chosen model. If it cannot be opened, shows a message and stops the run."""
-    if state.checkpoint not in session_models.names():
+    if session_models.whole_name(state.checkpoint) not in session_models.names():
         sentence = _(
             "The checkpoint {name!r} is no longer in its folder. Put it back and reload the page, or choose another "
             "one."
@@ -482,9 +491,9 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         chosen = {**state.chosen, page.name: asked} if asked else state.chosen
         state = store_state(replace(state, chosen=chosen, revision=state.revision + 1))
     if arrived:
-        state = _open_linked_model(state)
+        state = _open_linked_model(state, followed)
     if lost:
-        if state.checkpoint not in session_models.names():
+        if session_models.whole_name(state.checkpoint) not in session_models.names():
             switch_checkpoint(session_models.names()[0])
             state = current_state() or state
         state = store_state(replace(state, notices=(*state.notices, *lost)))

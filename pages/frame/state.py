@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.runtime import session_models
+from transformer.checkpoints.folder import CheckpointError
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint
 from transformer.model.config import ModelConfig
 from transformer.texts import _
@@ -76,30 +77,40 @@ def change_state(**changes: object) -> None:
         store_state(replace(state, **changes))  # type: ignore[arg-type]
 
 
+def linked_checkpoint(asked: str, otherwise: str) -> tuple[str, tuple[str, ...]]:
+    """The checkpoint that a link asks for; if there is none, another one, and a sentence.
+
+    It is looked up among the available checkpoints and never opened as a path.
+    """
+    names, whole = session_models.names(), session_models.whole_name(asked)
+    if whole not in names:
+        sentence = _("The link asks for the checkpoint {asked!r}. Available: {names}.")
+        text = sentence.format(asked=asked[:60], names=", ".join(names))
+        return otherwise, (f"{text} {session_models.from_elsewhere(asked)}".strip(),)
+    try:
+        if whole != asked:
+            session_models.load(asked)
+    except CheckpointError as error:
+        sentence = _("The link asks for {whole} without some heads, but {reason}. All its heads are there now.")
+        return whole, (sentence.format(whole=whole, reason=error),)
+    return asked, ()
+
+
 def arrive(names: list[str], big: bool = False) -> State:
     """The state a link asks for: texts and checkpoint; the picture is read when the model's sizes are known. big: text
-    for a projector.
-
-    A name in a link is looked up among the available checkpoints and never opened as a path.
-    """
+    for a projector."""
     params = st.query_params.to_dict()
-    notices = []
+    notices: tuple[str, ...] = ()
     start = os.environ.get("HEADSCOPE_CHECKPOINT", "")
     name = names[0]
     if start:
         name = start if start in names else Path(start).resolve().name
-    asked = params.get(CHECKPOINT)
-    if asked is not None:
-        if asked in names:
-            name = asked
-        else:
-            sentence = _("The link asks for the checkpoint {asked!r}. Available: {names}.")
-            sentence_text = sentence.format(asked=asked[:60], names=", ".join(names))
-            notices.append(f"{sentence_text} {session_models.from_elsewhere(asked)}".strip())
+    if CHECKPOINT in params:
+        name, notices = linked_checkpoint(params[CHECKPOINT], name)
     source, target = (params.get(side, text)[: LONGEST + 1] for side, text in ((SOURCE, START), (TARGET, "")))
     lesson, stop = params.get(LESSON, "")[:80], params.get(STOP, "1")
     number = int(stop) if stop.isdecimal() and len(stop) < 4 else 1
-    return State(name, source, target, View(big=big), notices=tuple(notices), lesson=lesson, stop=number)
+    return State(name, source, target, View(big=big), notices=notices, lesson=lesson, stop=number)
 
 
 def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Interventions, list[str]]:

@@ -18,7 +18,8 @@ from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
-from transformer.texts import _, semicolon_list
+from transformer.probing.importance import name_of
+from transformer.texts import _, comma_list, semicolon_list
 
 PAPER = 65_000_000  # parameters of the paper's base model, Table 3
 
@@ -128,6 +129,18 @@ def architecture(model: Pretrained) -> None:
             ),
             "note",
         )
+
+
+def heads_left_out(name: str, model: Pretrained) -> None:
+    """For a model without some heads: which they are."""
+    whole = session_models.whole_name(name)
+    if whole != name:
+        heads = comma_list(name_of(head) for head in session_models.heads_left_out(name, model.config))
+        sentence = _(
+            "This is {whole} with the output of these heads at 0: {heads}. Scores, training log and model card are of "
+            "the whole model; choose {whole} in the menu to see them."
+        )
+        paragraph(sentence.format(whole=whole, heads=heads))
 
 
 def download(name: str) -> None:

@@ -19,6 +19,7 @@ def draw(frame: PageFrame) -> None:
         st.html(table(("", model.name, _("the paper's base")), card.sizes(model), "hs-model-sizes"))
         card.comparable(model)
         card.architecture(model)
+        card.heads_left_out(frame.state.checkpoint, model)
         card.download(model.name)
     with right:
         card.curve(model)

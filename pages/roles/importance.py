@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -15,20 +14,18 @@ from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.stored import stored
 from pages.components.translation import table
-from pages.frame.frame import PageFrame, switch_checkpoint
+from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
-from pages.frame.state import current_state, store_state
+from pages.frame.state import CHECKPOINT
 from pages.roles.overview import kind_names
 from pages.runtime import session_models
 from pages.runtime.job import JobQueue
 from pages.runtime.shared import identity, shared
-from transformer.checkpoints.archive import zipped
-from transformer.checkpoints.folder import IMPORTANCE, CheckpointError, checkpoint_files
+from transformer.checkpoints.folder import IMPORTANCE
 from transformer.figures import importance as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
-from transformer.probing.importance import Effect, Survey, all_heads, from_json, name_of, survey, without
-from transformer.text.tokenizer import Tokenizer
+from transformer.probing.importance import Effect, Survey, from_json, survey
 from transformer.texts import _
 from transformer.tracing.trace import KINDS
 
@@ -37,6 +34,8 @@ WORTH = ("loss", "mean", "score", "mean_score", "gradient")
 SCORES = ("score", "mean_score")
 LITTLE = 0.01  # nats per token: a head that changes the loss less is worth little
 SENTENCES = 100
+PAGES = ("heads", "attribution", "anatomy", "decoding", "embeddings", "positions", "feedforward", "lab", "model")
+COMPARE = ("anatomy", "lab")  # the pages that show switches
 JOBS: JobQueue[Survey] = JobQueue("importance of heads")
 
 
@@ -235,12 +234,20 @@ def _lines(found: Survey, name: str) -> list[str]:
     ]
 
 
-def _open_with(frame: PageFrame, switches: str, key: str) -> None:
-    """Links to the other pages with these heads switched off."""
-    with st.container(horizontal=True, gap="small", key=key):
-        for page in frame.links:
-            if page.name in ("anatomy", "lab"):  # the pages that show switches
-                st.page_link(frame.links[page], label=page.title, query_params={"zero": switches})
+def _open_without(frame: PageFrame, heads: Sequence[str], sentence: str, key: str) -> None:
+    """Links to the model without these heads on the other pages, and to the pages that compare it with the whole
+    one."""
+    pruned = session_models.name_without(frame.state.checkpoint, heads)
+    compared = _("Beside the whole model, as switches:")
+    for text, part, names, params in (
+        (sentence, "", PAGES, {CHECKPOINT: pruned}),
+        (compared, "-compared", COMPARE, {"zero": ",".join(heads)}),
+    ):
+        paragraph(text, quiet=True)
+        with st.container(horizontal=True, gap="small", key=f"{key}{part}"):
+            for page, link in frame.links.items():
+                if page.name in names:
+                    st.page_link(link, label=page.title, query_params=params)
 
 
 def _head(frame: PageFrame, found: Survey, name: str) -> None:
@@ -248,8 +255,7 @@ def _head(frame: PageFrame, found: Survey, name: str) -> None:
     st.html(f'<h2 class="hs-tr-title">{first}</h2>')
     for line in lines:
         paragraph(line[:1].upper() + line[1:] + ".")
-    paragraph(_("Open the model without this head:"), quiet=True)
-    _open_with(frame, name, "hs-without-head")
+    _open_without(frame, [name], _("Open the model without this head:"), "hs-without-head")
 
 
 def _curves(found: Survey) -> None:
@@ -293,36 +299,8 @@ def _prune(frame: PageFrame, found: Survey) -> None:
     default = len(found.heads) - (found.curves["least"][0].breaks() if found.curves["least"] else 0)
     label = _("Heads to remove, least important first")
     count = frame.options.number("left", label, 1, len(found.heads), max(1, default))
-    paragraph(_("Open the model without these {count} heads:").format(count=count), quiet=True)
-    _open_with(frame, ",".join(found.order[:count]), "hs-without-heads")
-    if isinstance(frame.model.tokenizer, Tokenizer):
-        st.button(
-            _("Make it a model of your own, for every page"),
-            key="hs-prune",
-            on_click=_own,
-            args=(frame.model, tuple(found.order[:count])),
-        )
-
-
-def _own(model: Pretrained, names: Sequence[str]) -> None:
-    """Callback: open the model without these heads, in this session only."""
-    state = current_state()
-    if state is None:
-        return
-    heads = [head for head in all_heads(model.config) if name_of(head) in names]
-    pruned = without(model, heads)
-    title = _("{model} without {count} heads").format(model=model.name, count=len(names))
-    assert isinstance(model.tokenizer, Tokenizer)
-    files = checkpoint_files(pruned.model, model.tokenizer, model.languages)
-    try:
-        name, notices = session_models.add(title, zipped(files, title), state.checkpoint)
-    except CheckpointError as error:
-        notices = [_("The model cannot be opened: {error}.").format(error=error)]
-    else:
-        switch_checkpoint(name)
-        notices.insert(0, _("{name} is open now on every page, for this session only.").format(name=name))
-    state = current_state() or state
-    store_state(replace(state, notices=(*state.notices, *notices)))
+    sentence = _("Open the model without these {count} heads:").format(count=count)
+    _open_without(frame, found.order[:count], sentence, "hs-without-heads")
 
 
 def _estimate(found: Survey) -> None:

@@ -1,4 +1,6 @@
-"""Models of one session: trained on the page, or loaded from a zip. Nobody else can open or see them.
+"""The models that a session can open: those of the server, its own, and each of them without some heads (`pruned`).
+
+Those of its own were trained on the page, or loaded from a zip. Nobody else can open or see them.
 
 Zips and the models opened from them are in caches of the process, and leave with their session. A model that was
 evicted is opened from its zip again. If a zip had to go, its model is gone, and its session is told so.
@@ -7,16 +9,19 @@ evicted is opened from its zip again. If a zip had to go, its model is gone, and
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.runtime import cache
+from pages.runtime import cache, pruned
 from pages.runtime.memory import Owner
 from pages.runtime.shared import SharedCache, mark
 from pages.runtime.texts import readable_text
 from transformer.checkpoints.archive import read_zip
 from transformer.checkpoints.folder import CheckpointError
 from transformer.inference.pretrained import Pretrained, open_files
+from transformer.model.config import ModelConfig
+from transformer.probing.importance import Head
 from transformer.texts import _
 
 KEY = "headscope_own"
@@ -79,15 +84,48 @@ def _opened(session_model: SessionModel) -> Pretrained:
     return MODELS.get(session_model.id, opened, queued=True, owner=session_model.id)
 
 
+def _split(name: str) -> tuple[str, str]:
+    """The name of the whole model, and the heads that it is opened without; the name alone for a whole model."""
+    whole, mark, heads = name.rpartition(pruned.MARK)
+    return (name, "") if name in names() or not mark else (whole, heads)
+
+
+def whole_name(name: str) -> str:
+    """The name of the whole model, for one without some heads: "en-de" of "en-de~cross.2.5"."""
+    return _split(name)[0]
+
+
+def heads_left_out(name: str, config: ModelConfig) -> Sequence[Head]:
+    """The heads that a model of this name is opened without. Raises CheckpointError."""
+    whole, heads = _split(name)
+    return () if whole == name else pruned.heads_of(heads, config)
+
+
+def name_without(name: str, heads: Sequence[str]) -> str:
+    """The name of the same model without these heads too."""
+    return f"{name}{pruned.MARK if whole_name(name) == name else ','}{','.join(heads)}"
+
+
 def load(name: str) -> Pretrained:
     """A model this session can open, by its name. Raises CheckpointError."""
-    session_model = own_models().get(name)
+    whole, heads = _split(name)
+    if whole != name:
+        return pruned.pruned(load(whole), heads)
+    session_model = own_models().get(whole)
     if session_model is not None:
         return _opened(session_model)
-    path = cache.checkpoints().get(name)
+    path = cache.checkpoints().get(whole)
     if path is None:
         raise CheckpointError("the checkpoint {name!r} no longer exists", name=name[:LONGEST])
-    return cache.load(name, str(path))
+    return cache.load(whole, str(path))
+
+
+def title(name: str) -> str:
+    """The name for readers: "en-de without 12 heads"."""
+    try:
+        return name if whole_name(name) == name else load(name).name
+    except CheckpointError:
+        return name[:LONGEST]
 
 
 def _free_name(title: str) -> str:

@@ -76,10 +76,15 @@ def test_links_open_the_model_without_heads(bundled: Callable[..., AppTest]) -> 
     found = importance.shipped(transformer.load("reverse"))
     assert found is not None and address(app)["left"] == "3"
     queries = [one.proto.query_string for one in app.get("page_link")]
-    assert sum("zero=cross.1.2" in query for query in queries) == 2
-    assert sum("%2C".join(found.order[:3]) in query for query in queries) == 2
+    for heads in (["cross.1.2"], found.order[:3]):
+        asked = "%2C".join(heads)
+        assert queries.count(f"zero={asked}") == len(importance.COMPARE)
+        assert queries.count(f"checkpoint=reverse~{asked}") == len(importance.PAGES)
     opened = app_test("lab", checkpoint="reverse", source="abc", zero=",".join(found.order[:3])).run()
     assert not opened.exception and not messages(opened)
+    pruned = app_test("roles", part="importance", checkpoint="reverse~" + ",".join(found.order[:3])).run()
+    assert not pruned.exception and not messages(pruned)
+    assert pruned.button(key="hs-task-start")  # what was measured of the whole model does not hold for it
 
 
 def test_another_model_is_measured_on_demand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
