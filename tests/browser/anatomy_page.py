@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 pytest.importorskip("playwright")
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Page
 
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 
@@ -21,8 +21,8 @@ SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 class Anatomy:
     """The drawing in a page; `at` is where the browser says that it stands."""
 
-    def __init__(self, context: BrowserContext, server: str, **params: object) -> None:
-        self.page = context.new_page()
+    def __init__(self, page: Page, server: str, **params: object) -> None:
+        self.page = page
         self.problems: list[str] = []
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         asked = {"source": SENTENCE, "target": TARGET, **{name: str(value) for name, value in params.items()}}

@@ -1,11 +1,21 @@
-"""The header's menus of pages."""
+"""A page of another size or theme, and the header's menus of pages."""
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page, expect
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pages.registry import pages
 from tests.browser.stillness import still
+
+
+def sized_page(context: BrowserContext, width: int, height: int, **media: Any) -> Page:
+    """A new page of this size; media: theme, motion and colours, as `emulate_media` names them."""
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(**media)
+    return page
 
 
 def link_to(page: Page, title: str) -> Locator:

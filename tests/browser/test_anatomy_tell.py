@@ -4,8 +4,8 @@ of the model, typed markup stays text, and no part of the page moves from step t
 from __future__ import annotations
 
 import base64
+import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from transformer.view.anatomy_pack import open_pack, place_pack, trace_pack, wei
 from transformer.view.anatomy_state import steps_of
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.modules import open_modules
 
@@ -47,6 +47,30 @@ STEPS: dict[str, dict[str, str]] = {
     "source": ENDS, "encoder.self": INNER, "encoder.ff": FEED, "target": ENDS, "decoder.self": INNER,
     "decoder.cross": INNER, "decoder.ff": FEED, "output": {"hidden": "hidden", "logits": "logits"},
 }  # fmt: skip
+# Of some steps the part of the equation that is highlighted, and its text
+LIT: dict[str, list[tuple[str, str, str, str]]] = {
+    "paper": [
+        ("encoder.self", "scale", "scale", "22"),  # d_k = 66 / 3
+        ("encoder.self", "dot", "dot", "QKT"),
+        ("decoder.self", "mask", "mask", "+M"),
+        ("decoder.cross", "values", "values", "V"),
+        ("encoder.self", "output", "output", "WO+bO"),
+        ("encoder.self", "concat", "concat", f"Concat\u2061(head1,…,head{HEADS})"),
+        ("encoder.ff", "activation", "activation", "max"),
+        ("encoder.self", "norm", "norm", "LayerNorm"),
+        ("source", "times", "times", str(D_MODEL)),
+        ("output", "probabilities", "probabilities", "softmax"),
+    ],
+    "pre": [
+        ("encoder.ff", "activation", "activation", "GELU"),
+        ("encoder.self", "norm", "norm", "z=LayerNorm\u2061(x)"),
+    ],
+    "wide": [("encoder.self", "scale", "scale", "QKT")],  # not scaled: the scores stay as they are
+    "alone": [("decoder.cross", "x", "x", "x")],
+    "alone pre": [("decoder.ff", "x", "x", "x"), ("decoder.ff", "norm", "norm", "z=LayerNorm\u2061(x)")],
+    "no norm": [("encoder.ff", "add", "add", "+FFN\u2061(x)")],
+    "bare": [("encoder.ff", "outer", "outer", "W2+b2")],
+}
 HEAD, STEP = 2, 1
 LEAVES = {"post": "leaves", "pre": "normed"}
 
@@ -131,10 +155,10 @@ class Panel:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    yield context.new_page()
-    context.close()
+def page(context: BrowserContext) -> Page:
+    page = context.new_page()
+    page.emulate_media(reduced_motion="reduce")
+    return page
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -162,39 +186,11 @@ def test_every_step_shows_its_equation_shape_and_range(page: Page, variant: str)
             assert given == ([0, 1] if name == "weights" else pytest.approx([low, high], rel=1e-6, abs=1e-9))
             assert (legend.locator(".hs-an-hatch").count() == 1) == bool((~expected.isfinite()).any()), (place, step)
             assert panel.part("explanation") and panel.part("title") and "{" not in panel.part("explanation")
+    for place, step, part, text in LIT[variant]:
+        panel.go(zoom="sub", place=place, step=step)
+        assert [(name, lit_text) for name, lit_text, _ in panel.lit()] == [(part, text)]
+        assert page.locator(".hs-an-math").first.get_attribute("aria-label")
     assert not panel.problems
-
-
-@pytest.mark.parametrize(
-    ("variant", "place", "step", "part", "text"),
-    [
-        ("paper", "encoder.self", "scale", "scale", "22"),  # d_k = 66 / 3
-        ("paper", "encoder.self", "dot", "dot", "QKT"),
-        ("paper", "decoder.self", "mask", "mask", "+M"),
-        ("paper", "decoder.cross", "values", "values", "V"),
-        ("paper", "encoder.self", "output", "output", "WO+bO"),
-        ("paper", "encoder.self", "concat", "concat", f"Concat\u2061(head1,…,head{HEADS})"),
-        ("paper", "encoder.ff", "activation", "activation", "max"),
-        ("pre", "encoder.ff", "activation", "activation", "GELU"),
-        ("pre", "encoder.self", "norm", "norm", "z=LayerNorm\u2061(x)"),
-        ("paper", "encoder.self", "norm", "norm", "LayerNorm"),
-        ("alone", "decoder.cross", "x", "x", "x"),
-        ("alone pre", "decoder.ff", "x", "x", "x"),
-        ("alone pre", "decoder.ff", "norm", "norm", "z=LayerNorm\u2061(x)"),
-        ("bare", "encoder.ff", "outer", "outer", "W2+b2"),
-        ("no norm", "encoder.ff", "add", "add", "+FFN\u2061(x)"),
-        ("wide", "encoder.self", "scale", "scale", "QKT"),  # not scaled: the scores stay as they are
-        ("paper", "source", "times", "times", str(D_MODEL)),
-        ("paper", "output", "probabilities", "probabilities", "softmax"),
-    ],
-)
-def test_the_computed_part_of_the_equation_is_highlighted(
-    page: Page, variant: str, place: str, step: str, part: str, text: str
-) -> None:
-    panel = Panel(page, pretrained(**VARIANTS[variant]))
-    panel.go(zoom="sub", place=place, step=step)
-    assert [(name, lit_text) for name, lit_text, _ in panel.lit()] == [(part, text)]
-    assert page.locator(".hs-an-math").first.get_attribute("aria-label")
 
 
 def test_the_equation_fits_the_panel(page: Page) -> None:
@@ -304,27 +300,32 @@ def test_the_arithmetic_of_a_number_names_its_operands(page: Page) -> None:
 
 
 def test_a_number_that_a_switch_replaces_has_no_arithmetic(page: Page) -> None:
-    switched: list[tuple[str, dict[str, Any], str]] = [
-        ("weights=uniform@cross.1", {"place": "decoder.cross", "step": "softmax"}, "uniform"),
-        ("weights=argmax@cross.1", {"place": "decoder.cross", "step": "softmax"}, "argmax"),
-        (f"zero=encoder_self.1.{HEAD + 1}", {"place": "encoder.self", "step": "values"}, "→0"),
-        (f"resample=text.ti@encoder_self.1.{HEAD + 1}", {"place": "encoder.self", "step": "values"}, "→…"),
-        ("skip=encoder.1.self", {"place": "encoder.self", "step": "output"}, "x+0"),
-        ("skip=decoder.1.ff", {"place": "decoder.ff", "step": "outer"}, "x+0"),
-        ("neurons=decoder.1.5", {"place": "decoder.ff", "step": "activation"}, ""),
-    ]
+    head = f"encoder_self.1.{HEAD + 1}"
+    softmax, values = {"place": "decoder.cross", "step": "softmax"}, {"place": "encoder.self", "step": "values"}
+    activation = {"place": "decoder.ff", "step": "activation"}
+    switched: dict[str, list[tuple[dict[str, Any], str]]] = {
+        f"weights=uniform@cross.1 zero={head} skip=decoder.1.ff scaling=off@encoder_self.1": [
+            (softmax, "uniform"), (values, "→0"), ({"place": "decoder.ff", "step": "outer"}, "x+0"),
+        ],
+        f"weights=argmax@cross.1 resample=text.ti@{head} neurons=decoder.1.5": [
+            (softmax, "argmax"), (values, "→…"), (activation, ""),
+        ],
+        "skip=encoder.1.self": [({"place": "encoder.self", "step": "output"}, "x+0")],
+    }  # fmt: skip
     plain = Panel(page, pretrained())
-    for _, state, _ in switched:
+    for state, _ in itertools.chain(*switched.values()):
         assert cell(plain, **state), state
-    for text, state, sign in switched:
+    for text, cells in switched.items():
         panel = Panel(page.context.new_page(), plain.model, text)
-        assert cell(panel, **state) == "", text
-        equation = panel.page.get_by_test_id("tell-equation").text_content() or ""
-        assert sign in equation, (text, equation)
-    assert cell(panel, place="decoder.ff", step="activation", col=5), "its neighbour is at work"
-    panel = Panel(page.context.new_page(), plain.model, "scaling=off@encoder_self.1")
-    panel.go(zoom="sub", place="encoder.self", step="scale")
-    assert "not divided" in (panel.page.locator(".hs-an-math").first.get_attribute("aria-label") or "")
+        for state, sign in cells:
+            assert cell(panel, **state) == "", (text, state)
+            equation = panel.page.get_by_test_id("tell-equation").text_content() or ""
+            assert sign in equation, (text, equation)
+        if "neurons" in text:
+            assert cell(panel, **activation, col=5), "its neighbour is at work"
+        if "scaling" in text:
+            panel.go(zoom="sub", place="encoder.self", step="scale")
+            assert "not divided" in (panel.page.locator(".hs-an-math").first.get_attribute("aria-label") or "")
 
 
 def test_a_colour_scale_shared_by_heads_is_named(page: Page) -> None:

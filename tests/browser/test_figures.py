@@ -21,6 +21,8 @@ from transformer.model.positions import sinusoidal
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from tests.browser.explorer_page import params_of
+from tests.browser.navigation import sized_page
 from tests.browser.stillness import still
 
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
@@ -103,7 +105,10 @@ def test_a_click_on_a_bar_chooses_its_neuron(context: BrowserContext, server: st
     assert at
     page.mouse.click(at["x"] + min(20, at["width"] / 2), at["y"] + at["height"] / 2)
     expect(chosen).not_to_have_value(before)
-    page.wait_for_url(re.compile(rf"neuron={chosen.input_value()}"))
+    page.wait_for_function(
+        "before => ![null, before].includes(new URLSearchParams(location.search).get('neuron'))", arg=before
+    )
+    expect(chosen).to_have_value(params_of(page)["neuron"])
 
 
 def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> None:
@@ -203,12 +208,9 @@ def test_an_out_of_range_link_shows_a_warning_and_keeps_the_sentence(context: Br
     page.wait_for_url(re.compile("layer=4.*neuron=1024"))
 
 
-@pytest.mark.parametrize("big", ["", "1"])
-def test_the_first_pictures_end_in_the_first_screen_of_a_projector(
-    context: BrowserContext, server: str, big: str
-) -> None:
-    page = opened(context, server, "positions", part="encoding", **({"big": big} if big else {}))
-    page.set_viewport_size({"width": 1280, "height": 720})
+def test_the_first_pictures_end_in_the_first_screen_of_a_projector(context: BrowserContext, server: str) -> None:
+    """In big text, which takes more of the screen."""
+    page = sized_page(context, 1280, 720)
     bottoms = "(selector) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect().bottom)"
     for path, selector, count in (
         ("positions?part=distance", ".pos-figure", 2), ("positions?part=learned", ".hs-figure", 2),
@@ -219,7 +221,7 @@ def test_the_first_pictures_end_in_the_first_screen_of_a_projector(
         ("recipe?part=smoothing", ".hs-figure", 1), ("results?part=subsets", ".hs-figure", 1),
         ("results?part=tables", ".hs-figure", 1),
     ):  # fmt: skip
-        page.goto(f"{server}/{path}&big={big or 0}")
+        page.goto(f"{server}/{path}&big=1")
         page.wait_for_selector(selector)
         still(page)
         shown = page.evaluate(bottoms, selector)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from playwright.sync_api import Browser, Locator
+from playwright.sync_api import BrowserContext, Locator
 
 from tests.browser.modules import open_modules
+from tests.browser.navigation import sized_page
 from transformer.figures.attention import HUES, head_grid, head_map, palette
 from transformer.figures.style import INK, PAPER
 from transformer.inference.pretrained import Pretrained
@@ -39,8 +40,8 @@ RAMP = """
 """
 
 
-def test_the_colours_are_computed_as_in_the_browser(browser: Browser) -> None:
-    page = browser.new_page()
+def test_the_colours_are_computed_as_in_the_browser(context: BrowserContext) -> None:
+    page = context.new_page()
     open_modules(page, "core/colour.js")
     for theme in THEMES:
         for kind in HUES:
@@ -72,12 +73,11 @@ def labels(figure: go.Figure, axis: str) -> list[str]:
 
 @pytest.mark.parametrize(("kind", "theme"), [("encoder_self", "light"), ("decoder_self", "dark"), ("cross", "light")])
 def test_the_figures_are_the_picture_of_the_page(
-    browser: Browser, trace: Trace, tmp_path: Path, kind: str, theme: Any
+    context: BrowserContext, trace: Trace, tmp_path: Path, kind: str, theme: Any
 ) -> None:
     view = View(kind=kind, layer=1, head=2)
     (tmp_path / "page.html").write_text(html_page(trace, view), encoding="utf-8")
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)
-    page = context.new_page()
+    page = sized_page(context, 1440, 900, color_scheme=theme)
     page.goto((tmp_path / "page.html").as_uri())
     canvas = page.get_by_test_id(f"grid-{kind}")
     tiles = json.loads(canvas.get_attribute("data-plot") or "")
@@ -116,7 +116,6 @@ def test_the_figures_are_the_picture_of_the_page(
         assert f"{rows[row]} to {columns[column]} {weights[row, column]:.2f}" in spoken
     assert page.get_by_text("Layer 2, head 3").count()
     assert head.layout.title.text.endswith("Layer 2, head 3 · changed: zero=decoder_self.2.5")
-    context.close()
 
 
 def test_a_figure_is_saved_as_png_and_svg(

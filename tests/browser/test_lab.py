@@ -23,7 +23,7 @@ from transformer.tracing.trace import Trace
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.navigation import link_to
+from tests.browser.navigation import link_to, sized_page
 
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 
@@ -363,12 +363,11 @@ def test_a_switch_that_changes_no_weight_says_why(context: BrowserContext, serve
     assert "knocked out" in read_cell(page, "after", 0, 0)
 
 
-@pytest.mark.parametrize("big", ["0", "1"])
-def test_the_first_screen_shows_saturation(browser: Browser, server: str, model: Pretrained, big: str) -> None:
-    """Without a link, on a projector: sentence, both heads, their numbers and one row's bars, all in the window."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True)
-    page = context.new_page()
-    page.goto(f"{server}/lab?big={big}")
+def test_the_first_screen_shows_saturation(context: BrowserContext, server: str, model: Pretrained) -> None:
+    """Without a link, on a projector, in big text: sentence, both heads, their numbers and one row's bars, all in the
+    window."""
+    page = sized_page(context, 1280, 720)
+    page.goto(f"{server}/lab?big=1")
     plain = model.trace(START)
     switched = model.retrace(plain, Interventions.parse("scaling=off"))
     until_drawn(page, plain, switched)
@@ -388,7 +387,6 @@ def test_the_first_screen_shows_saturation(browser: Browser, server: str, model:
     for name in shown:
         box = page.get_by_test_id(name).bounding_box()
         assert box and box["y"] >= 0 and box["y"] + box["height"] <= 720, (name, box)
-    context.close()
 
 
 def test_the_buttons_stay_after_each_press(context: BrowserContext, server: str) -> None:
@@ -435,9 +433,8 @@ def test_picture_and_numbers_are_saved_with_their_switches(
         assert [float(row[place]) for row in rows[1:]] == pytest.approx(weights, abs=1e-8)
 
 
-def test_on_a_phone_one_picture_shows_each_side_in_turn(browser: Browser, server: str) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
+def test_on_a_phone_one_picture_shows_each_side_in_turn(context: BrowserContext, server: str) -> None:
+    page = sized_page(context, 390, 844)
     page.goto(f"{server}/lab")
     page.wait_for_selector("[data-testid=lab][data-drawn]")
     heads = {side: page.get_by_test_id(f"lab-head-{side}") for side in ("before", "after", "difference")}
@@ -447,4 +444,3 @@ def test_on_a_phone_one_picture_shows_each_side_in_turn(browser: Browser, server
             expect(head).to_be_visible(visible=name == side)
     wait_for_params(page, pane="difference")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    context.close()

@@ -92,7 +92,9 @@ def there(page: Page, title: str, drawn: bool = True) -> None:
     settled(page)
 
 
-def test_links_and_the_back_button_work_while_a_picture_polls(page: Page, server: str, line: Line) -> None:
+def test_links_the_back_button_and_a_broken_connection_while_a_picture_polls(
+    page: Page, server: str, line: Line
+) -> None:
     trains(page, server)
     header(page, "Heads").click()  # pressing Train made an entry of the history
     there(page, "Heads")
@@ -121,6 +123,39 @@ def test_links_and_the_back_button_work_while_a_picture_polls(page: Page, server
     line.slow(page, header(page, "Lab").click)
     assert line.leads_away
     there(page, "Lab")
+    header(page, "Training").click()
+    stage(page, "training")
+    wait_for_step(page, 1)
+
+    # Streamlit reconnects by itself; the run has continued, and so does its picture.
+    before = step(page)
+    line.breaks()
+    wait_for_step(page, before + 20)
+    expect(page.get_by_test_id("training-run")).to_have_count(1)
+
+    # Another script cancels a click on a link: after ten seconds the picture polls again.
+    line.asked = []
+    page.wait_for_timeout(SLOW)
+    ((picture, _),) = Counter(line.asked).most_common(1)  # beside it the sentence under Train asks, every five seconds
+    page.evaluate(
+        """() => {
+          window.swallow = (event) => { event.stopPropagation(); event.preventDefault(); };
+          document.addEventListener("click", window.swallow, true);
+        }"""
+    )
+    header(page, "Paper").click()
+    page.wait_for_timeout(1_000)
+    line.asked = []
+    page.wait_for_timeout(2_000)
+    assert picture not in line.asked
+    page.wait_for_timeout(9_000)
+    assert line.asked.count(picture) >= 2
+
+    page.evaluate("document.removeEventListener('click', window.swallow, true)")
+    press(page, "stop")
+    stage(page, "done")
+    page.get_by_test_id("training-slider").press("Home")
+    assert step(page) == 0
 
 
 def test_links_to_a_trained_model_work_while_another_run_trains(page: Page, server: str, line: Line) -> None:
@@ -156,36 +191,3 @@ def test_a_delayed_report_does_not_undo_a_change_of_page(page: Page, server: str
     line.slow(page, act)
     assert line.leads_away
     there(page, "Paper", drawn=False)
-
-
-def test_polling_resumes_after_a_broken_connection_and_a_cancelled_click(page: Page, server: str, line: Line) -> None:
-    """Streamlit reconnects by itself; the run has continued, and so does its picture. Then another script cancels a
-    click on a link: after ten seconds the picture polls again."""
-    trains(page, server)
-    before = step(page)
-    line.breaks()
-    wait_for_step(page, before + 20)
-    expect(page.get_by_test_id("training-run")).to_have_count(1)
-
-    line.asked = []
-    page.wait_for_timeout(SLOW)
-    ((picture, _),) = Counter(line.asked).most_common(1)  # beside it the sentence under Train asks, every five seconds
-    page.evaluate(
-        """() => {
-          window.swallow = (event) => { event.stopPropagation(); event.preventDefault(); };
-          document.addEventListener("click", window.swallow, true);
-        }"""
-    )
-    header(page, "Paper").click()
-    page.wait_for_timeout(1_000)
-    line.asked = []
-    page.wait_for_timeout(2_000)
-    assert picture not in line.asked
-    page.wait_for_timeout(9_000)
-    assert line.asked.count(picture) >= 2
-
-    page.evaluate("document.removeEventListener('click', window.swallow, true)")
-    press(page, "stop")
-    stage(page, "done")
-    page.get_by_test_id("training-slider").press("Home")
-    assert step(page) == 0

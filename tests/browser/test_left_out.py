@@ -70,7 +70,7 @@ def test_the_anatomy_shows_only_the_steps_of_the_model(
     """Every step from the first to the last by the arrow key, each drawn; and from afar only the connections there
     are."""
     config = load(folder / kind).config
-    page = Anatomy(context, server, checkpoint=kind, zoom="sub", place="source", **TEXTS)
+    page = Anatomy(context.new_page(), server, checkpoint=kind, zoom="sub", place="source", **TEXTS)
     page.page.emulate_media(reduced_motion="reduce")  # no drawing moves, so nothing is waited for
     walked = page.element.evaluate(WALK, len(stops(config)))
     assert [(place, step) for place, step, _ in walked] == stops(config)

@@ -58,7 +58,7 @@ def test_the_explorer_shows_the_weights_of_a_marian_model(
 
 def test_the_anatomy_counts_the_tables_of_each_side(context: BrowserContext, marian_server: str, folder: Path) -> None:
     model = transformer.load(folder).model
-    drawing = Anatomy(context, marian_server, source=SOURCE, target=TARGET)
+    drawing = Anatomy(context.new_page(), marian_server, source=SOURCE, target=TARGET)
     texts = {}
     for place in ("source", "output"):  # the stack that is not looked at is closed
         drawing.go(zoom="model", place=place)
@@ -72,25 +72,20 @@ def test_the_anatomy_counts_the_tables_of_each_side(context: BrowserContext, mar
     assert not drawing.problems
 
 
-@pytest.mark.parametrize(
-    ("place", "step", "words"),
-    [
+def test_the_number_panel_recomputes_the_number_of_the_trace(context: BrowserContext, marian_server: str) -> None:
+    drawing = Anatomy(context.new_page(), marian_server, source=SOURCE, target=TARGET)
+    for place, step, words in (
         ("encoder.ff", "activation", ["x · σ(x)", "exp(−x)"]),
         ("source", "times", ["unchanged"]),
         ("target", "plus", ["cos of"]),
         ("output", "logits", ["row of W", "bias"]),
-    ],
-)
-def test_the_number_panel_recomputes_the_number_of_the_trace(
-    context: BrowserContext, marian_server: str, place: str, step: str, words: list[str]
-) -> None:
-    column = 1 if place == "output" else 16  # of 24: in the second half, the cosines
-    asked = {"source": SOURCE, "target": TARGET, "zoom": "number", "place": place, "step": step, "row": 2}
-    drawing = Anatomy(context, marian_server, **asked, col=column, t=2)
-    assert (drawing.at["zoom"], drawing.at["row"], drawing.at["col"]) == ("number", 1, column - 1)
-    texts = drawing.element.evaluate(
-        "({ anatomy }) => anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' | ')"
-    )
-    assert "computed here" in texts and "they differ" not in texts
-    assert all(word in texts for word in words), texts
+    ):
+        column = 0 if place == "output" else 15  # of 24: in the second half, the cosines
+        drawing.go(zoom="number", place=place, step=step, row=1, col=column, t=1)
+        assert (drawing.at["zoom"], drawing.at["row"], drawing.at["col"]) == ("number", 1, column)
+        texts = drawing.element.evaluate(
+            "({ anatomy }) => anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' | ')"
+        )
+        assert "computed here" in texts and "they differ" not in texts
+        assert all(word in texts for word in words), texts
     assert not drawing.problems

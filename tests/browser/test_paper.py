@@ -12,6 +12,7 @@ from pages.paper.views import items
 from pages.registry import pages
 from tests.browser.explorer_page import params_of, plot
 from tests.browser.navigation import link_to
+from tests.browser.stillness import still
 
 
 @pytest.fixture
@@ -23,16 +24,14 @@ def page(context: BrowserContext, server: str) -> Iterator[Page]:
     page.close()
 
 
-def test_every_box_is_a_link_and_every_equation_is_drawn(page: Page) -> None:
+def test_every_box_is_a_link_with_its_sizes_and_every_equation_is_drawn(page: Page) -> None:
     boxes = page.locator("[data-testid=paper] .paper-box")
     assert boxes.evaluate_all("(all) => all.every((one) => one.tagName === 'a' && one.getAttribute('href'))")
     assert boxes.count() == 16 + 11
     equations = page.locator(".st-key-hs-paper-list .katex-display")
     expect(equations).to_have_count(sum(bool(item.equation) for item in items()))
     expect(page.locator(".katex-error")).to_have_count(0)
-
-
-def test_the_figures_show_the_papers_sizes_and_those_of_the_open_model(page: Page) -> None:
+    # The paper's sizes and those of the open model.
     for name in ("en-de", "sort"):
         config = transformer.load(name).config
         if name != "en-de":
@@ -86,40 +85,26 @@ def test_the_papers_own_sentence_opens_with_its_head(page: Page) -> None:
     assert f"Layer {params['layer']}, head {params['head']}" in said
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(
-    context: BrowserContext, server: str, width: int
-) -> None:
+def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(context: BrowserContext, server: str) -> None:
     page = context.new_page()
-    page.set_viewport_size({"width": width, "height": 844})
-    page.goto(server)
-    page.wait_for_selector("[data-testid=explorer][data-drawn]")
-    for listed in pages():
-        link = link_to(page, listed.title)  # one click opens the menu that it is in, if it is in one
-        if listed == pages()[0]:
-            folded = page.get_by_test_id("stPopoverBody")
-            menu = folded if folded.count() else page.locator(".st-key-hs-page-links")
-            assert menu.get_by_role("link").all_inner_texts()[:2] == ["Lessons", "Paper"]
-        link.click()
-        expect(page.locator("h1.hs-spoken")).to_have_text(listed.title)
-        if listed.group:
-            expect(page.locator(".st-key-hs-header")).to_contain_text(f"{listed.group}: {listed.title}")
-    page.close()
-
-
-@pytest.mark.parametrize("width", [1440, 390])
-def test_the_first_screen_of_heads_leads_to_the_paper(context: BrowserContext, server: str, width: int) -> None:
-    page = context.new_page()
-    page.set_viewport_size({"width": width, "height": 844})
     page.goto(server)
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
     lead = page.locator(".st-key-hs-heads-lead").get_by_role("link", name="In the paper")
-    expect(lead).to_be_in_viewport(ratio=1)
-    if width == 390:  # and the first head still begins in the upper half
-        grid = page.get_by_test_id("grid-cross")
-        box = grid.bounding_box()
-        assert box and box["y"] + plot(grid)[0]["y"] < 844 / 2
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        still(page)
+        expect(lead).to_be_in_viewport(ratio=1)
+        for listed in pages():
+            link_to(page, listed.title)  # its menu, if it is in one, is opened by one click
+            if listed == pages()[0]:
+                folded = page.get_by_test_id("stPopoverBody")
+                menu = folded if folded.count() else page.locator(".st-key-hs-page-links")
+                assert menu.get_by_role("link").all_inner_texts()[:2] == ["Lessons", "Paper"]
+            page.keyboard.press("Escape")
+    # On a phone, too, the first head begins in the upper half.
+    grid = page.get_by_test_id("grid-cross")
+    box = grid.bounding_box()
+    assert box and box["y"] + plot(grid)[0]["y"] < 844 / 2
     lead.click()
     page.wait_for_selector("[data-testid=paper] .paper-box")
     assert page.evaluate("location.pathname") == "/paper"
-    page.close()

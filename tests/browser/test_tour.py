@@ -22,14 +22,16 @@ from tests.browser.stillness import still
 def visit(page: Page, title: str) -> None:
     header(page, title).click()
     expect(page.locator("h1")).to_have_text(title)
+    group = next(entry.group for entry in pages() if entry.title == title)
+    expect(page.locator(".st-key-hs-header")).to_contain_text(f"{group}: {title}" if group else title)
     still(page)
 
 
 def test_a_person_visits_every_page_and_uses_the_main_ones(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
-    context.add_init_script(HELP)
     page = context.new_page()
+    page.add_init_script(HELP)
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     titles = {entry.name: entry.title for entry in pages()}

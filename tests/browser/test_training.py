@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from transformer.checkpoints.archive import read_zip
 from transformer.inference.pretrained import open_files
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.live_training_page import (
     BUSY,
@@ -31,6 +30,7 @@ from tests.browser.live_training_page import (
     wait_for_frames,
     wait_for_step,
 )
+from tests.browser.stillness import still
 
 SCROLLS = "document.querySelector('[data-testid=stMain]').scrollWidth > innerWidth + 1"
 PICTURE = """() => {
@@ -110,19 +110,20 @@ def test_a_class_trains_compares_and_opens_models(page: Page, server: str, tmp_p
     stage(page, "done", 1)
     expect(table).to_contain_text("It ended early")
 
-    # Every page opens it; the menu keeps it.
+    # A page opens it; the menu keeps it. tests/pages/training opens it on every page.
     after = page.locator("[class*=st-key-hs-after-]")
     expect(after).to_have_count(2)
-    for name in (listed.title for listed in pages() if listed.opens_models):
-        after.nth(1).get_by_role("link", name=name, exact=True).click()
-        page.wait_for_url(re.compile("checkpoint=mine"))
-        expect(page.locator("h1")).to_have_text(name)
-        settled(page)
-        assert "mine/reverse" in page.get_by_role("combobox", name="Checkpoint").first.input_value()
-        header(page, "Training").click()
-        page.wait_for_selector(".st-key-training_train")
-        settled(page)
-        expect(page.get_by_test_id("training-run")).to_have_count(2)
+    names = [listed.title for listed in pages() if listed.opens_models]
+    assert after.nth(1).get_by_role("link").all_inner_texts() == names
+    after.nth(1).get_by_role("link", name=names[-1], exact=True).click()
+    page.wait_for_url(re.compile("checkpoint=mine"))
+    expect(page.locator("h1")).to_have_text(names[-1])
+    settled(page)
+    assert "mine/reverse" in page.get_by_role("combobox", name="Checkpoint").first.input_value()
+    header(page, "Training").click()
+    page.wait_for_selector(".st-key-training_train")
+    settled(page)
+    expect(page.get_by_test_id("training-run")).to_have_count(2)
 
     # As a zip, and back.
     with page.expect_download() as download:
@@ -179,36 +180,25 @@ def test_pasted_pairs_stay_in_the_field_and_are_trained(page: Page, server: str)
     expect(field).to_have_value(pairs)
 
 
-@pytest.fixture(params=[("light", 390, 844), ("dark", 1280, 800)], ids=["phone", "narrow"])
-def small(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    scheme, width, height = request.param
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-    context.set_default_timeout(60_000)
-    yield context.new_page()
-    context.close()
-
-
-def test_nothing_is_cut_off_while_it_trains(small: Page, server: str) -> None:
-    opened(small, server, "?steps=600")
-    train(small, 3)
-    assert not small.evaluate(SCROLLS)
-    top = small.get_by_test_id("training").bounding_box()
-    wait_for_step(small, 12)
-    assert top is not None and small.get_by_test_id("training").bounding_box()["y"] == top["y"], "the picture jumps"  # type: ignore[index]
-    press(small, "stop")
-    stage(small, "done")
-    expect(small.locator("[class*=st-key-hs-after-]")).to_have_count(1)
-    assert not small.evaluate(SCROLLS)
-
-
-@pytest.mark.parametrize("width, link", [(1280, "training"), (1440, "")])
-def test_the_groups_of_pages_and_the_menus_stand_in_one_line(page: Page, server: str, width: int, link: str) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    page.goto(f"{server}/{link}")
-    settled(page)
+def test_nothing_is_cut_off_while_it_trains(page: Page, server: str) -> None:
+    """On a phone, and then on a narrow screen, where the groups of pages and the menus stand in one line."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, server, "?steps=600")
+    train(page, 3)
+    assert not page.evaluate(SCROLLS)
+    top = page.get_by_test_id("training").bounding_box()
+    wait_for_step(page, 12)
+    assert top is not None and page.get_by_test_id("training").bounding_box()["y"] == top["y"], "the picture jumps"  # type: ignore[index]
+    press(page, "stop")
+    stage(page, "done")
+    expect(page.locator("[class*=st-key-hs-after-]")).to_have_count(1)
+    assert not page.evaluate(SCROLLS)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    still(page)
+    assert not page.evaluate(SCROLLS)
     links = page.locator(".st-key-hs-page-links").locator("[data-testid=stPageLink], [data-testid=stPopover]")
     expect(links).to_have_count(5)
     big = page.get_by_role("button", name="Aa")
     first, last = links.first.bounding_box(), big.bounding_box()
     assert first and last and abs((first["y"] + first["height"] / 2) - (last["y"] + last["height"] / 2)) < 12
-    assert last["x"] + last["width"] <= width
+    assert last["x"] + last["width"] <= 1280

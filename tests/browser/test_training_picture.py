@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests.browser.training_runs import a_run
-from tests.support.server import WAIT
 from transformer.tracing.trace import KINDS
 
 pytest.importorskip("playwright")
 pytest.importorskip("axe_playwright_python")
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.accessibility import HELP, WIDER, findings
+from tests.browser.stillness import still
 from tests.browser.training_page import SMALL, Picture, expected, pixels, tile
 
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
@@ -24,8 +24,9 @@ DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    context.add_init_script(HELP)
-    return context.new_page()
+    page = context.new_page()
+    page.add_init_script(HELP)
+    return page
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -213,21 +214,21 @@ def test_no_part_of_the_page_moves_during_training(page: Page, training_page: st
     assert picture.tell(where) == begun
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESK, PHONE])
+@pytest.mark.parametrize("big", [0, 1])
 def test_the_training_picture_is_accessible_and_not_wider_than_the_page(
-    browser: Browser, training_page: str, scheme: str, size: dict[str, int]
+    page: Page, training_page: str, big: int
 ) -> None:
-    context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
-    context.set_default_timeout(WAIT)
-    context.add_init_script(HELP)
-    picture = Picture(context.new_page(), f"{training_page}/?runs=4&big={int(scheme == 'dark')}").done()
+    """On a desk and on a phone, one theme each."""
+    picture = Picture(page, f"{training_page}/?runs=4&big={big}").done()
     picture.slide(70)
-    assert findings(picture.page) == []
-    assert picture.page.evaluate(WIDER) <= 0
-    assert picture.page.evaluate("hsOutside()") == []
-    assert picture.page.evaluate("hsBare()") == []
-    context.close()
+    for size, scheme in zip((DESK, PHONE), ("dark", "light") if big else ("light", "dark"), strict=True):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        still(page)
+        assert findings(page) == []
+        assert page.evaluate(WIDER) <= 0
+        assert page.evaluate("hsOutside()") == []
+        assert page.evaluate("hsBare()") == []
 
 
 def test_the_first_screen_shows_curves_heads_and_slider(page: Page, training_page: str) -> None:
@@ -243,13 +244,11 @@ def test_forced_colours_show_the_chosen_items(page: Page, training_page: str) ->
     assert page.evaluate("hsSameWhenPressed()") == []
 
 
-def test_reduced_motion_draws_few_frames(browser: Browser, training_page: str) -> None:
-    context = browser.new_context(viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
-    context.set_default_timeout(WAIT)
-    picture = Picture(context.new_page(), f"{training_page}/?runs=1&rate=60")
+def test_reduced_motion_draws_few_frames(page: Page, training_page: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    picture = Picture(page, f"{training_page}/?runs=1&rate=60")
     code = "(() => { v.seen = []; const frame = v.stage.frame.bind(v.stage); "
     code += "v.stage.frame = (...given) => { frame(...given); v.seen.push(v.shown); }; return 0; })()"
     picture.tell(code)
     picture.done()
     assert len(set(picture.tell("v.seen"))) < 20  # of 128 frames
-    context.close()

@@ -10,9 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.live_training_page import settled
+from tests.browser.navigation import sized_page
 from tests.browser.training_page import Picture
 
 PLACE = "JSON.stringify([v.run.id, v.shown, v.player.mode, v.memory.kind, v.memory.place, v.memory.rows])"
@@ -31,8 +32,8 @@ def bottom(page: Page, selector: str) -> float:
     return box["y"] + box["height"]
 
 
-def test_it_plays_by_itself_and_the_link_holds_what_is_seen(browser: Browser, server: str) -> None:
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def test_it_plays_by_itself_and_the_link_holds_what_is_seen(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
     picture = opened(page, server, "preset=no-mask")
     assert picture.tell("[v.run.id, v.player.mode, v.memory.kind]") == ["recorded-no-mask", "play", "decoder_self"]
     picture.until("v.shown > 3")
@@ -52,7 +53,7 @@ def test_it_plays_by_itself_and_the_link_holds_what_is_seen(browser: Browser, se
     settled(page)
     values = parse_qs(urlsplit(page.url).query)
     assert values["preset"] == ["no-mask"] and values["run"] == ["1"] and values["kinds"] == ["cross"]
-    other = browser.new_page(viewport={"width": 1440, "height": 900})
+    other = context.new_page()
     again = opened(other, server, urlsplit(page.url).query)
     assert again.tell(PLACE) == picture.tell(PLACE) and other.url == page.url
     assert again.tell("v.shown") == 40
@@ -81,12 +82,13 @@ def test_it_plays_by_itself_and_the_link_holds_what_is_seen(browser: Browser, se
         else:
             assert ("teacher-forced exact" in data.decode()) is (name == "csv")
     assert not picture.errors
-    page.close()
 
 
-@pytest.mark.parametrize("width, height, query", [(1280, 720, ""), (1280, 720, "&big=1"), (390, 844, "")])
-def test_the_first_screen_holds_the_point(browser: Browser, server: str, width: int, height: int, query: str) -> None:
-    page = browser.new_page(viewport={"width": width, "height": height})
+@pytest.mark.parametrize("width, height, query", [(1280, 720, "&big=1"), (390, 844, "")])
+def test_the_first_screen_holds_the_point(
+    context: BrowserContext, server: str, width: int, height: int, query: str
+) -> None:
+    page = sized_page(context, width, height)
     opened(page, server, f"preset=no-mask{query}")
     settled(page)
     happened = ".learn-finding > :last-child"
@@ -98,4 +100,3 @@ def test_the_first_screen_holds_the_point(browser: Browser, server: str, width: 
         box = page.locator(".learn-grids canvas").first.bounding_box()
         assert box is not None and box["y"] < height / 2
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth + 1")
-    page.close()

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -23,36 +22,29 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX l
 LONG = "steps=5000"  # far more than are trained while a test looks
 WAIT = 180_000  # milliseconds; workers come last, and a busy machine leaves them little
 AWAY = 60.0  # seconds until a worker is gone: ten in which its viewer may come back, on a machine that may be busy
+UNSEEN = 12.0  # seconds: longer than a viewer may be away
 
 
-@pytest.fixture
-def server(browser_path: str, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """An app of its own, two trainings at once."""
-    process, address = start(
-        tmp_path / "log.txt", HEADSCOPE_TRAININGS="2", HEADSCOPE_ROOMS=str(tmp_path / "rooms.sqlite")
-    )
+@pytest.fixture(scope="module")
+def server(
+    browser_path: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """An app of its own, one training at a time."""
+    folder = tmp_path_factory.mktemp("workers")
+    process, address = start(folder / "log.txt", HEADSCOPE_TRAININGS="1", HEADSCOPE_ROOMS=str(folder / "rooms.sqlite"))
     yield process, address
     workers = children(process.pid)
     stop(process)
     assert gone(set(workers))
 
 
-@pytest.fixture
-def train(browser: Browser, server: tuple[subprocess.Popen[bytes], str]) -> Iterator[Callable[..., Page]]:
-    """Opens the page as another person, and presses Train."""
-    contexts: list[BrowserContext] = []
-
-    def begin(room: str = "") -> Page:
-        contexts.append(browser.new_context())
-        page = contexts[-1].new_page()
-        page.set_default_timeout(WAIT)
-        page.goto(f"{server[1]}/training?{LONG}{room and f'&room={room}'}")
-        page.get_by_role("button", name="Train it live", exact=True).click()
-        return page
-
-    yield begin
-    for context in contexts:
-        context.close()
+def train(context: BrowserContext, address: str, room: str = "") -> Page:
+    """Open the page in another session and press Train."""
+    page = context.new_page()
+    page.set_default_timeout(WAIT)
+    page.goto(f"{address}/training?{LONG}{room and f'&room={room}'}")
+    page.get_by_role("button", name="Train it live", exact=True).click()
+    return page
 
 
 def says(page: Page, text: str) -> None:
@@ -65,82 +57,64 @@ def trains(page: Page) -> None:
     says(page, "steps/s")
 
 
-def test_two_runs_train_a_third_waits_and_no_busy_worker_is_left(
-    server: tuple[subprocess.Popen[bytes], str], train: Callable[..., Page]
+def test_runs_wait_for_one_another_go_on_unseen_and_leave_no_busy_worker(
+    server: tuple[subprocess.Popen[bytes], str], context: BrowserContext
 ) -> None:
-    first, second, third = train(), train(), train()
+    process, address = server
+    first = train(context, address)
     trains(first)
+    link_to(first, "Heads").click()
+    first.wait_for_selector("[data-drawn]")
+    seen = time.monotonic()
+    second = train(context, address)
+    says(second, "next in the queue")
+    third = train(context, address)
+    says(third, "2nd of 2 waiting")
+    assert len(children(process.pid)) <= 2  # one that trains, and one started ahead
+    time.sleep(max(0.0, seen + UNSEEN - time.monotonic()))
+    link_to(first, "Training").click()
+    trains(first)
+    first.close()  # a tab that is closed, without a word
     trains(second)
     says(third, "next in the queue")
-    fourth = train()
-    says(fourth, "2nd of 2 waiting")
-    assert len(children(server[0].pid)) <= 3  # two that train, and one started ahead
-    first.close()  # a tab that is closed, without a word
+    second.get_by_role("button", name="Stop").first.click()
     trains(third)
-    says(fourth, "next in the queue")
-    third.get_by_role("button", name="Stop").first.click()
-    trains(fourth)
-    says(third, "stopped at step")
-    for page in (second, third, fourth):
+    says(second, "stopped at step")
+    for number in children(process.pid):
+        os.kill(number, signal.SIGKILL)
+    says(third, "SIGKILL")
+    third.get_by_role("button", name="Train it live", exact=True).click()
+    trains(third)
+    for page in (second, third):
         page.close()
     until = time.monotonic() + AWAY
-    while len(children(server[0].pid)) > 1:  # the one started ahead; zombies are listed, and none stays one
+    while len(children(process.pid)) > 1:  # the one started ahead; zombies are listed, and none stays one
         assert time.monotonic() < until
         time.sleep(0.1)
 
 
-def test_a_class_trains_one_run_which_all_see(
-    browser: Browser, server: tuple[subprocess.Popen[bytes], str], train: Callable[..., Page]
-) -> None:
+def test_a_class_trains_one_run_which_all_see(browser: Browser, server: tuple[subprocess.Popen[bytes], str]) -> None:
+    process, address = server
     teacher = browser.new_page()
-    teacher.goto(f"{server[1]}/lessons")
+    teacher.goto(f"{address}/lessons")
     teacher.get_by_role("button", name="Open a room").click()
     code = teacher.locator(".hs-room-code b").inner_text().split()[-1]
-    teacher.goto(f"{server[1]}/training?{LONG}&room={code}")
+    teacher.goto(f"{address}/training?{LONG}&room={code}")
     expect(teacher.locator(".hs-room-code")).to_contain_text(code)
-    first, second = train(code), train(code)
+    first, second = (train(browser.new_context(), address, code) for _ in range(2))
     for page, stops, text in ((first, 1, "of 5,000"), (second, 0, "you watch a run of your room")):
         trains(page)
         expect(page.get_by_test_id("training-run").last).to_contain_text(text)
         expect(page.get_by_role("button", name="Stop")).to_have_count(stops)
     follower = browser.new_page()
-    follower.goto(f"{server[1]}/?room={code}")
+    follower.goto(f"{address}/?room={code}")
     teacher.get_by_role("button", name="Train it live", exact=True).click()
     for page in (teacher, follower):
         trains(page)
-    assert len(children(server[0].pid)) <= 2  # one that trains, and one started ahead
+    assert len(children(process.pid)) <= 2  # one that trains, and one started ahead
     first.context.close()  # the others watch on, and the teacher ends it for all
     teacher.get_by_role("button", name="Stop").first.click()
     for page in (teacher, second, follower):
         says(page, "stopped at step")
-    for page in (teacher, follower):
+    for page in (teacher, second, follower):
         page.context.close()
-
-
-def test_a_run_goes_on_unseen_and_a_killed_worker_is_reported(
-    server: tuple[subprocess.Popen[bytes], str], train: Callable[..., Page]
-) -> None:
-    page = train()
-    trains(page)
-    link_to(page, "Heads").click()
-    page.wait_for_selector("[data-drawn]")
-    time.sleep(12)  # longer than a viewer may be away
-    link_to(page, "Training").click()
-    trains(page)
-    for number in children(server[0].pid):
-        os.kill(number, signal.SIGKILL)
-    says(page, "SIGKILL")
-    page.get_by_role("button", name="Train it live", exact=True).click()
-    trains(page)
-
-
-def test_workers_end_when_their_server_is_killed(
-    server: tuple[subprocess.Popen[bytes], str], train: Callable[..., Page]
-) -> None:
-    pages = [train(), train()]
-    for page in pages:
-        trains(page)
-    workers = set(children(server[0].pid))
-    assert len(workers) >= 2
-    server[0].kill()
-    assert gone(workers)

@@ -386,9 +386,10 @@ def test_a_run_that_ended_is_a_model_of_every_page(start: Callable[..., AppTest]
     assert "mine/reverse, no causal mask" in checkpoints(app)
     switch_page(app, "training").run()
     assert not app.exception and len(app.get("download_button")) == 2
-    assert follow(app, run, "heads").session_state["headscope"].checkpoint == "mine/reverse, no causal mask"
-    assert "open" not in app.query_params and not messages(app)
-    switch_page(app, "training").run()
+    for name in (page.name for page in pages() if page.opens_models):
+        assert follow(app, run, name).session_state["headscope"].checkpoint == "mine/reverse, no causal mask"
+        assert not app.exception and "open" not in app.query_params and not messages(app), name
+        switch_page(app, "training").run()
     command(app, run, "remove")
     assert "mine/reverse, no causal mask" in checkpoints(app.run())
 
