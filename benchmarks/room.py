@@ -49,8 +49,10 @@ async def follow(
     own: list[float] = []
 
     async def see(member: Viewer, start: float, wanted: tuple[str, ...]) -> None:
-        while head_of(member) != wanted:
-            await member.listen()
+        kind, layer, head = wanted
+        numbers = f'"kind":"{kind}","layer":{int(layer) - 1},"head":{int(head) - 1}'.encode()
+        while head_of(member) != wanted or numbers not in member.numbers:
+            await member.hear()
         late.append((time.perf_counter() - start) * 1e3)
 
     async def click_on(end: float) -> None:

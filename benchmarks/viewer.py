@@ -188,6 +188,12 @@ class Viewer:
         """A run that the server starts by itself."""
         return await self._read(time.perf_counter(), 0)
 
+    async def hear(self) -> None:
+        """One message that the server sends by itself."""
+        assert self.socket is not None
+        async with asyncio.timeout(self.patience):
+            self._take(ForwardMsg.FromString(await self.socket.recv()))
+
     async def _read(self, start: float, sent: int) -> Run:
         """What the server sends, to the end of a run."""
         assert self.socket is not None

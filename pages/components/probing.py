@@ -10,6 +10,7 @@ from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.probe_results import results
 from pages.frame.messages import message
+from pages.runtime.followers import keep_own
 from pages.runtime.job import POLL, BackgroundJob, JobQueue
 from pages.runtime.shared import identity, shared
 from transformer.inference.pretrained import InputError, Pretrained
@@ -198,5 +199,7 @@ def draw(compared: Compared) -> None:
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return
     measurement: Measurement | None = st.session_state.get(KEY)
+    if measurement is not None:
+        keep_own()
     polling = measurement is not None and measurement.running
     st.fragment(_body, run_every=POLL if polling else None)(compared, pairs, polling)

@@ -482,7 +482,8 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         state = store_state(replace(state, notices=(*unknown, *state.notices)))
     elif returned:  # the address holds what was on the screen then
         arrived = True
-        state = store_state(replace(arrive(session_models.names(), big), revision=state.revision + 1))
+        revision = room.revision(state.revision) if led else state.revision + 1
+        state = store_state(replace(arrive(session_models.names(), big), revision=revision))
     elif arrived:
         # The picture is mounted again and does not know what was chosen since its data was packed. A link of a page may
         # choose something on this one.

@@ -19,6 +19,8 @@ from pages.frame import draft, room
 from pages.frame.messages import capital, message
 from pages.frame.state import (
     CHECKPOINT,
+    FOLDED,
+    GIVEN,
     LESSON,
     SOURCE,
     STOP,
@@ -28,6 +30,7 @@ from pages.frame.state import (
     store_state,
     written_address,
 )
+from pages.runtime.followers import keep_own
 from pages.runtime.shared import shared
 from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import Pretrained
@@ -43,7 +46,7 @@ from transformer.view.bundle import script
 _scroll = st.components.v2.component("headscope.lesson_scroll", js=script("lesson_scroll"))
 
 JUMP, ARRIVING, AT_STOP = "headscope_lesson_jump", "headscope_lesson_arriving", "headscope_lesson_view"
-FOLDED, GIVEN, NOTHING = "headscope_lesson_folded", "headscope_lesson_answers", "headscope_lesson_nothing"
+NOTHING = "headscope_lesson_nothing"
 MOST_FILES = 100
 SENTENCE = (CHECKPOINT, SOURCE, TARGET)  # what a stop may leave open
 BIG = "big"  # in links: the viewer's own, no part of a view
@@ -312,6 +315,8 @@ class Panel:
             here, name = room.seat(), f"{self.lesson.name} {self.number}"
             solution = "" if asked.right is None else in_words(asked.right, question.kind)
             spell = partial(answer_in_words, self.pages)
+            if place in given:
+                keep_own()
             if here is not None and here.revealed(name):  # who has not answered sees the answer, too
                 if here.teaches:
                     room.bars(name, spell, revealed=True)
@@ -350,6 +355,7 @@ class Panel:
         mine = {place[1]: one for place, one in given.items() if place[0] == self.lesson.name}
         counted = [one.verdict for one in mine.values() if one.verdict is not None]
         asked = len([question for question in self.lesson.questions if question.kind != "text"])
+        keep_own()
         if asked and not room.teaches():
             text = _("You answered {count} of {asked} questions, {right} of them right.")
             text = text.format(count=len(counted), asked=asked, right=sum(counted))

@@ -11,18 +11,20 @@ import functools
 import html
 import io
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
 from pages.frame import draft
 from pages.frame.link import app_address, ask_for_code
 from pages.frame.messages import capital, message
-from pages.frame.state import LESSON, ROOM, SEAT, STOP, written_address
-from pages.runtime import viewer
+from pages.frame.state import FOLDED, GIVEN, LESSON, ROOM, SEAT, STOP, current_state, written_address
+from pages.runtime import language, viewer
+from pages.runtime.followers import FOLLOWERS, About, keep_own
 from pages.runtime.rooms import GUESSED, WATCH, rooms
+from pages.runtime.session_models import own_models
 from pages.runtime.streamlit import session_id, viewer_network
 from transformer.rooms import Member, Room, RoomError, StoreError
 from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, read_code
@@ -33,6 +35,7 @@ LEFT, JUMP, ARRIVING, SAID, ENDING = (
 )
 OWN = frozenset({ROOM, "big"})  # names in links that are not part of the common view
 TICK = 1.0  # seconds between two looks at who is there and what was answered
+EACH_STEP = 1000  # of the room: how far it raises the revision of its members' states
 BINS = 8  # of a histogram of numbers
 Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an answer -> both as people read them
 
@@ -232,6 +235,9 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
         WATCH.sit(session_id(), here.code, here.member, here.room.step)
         here.follows = member.follows
         view = (here.room.path, here.room.params)
+        if FOLLOWERS.moved():  # what the browser shows is not what the last run has drawn
+            here.step, here.shown = -1, None
+        FOLLOWERS.begin(About(view, _look(here.code), _answered()))
         news = here.follows and here.room.step != here.step and here.room.step > 0 and view != here.shown
         if here.follows and not news and here.shown is not None and here.room.step > 0 and path != here.shown[0]:
             _set_follow(here, False)
@@ -246,7 +252,30 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
 
 def arriving() -> bool:
     """Whether this run shows a view of the room for the first time; once."""
-    return bool(st.session_state.pop(ARRIVING, False))
+    arrives = bool(st.session_state.pop(ARRIVING, False))
+    if arrives:
+        FOLLOWERS.arrive()
+    return arrives
+
+
+def revision(old: int) -> int:
+    """Of the state in a run that shows a view of the room: greater than the old one, and in all sessions the same, so
+    that they draw the same."""
+    here = seat()
+    return max(old + 1, EACH_STEP * here.step if here is not None else 0)
+
+
+def _answered() -> frozenset[tuple[str, str]]:
+    """Lessons and stops with an answer of this session."""
+    given: Mapping[tuple[str, int, str], Any] = st.session_state.get(GIVEN, {})
+    return frozenset((lesson, str(stop)) for lesson, stop, _trace in given)
+
+
+def _look(code: str) -> Hashable:
+    """What a member's screen depends on beside the room's view."""
+    chosen = tuple(bool(st.session_state.get(key)) for key in ("hs-room-menu", "hs-link", "hs-download", FOLDED))
+    state = current_state()
+    return code, language.session_language(), state is not None and state.view.big, chosen, tuple(own_models())
 
 
 @_drawing
@@ -279,6 +308,7 @@ def bar(path: str, spell: Spell) -> None:
     """Who is in the room and what one can do in it; and what was said of a room since the last run."""
     if said := st.session_state.pop(SAID, ""):
         message(said)
+        keep_own()
     here = seat()
     if here is None:
         return

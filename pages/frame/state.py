@@ -25,6 +25,7 @@ START = "The man who called me yesterday is my brother."
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar
 LESSON, STOP = "lesson", "stop"  # names in the address bar
 ROOM = "room"  # name in the address bar: the code of the room that this session is in
+FOLDED, GIVEN = "headscope_lesson_folded", "headscope_lesson_answers"  # in the session (pages/frame/lesson.py)
 SEAT = "headscope_seat"  # in the session: where it sits in that room (pages/frame/room.py)
 
 

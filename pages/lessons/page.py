@@ -11,6 +11,7 @@ from pages.frame import lesson, room
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
 from pages.lessons import own, worksheets
+from pages.runtime.followers import keep_own
 from transformer.lessons import Lesson
 from transformer.texts import _, translate
 
@@ -21,6 +22,7 @@ def parts() -> dict[str, str]:
 
 def draw(frame: PageFrame) -> None:
     if frame.part == "own":
+        keep_own()
         own.draw(frame)
         return
     point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-from pages.runtime.streamlit import is_connected, rerun_sessions
+from pages.runtime.followers import FOLLOWERS
+from pages.runtime.streamlit import is_connected
 from transformer.rooms import Rooms, SqliteRooms, StoreError, is_url, open_rooms
 
 VARIABLE = "HEADSCOPE_ROOMS"  # `headscope --rooms`
@@ -44,7 +45,7 @@ class Watch:
     def __init__(
         self,
         rooms: Callable[[], Rooms],
-        rerun: Callable[[Iterable[str]], None] = rerun_sessions,
+        rerun: Callable[[Iterable[str]], None] = FOLLOWERS.rerun,
         connected: Callable[[str], bool] = is_connected,
     ) -> None:
         self._rooms, self._rerun, self._connected = rooms, rerun, connected
@@ -66,6 +67,7 @@ class Watch:
         """The session's member has left the room."""
         with self._lock:
             self._seats.pop(session, None)
+        FOLLOWERS.forget(session)
 
     def look(self) -> None:
         """Ask for a run of every session whose member follows and has something new to see."""
@@ -95,6 +97,7 @@ class Watch:
         with self._lock:
             for session in seats.keys() - there.keys():
                 self._seats.pop(session, None)
+                FOLLOWERS.forget(session)
         if there:
             self._rooms().see(there.values())
 

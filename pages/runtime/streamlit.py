@@ -9,6 +9,7 @@ know whether "lab" is a page or the folder that the whole app is served under.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import gc
@@ -38,6 +39,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from streamlit import config, net_util, runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.caching.ttl_cache import TTLCache
@@ -45,6 +48,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
+from streamlit.runtime.session_manager import ActiveSessionInfo, SessionClientDisconnectedError
 from streamlit.runtime.state.common import WidgetMetadata, unpack_widget_state_value
 from streamlit.runtime.state.session_state import Serialized, SessionState
 from streamlit.runtime.stats import StatsProvider
@@ -444,47 +448,76 @@ def rerun_after_reconnect() -> None:
     """
 
 
-AT_ONCE, PAUSE_BETWEEN = 1, 0.002  # runs asked for at once; seconds between two looks whether one has ended
-_asked: dict[str, AppSession | None] = {}  # sessions that are to run (None) and that run
+# -- sessions that the server runs by itself (followers.py) ------------------------------------------------------------
 
 
-def rerun_sessions(sessions: Iterable[str]) -> None:
-    """Ask these sessions for a run each, with the values that their widgets have, as soon as they are idle.
+def active_session(name: str) -> ActiveSessionInfo | None:
+    """The session of that id and its browser, as long as that is there."""
+    manager = getattr(runtime.get_instance(), "_session_mgr", None) if runtime.exists() else None
+    return manager.get_active_session_info(name) if isinstance(manager, WebsocketSessionManager) else None
 
-    One after the other: many threads that compute at once would all end late, and other viewers' clicks, too.
-    """
-    server = runtime.get_instance()
-    manager = getattr(server, "_session_mgr", None)
-    if not isinstance(manager, WebsocketSessionManager):
-        return
-    loop = server._get_async_objs().eventloop
 
-    def ask() -> None:
-        for name, session in list(_asked.items()):
-            if session is not None and session._scriptrunner is None:
-                del _asked[name]
-        running = sum(session is not None for session in _asked.values())
-        for name in [name for name, session in _asked.items() if session is None]:
-            if running >= AT_ONCE:
-                break
-            info = manager.get_active_session_info(name)
-            if info is None:
-                del _asked[name]
-            elif info.session._scriptrunner is None:  # else it runs with newer values than it has stored
-                info.session.request_rerun(info.session._client_state)
-                _asked[name] = info.session
-                running += 1
-        if _asked:
-            loop.call_later(PAUSE_BETWEEN, ask)
+def server_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop of the server, in whose thread all functions of this part are called but this one."""
+    return runtime.get_instance()._get_async_objs().eventloop if runtime.exists() else None
 
-    def start() -> None:
-        idle = not _asked
-        _asked.update(dict.fromkeys(sessions))  # one that runs now runs once more: it may have looked before the news
-        if idle and _asked:
-            ask()
 
-    with contextlib.suppress(RuntimeError):  # the server is ending
-        loop.call_soon_threadsafe(start)
+def is_running(session: AppSession) -> bool:
+    """Whether its script runs, or has messages that are not sent yet."""
+    return session._scriptrunner is not None or not session._browser_queue.is_empty()
+
+
+def any_running() -> bool:
+    """Whether the script of any session runs."""
+    manager = getattr(runtime.get_instance(), "_session_mgr", None)
+    return isinstance(manager, WebsocketSessionManager) and any(
+        info.session._scriptrunner is not None for info in manager.list_active_sessions()
+    )
+
+
+def run_again(session: AppSession, kept: Iterable[str]) -> None:
+    """Ask for a run with the values that the session's widgets have. kept: hashes of large messages that its browser
+    has."""
+    asked = ClientState()
+    asked.CopyFrom(session._client_state)
+    asked.cached_message_hashes.extend(kept)
+    session.request_rerun(asked)
+
+
+def move(session: AppSession, page: str, query: str) -> None:
+    """Let the next run of `run_again` be of this page and address."""
+    session._client_state.page_script_hash, session._client_state.query_string = page, query
+
+
+def send(to: ActiveSessionInfo, messages: Iterable[ForwardMsg]) -> bool:
+    """Send messages to a session's browser; whether it is still there."""
+    try:
+        for message in messages:
+            to.client.write_forward_msg(message)
+    except SessionClientDisconnectedError:
+        return False
+    return True
+
+
+def listen_to_sessions(
+    sent: Callable[[AppSession, ForwardMsg], None], asked: Callable[[AppSession, BackMsg], bool]
+) -> None:
+    """From now on, call `sent` with every message of a session to its browser, and `asked` with every one from a
+    browser, which is not obeyed if `asked` says so."""
+    enqueue, handle = AppSession._enqueue_forward_msg, AppSession.handle_backmsg
+
+    @functools.wraps(enqueue)
+    def enqueue_heard(session: AppSession, msg: ForwardMsg) -> None:
+        sent(session, msg)
+        enqueue(session, msg)
+
+    @functools.wraps(handle)
+    def handle_heard(session: AppSession, msg: BackMsg) -> None:
+        if not asked(session, msg):
+            handle(session, msg)
+
+    AppSession._enqueue_forward_msg = enqueue_heard  # type: ignore[method-assign, assignment]
+    AppSession.handle_backmsg = handle_heard  # type: ignore[method-assign, assignment]
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------

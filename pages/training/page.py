@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.frame.frame import Content, PageFrame
+from pages.runtime.followers import keep_own
 from pages.training import controls, form, live, runs
 from transformer.texts import _
 
@@ -12,6 +13,7 @@ OPTIONS = (*form.OPTIONS, *live.OPTIONS)
 
 
 def draw(frame: PageFrame) -> None:
+    keep_own()  # the runs of this session
     runs.join_teacher()
     top, picture, details = (st.container(gap="small") for _place in range(3))
     chosen = form.form(frame.options, top, details)

@@ -240,6 +240,7 @@ def run(options: argparse.Namespace) -> int:
     streamlit_side.prepare_server()
     streamlit_side.style_first_page(importlib.import_module("pages.frame.styles").first_style())
     importlib.import_module("pages.runtime.operator").prepare_metrics()
+    importlib.import_module("pages.runtime.followers").prepare()
     listens = options.address or os.environ.get(ADDRESS)
     port = next(argument.split("=")[1] for argument in sys.argv if argument.startswith("--server.port="))
     others = streamlit_side.address_for_others(listens)

@@ -22,8 +22,11 @@ from starlette.applications import Starlette
 from streamlit import net_util, runtime
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.runtime_util import get_max_message_size_bytes, get_max_widget_state_size_bytes
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
@@ -381,54 +384,27 @@ def test_a_session_without_a_server_counts_as_connected_and_others_are_asked_for
     assert workarounds.is_connected("here") and not workarounds.is_connected("gone")
 
 
-class Runner:
-    """A session of a server, as far as `rerun_sessions` knows it."""
-
-    def __init__(self, name: str, runs: list[str]) -> None:
-        self.name, self.runs, self._client_state, self._scriptrunner = name, runs, f"values of {name}", None
-
-    def request_rerun(self, client_state: str) -> None:
-        assert client_state == self._client_state and self._scriptrunner is None
-        self.runs.append(self.name)
-        self._scriptrunner = object()  # type: ignore[assignment]
-
-
-def test_idle_sessions_run_a_few_at_a_time_and_busy_ones_when_they_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_scriptrunner", "_client_state", "request_rerun"):
-        assert name in inspect.getsource(AppSession)
-    runs: list[str] = []
-    sessions = {name: Runner(name, runs) for name in "abcdef"}
-    manager = WebsocketSessionManager.__new__(WebsocketSessionManager)
-    found = {name: SimpleNamespace(session=session) for name, session in sessions.items()}
-    monkeypatch.setattr(manager, "get_active_session_info", found.get, raising=False)
-    monkeypatch.setattr(workarounds, "_asked", {})
-    monkeypatch.setattr(workarounds, "AT_ONCE", 4)
-
-    async def ask() -> None:
-        async def told(*expected: str) -> None:
-            await asyncio.sleep(5 * workarounds.PAUSE_BETWEEN)
-            assert runs == list(expected)
-
-        loop = SimpleNamespace(eventloop=asyncio.get_running_loop())
-        server = SimpleNamespace(_session_mgr=manager, _get_async_objs=lambda: loop)
-        monkeypatch.setattr(runtime, "get_instance", lambda: server)
-        sessions["a"]._scriptrunner = object()  # type: ignore[assignment]
-        workarounds.rerun_sessions([*"abcdef", "gone"])
-        await told(*"bcde")  # four at a time; "a" computes with newer values than it has stored
-        for name in "abcd":
-            sessions[name]._scriptrunner = None
-        await told(*"bcdeaf")
-        workarounds.rerun_sessions(["e"])  # it runs since before the news
-        await told(*"bcdeaf")
-        for session in sessions.values():
-            session._scriptrunner = None
-        await told(*"bcdeafe")
-        sessions["e"]._scriptrunner = None
-        await asyncio.sleep(5 * workarounds.PAUSE_BETWEEN)
-        assert not workarounds._asked
-
-    with ThreadPoolExecutor(1) as thread:  # a browser of another test may have a loop in this one
-        thread.submit(asyncio.run, ask()).result()
+def test_a_session_that_the_server_runs_keeps_its_widgets_and_its_large_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = inspect.getsource(AppSession)
+    for name in ("_scriptrunner", "_client_state", "_browser_queue", "_enqueue_forward_msg", "handle_backmsg"):
+        assert f"self.{name}" in source or f"def {name}" in source
+    assert "_client_state" in inspect.getsource(AppSession._handle_scriptrunner_event_on_event_loop)
+    asked: list[ClientState] = []
+    queue = ForwardMsgQueue()
+    session: Any = SimpleNamespace(
+        _client_state=ClientState(query_string="a=1"), _scriptrunner=None, _browser_queue=queue,
+        request_rerun=asked.append,
+    )  # fmt: skip
+    assert not workarounds.is_running(session)
+    queue.enqueue(ForwardMsg())
+    assert workarounds.is_running(session)  # what it says is still on its way
+    workarounds.run_again(session, ["large"])
+    workarounds.move(session, "page", "b=2")
+    workarounds.run_again(session, [])
+    told = [(one.page_script_hash, one.query_string, list(one.cached_message_hashes)) for one in asked]
+    assert told == [("", "a=1", ["large"]), ("page", "b=2", [])]
 
 
 def test_the_fragment_that_asks_for_a_run_after_a_lost_connection_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
