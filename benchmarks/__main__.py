@@ -16,7 +16,7 @@ PARTS = {
     "pages": "the first picture of every page of figures, and its sliders",
     "anatomy": "the anatomy's first picture, the data sent for it, and the frames of its movements",
     "server": "a rerun on the server, and thirty viewers",
-    "room": "a class that follows its teacher: how soon a change is on all screens",
+    "room": "a class that follows its teacher: changes on all screens, clicks, answers, memory",
     "new_sentences": "many viewers who type new sentences, and others who click",
     "playground": "thirty viewers while two trainings run",
     "picture": "a redraw of the picture of running trainings, and the data sent for it",
@@ -33,7 +33,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help="; ".join(f"{k}: {v}" for k, v in PARTS.items()))
     parser.add_argument("--quick", action="store_true", help="a few repetitions as a check; write nothing")
-    parser.add_argument("--minutes", type=float, metavar="N", help="minutes with viewers on all pages, for `server`")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="N",
+        help="minutes with viewers on all pages, for `server`; with a full room, for `room`",
+    )
     parser.add_argument("--checkpoint", default="en-de", help="name of a bundled model or a folder (default: en-de)")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in PARTS]
@@ -45,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(str(error))
     for name in options.names or PARTS:
         part = importlib.import_module(f"benchmarks.{name}")
-        more = {"minutes": options.minutes} if name == "server" and options.minutes else {}
+        more = {"minutes": options.minutes} if name in ("server", "room") and options.minutes else {}
         tables = part.measure(model, quick=options.quick, **more)
         browser = getattr(part, "browser_version", lambda: "")()
         again = " ".join([f"python -m benchmarks {name}", *(f"--{key} {value:g}" for key, value in more.items())])

@@ -1,4 +1,5 @@
-"""A class in a room: how soon the teacher's click is on every screen, and what a member's own click takes meanwhile."""
+"""A class in a room: how soon a change is on every screen, what clicks take meanwhile, answers, memory, and how soon a
+stop of a lesson opens."""
 
 from __future__ import annotations
 
@@ -8,12 +9,16 @@ import random
 import statistics
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs
 
-from benchmarks.app import running
+from benchmarks.app import App, running
 from benchmarks.clicks import any_head, heads
+from benchmarks.process import Sample, sample, slope
 from benchmarks.report import Table, load
+from benchmarks.sentences import typed
 from benchmarks.timing import percentile
 from benchmarks.viewer import Viewer
 from transformer.inference.pretrained import Pretrained
@@ -21,8 +26,15 @@ from transformer.rooms import Rooms, SqliteRooms
 
 MEMBERS = (30, 200)
 SOON = 1_000.0  # milliseconds: wanted for 95% of the screens
-PAUSE = 3.0  # seconds between two clicks of the teacher
+CLICK = {30: 100.0, 200: 150.0}  # members -> milliseconds wanted for 95% of the clicks beside them
+PAUSE = 3.0  # seconds between two changes
+MINUTES = 10.0  # of a full room
+WARM = 0.25  # share of the minutes after which memory counts
+GROWTH = 50  # MB that it may grow by after that
+WITHIN = 5.0  # seconds in which all members answer
 SENTENCE = "The man who called me yesterday is my brother."
+LESSON, ASKED, LAST = "attention-in-10-minutes", 3, 6  # a stop with a question; how many stops there are
+Seen = Callable[[Viewer], bool]
 
 
 def head_of(viewer: Viewer) -> tuple[str, ...]:
@@ -31,75 +43,276 @@ def head_of(viewer: Viewer) -> tuple[str, ...]:
     return tuple(params.get(name, [""])[0] for name in ("kind", "layer", "head"))
 
 
-async def follow(
-    host: str, model: Pretrained, rooms: Rooms, count: int, clicks: int
-) -> tuple[list[float], list[float]]:
-    """Milliseconds from the teacher's click to the end of the run that shows it, of each member and click; and of the
-    clicks of a person outside the room."""
-    code, secret = rooms.open()
-    teacher, outside = Viewer(host), Viewer(host)
-    teacher.settings["additional_headers"] = {"Cookie": f"headscope_room={code}.t.{secret}"}
-    await teacher.open(room=code, source=SENTENCE)
-    await outside.open(source=SENTENCE)
-    members = [Viewer(host) for _ in range(count)]
-    for member in members:
-        await member.open(room=code)
-    rng = random.Random(count)
-    late: list[float] = []
-    own: list[float] = []
+def shows_head(kind: str, layer: str, head: str) -> Seen:
+    """Whether a page's address and its exact numbers are those of a head."""
+    numbers = f'"kind":"{kind}","layer":{int(layer) - 1},"head":{int(head) - 1}'.encode()
+    return lambda viewer: head_of(viewer) == (kind, layer, head) and numbers in viewer.numbers
 
-    async def see(member: Viewer, start: float, wanted: tuple[str, ...]) -> None:
-        kind, layer, head = wanted
-        numbers = f'"kind":"{kind}","layer":{int(layer) - 1},"head":{int(head) - 1}'.encode()
-        while head_of(member) != wanted or numbers not in member.numbers:
-            await member.hear()
-        late.append((time.perf_counter() - start) * 1e3)
 
-    async def click_on(end: float) -> None:
-        while time.perf_counter() < end:
-            own.append((await heads(outside, model, rng)).milliseconds)
+@dataclass
+class Class:
+    """late: kind of change -> milliseconds until each member saw it; alone, outside, around: milliseconds of the clicks
+    of somebody outside the room, before and after it was opened, and of a member who looks around; samples: of the
+    process, one a second."""
+
+    app: App
+    model: Pretrained
+    rooms: Rooms
+    members: list[Viewer] = field(default_factory=list)
+    late: dict[str, list[float]] = field(default_factory=dict)
+    alone: list[float] = field(default_factory=list)
+    outside: list[float] = field(default_factory=list)
+    around: list[float] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    code: str = ""
+    secret: str = ""
+
+    def _seated(self, ticket: str) -> Viewer:
+        """Somebody with the cookie of a seat."""
+        viewer = Viewer(self.app.host)
+        viewer.settings["additional_headers"] = {"Cookie": f"headscope_room={self.code}.{ticket}"}
+        return viewer
+
+    async def _clicks(self, viewer: Viewer, found: list[float], until: float, rng: random.Random) -> None:
+        while time.perf_counter() < until:
+            found.append((await heads(viewer, self.model, rng)).milliseconds)
             await asyncio.sleep(rng.expovariate(2.0))
 
-    for _ in range(clicks):
-        while (view := any_head(model, rng)) and (view.kind, str(view.layer + 1), str(view.head + 1)) == head_of(
-            teacher
-        ):  # type: ignore[operator]
-            pass
+    async def _change(self, what: str, change: Callable[[], object], seen: Seen) -> None:
+        """Change the view, as the process of another server of the class would, and wait for every member to see it."""
         start = time.perf_counter()
-        wanted = (view.kind, str((view.layer or 0) + 1), str((view.head or 0) + 1))
+
+        async def see(member: Viewer) -> None:
+            while not seen(member):
+                await member.hear()
+            self.late.setdefault(what, []).append((time.perf_counter() - start) * 1e3)
+
         async with asyncio.TaskGroup() as group:
-            for member in members:
-                group.create_task(see(member, start, wanted))
-            group.create_task(click_on(start + PAUSE))
-            group.create_task(teacher.pick(view))
-    for viewer in (*members, teacher, outside):
-        await viewer.close()
-    return late, own
+            for member in self.members:
+                group.create_task(see(member))
+            done = change()
+            if asyncio.iscoroutine(done):
+                await done
+        await self._hear(max(0.0, PAUSE - (time.perf_counter() - start)))
+
+    async def _hear(self, seconds: float) -> None:
+        """Read what comes, as browsers do."""
+
+        async def hear(member: Viewer) -> None:
+            while True:
+                await member.hear()
+
+        listening = [asyncio.create_task(hear(member)) for member in self.members]
+        await asyncio.sleep(seconds)
+        for task in listening:
+            task.cancel()
+        await asyncio.gather(*listening, return_exceptions=True)
+
+    async def meet(self, count: int, seconds: float, changes: int) -> None:
+        """A class of so many members; the teacher presses heads for so many seconds, then changes other things."""
+        rng = random.Random(count)
+        outside, quiet = Viewer(self.app.host), 3.0 if changes < 3 else 15.0
+        await outside.open(source=SENTENCE)
+        await self._clicks(outside, [], time.perf_counter() + 2.0, rng)
+        await self._clicks(outside, self.alone, time.perf_counter() + quiet, rng)
+        self.code, self.secret = self.rooms.open()
+        teacher = self._seated(f"t.{self.secret}")
+        await teacher.open(room=self.code, source=SENTENCE)
+        self.members = [Viewer(self.app.host) for _ in range(count)]
+        for member in self.members:
+            await member.open(room=self.code)
+        roams = self.rooms.join(self.code).id
+        around = self._seated(f"m.{roams}")
+        await around.open(room=self.code)
+        self.rooms.follow(self.code, roams, False)
+        others = [
+            asyncio.create_task(self._clicks(viewer, found, float("inf"), random.Random(name)))
+            for name, viewer, found in (("o", outside, self.outside), ("a", around, self.around))
+        ] + [asyncio.create_task(self._watch())]
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            view = any_head(self.model, rng)
+            wanted = (view.kind, str((view.layer or 0) + 1), str((view.head or 0) + 1))
+            if wanted != head_of(teacher):
+                await self._change("a head", lambda view=view: teacher.pick(view), shows_head(*wanted))
+        self.samples.append(sample(self.app.pid))
+        await teacher.close()
+        for number in range(changes):
+            await self._other_changes(typed(changes, seed=5)[number])
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        for viewer in (outside, around):
+            await viewer.vanish()  # it may have been in the midst of a click
+
+    async def _watch(self) -> None:
+        while True:
+            self.samples.append(sample(self.app.pid))
+            await asyncio.sleep(1)
+
+    async def _other_changes(self, sentence: str) -> None:
+        def show(path: str, **params: str) -> Callable[[], None]:
+            return lambda: self.rooms.show(self.code, self.secret, path, params)
+
+        view = {"kind": "cross", "layer": "4", "head": "1"}
+        head = shows_head(*view.values())
+        await self._change(
+            "another page", show("anatomy", source=SENTENCE), lambda one: "headscope.anatomy" in one.seen
+        )
+        await self._change(
+            "back", show("", source=SENTENCE, **view), lambda one: "headscope.feed" in one.seen and head(one)
+        )
+        await self._change(
+            "a new sentence", show("", source=sentence, **view),
+            lambda one: parse_qs(one.query).get("source") == [sentence] and head(one),
+        )  # fmt: skip
+        stops = (("a stop of a lesson", ASKED - 1), ("the next stop", ASKED))
+        for what, stop in stops:
+            params = {
+                **view,
+                "layer": "4" if stop < 4 else "1",
+                "source": sentence,
+                "lesson": LESSON,
+                "stop": str(stop),
+            }
+            await self._change(
+                what,
+                show("", **params),
+                lambda one, stop=stop: f"stop={stop}" in one.query and "hs-lesson-fold" in one.seen,
+            )
+
+    async def answer(self) -> tuple[int, float]:
+        """All members answer the question of a stop within WITHIN seconds: how many answers are counted, and how many
+        seconds after the first of them came."""
+        begins = time.perf_counter()
+        rng = random.Random(1)
+
+        async def give(member: Viewer, wait: float) -> None:
+            await asyncio.sleep(wait)
+            while not any(name.startswith("hs-answer-") and name in member.options for name in member.seen):
+                await member.hear()
+            question = next(name for name in member.seen if name.startswith("hs-answer-") and name in member.options)
+            member.states[question] = {"string_value": rng.choice(member.options[question])}
+            await member.refresh()
+            await member.press(f"{question}-send")
+
+        async with asyncio.TaskGroup() as group:
+            for member in self.members:
+                group.create_task(give(member, rng.uniform(0, WITHIN)))
+        while time.perf_counter() < begins + 60:
+            counted = len(self.rooms.answers(self.code, f"{LESSON} {ASKED}"))
+            if counted == len(self.members):
+                break
+            await self._hear(0.1)
+        return counted, time.perf_counter() - begins
+
+    async def leave(self) -> None:
+        for member in self.members:
+            await member.close()
 
 
-def measure(model: Pretrained, quick: bool = False) -> list[Table]:
+async def stops(app: App) -> list[float]:
+    """Milliseconds that each stop of a lesson takes to open in a new session, when it was opened before."""
+    found: list[float] = []
+    for warm in (True, False):
+        for stop in range(1, LAST + 1):
+            async with Viewer(app.host) as viewer:
+                run = await viewer.open(lesson=LESSON, stop=str(stop))
+                found += [] if warm else [run.milliseconds]
+    return found
+
+
+def _held(found: Class, count: int) -> Table:
+    table = Table("Resources of the process with a full room", ("what", "at first", "at the end", "least", "most", ""))
+    samples = found.samples
+    first = samples[0].second
+    after = [one for one in samples if one.second - first >= WARM * (samples[-1].second - first)]
+    sizes = [one.memory for one in after]
+    seconds = after[-1].second - after[0].second
+    grown = slope(after) * seconds
+    table.add(
+        "memory, MB", f"{sizes[0]:.0f}", f"{sizes[-1]:.0f}", f"{min(sizes):.0f}", f"{max(sizes):.0f}",
+        f"{grown:+.0f} MB in {seconds / 60:.1f} minutes by least squares; allowed {GROWTH}", good=grown < GROWTH,
+    )  # fmt: skip
+    for name, values in (("threads", [one.threads for one in after]), ("open files", [one.files for one in after])):
+        table.add(name, values[0], values[-1], min(values), max(values), "")
+    spent = (after[-1].cpu - after[0].cpu) / seconds
+    table.add("CPU, seconds a second", "", f"{spent:.2f}", "", "", "")
+    table.notes.append(
+        f"{count} members follow a teacher who presses a head every {PAUSE:g} s, and two others press heads twice a "
+        f"second each. The first {WARM:.0%} of the time does not count."
+    )
+    return table
+
+
+def measure(model: Pretrained, quick: bool = False, minutes: float | None = None) -> list[Table]:
+    """minutes: of the full room."""
     gc.collect()
     gc.freeze()
-    table = Table(
-        f"A class follows: milliseconds from the teacher's click to the new view (wanted: 95% within {SOON:.0f})",
-        ("members", "screens", "p50", "p95", "longest", "within 1 s", "a click of somebody outside: p50", "p95"),
+    seen = Table(
+        f"A class follows: milliseconds from a change to the new view on a screen (wanted: 95% within {SOON:.0f})",
+        ("members", "change", "screens", "p50", "p95", "longest", "within 1 s"),
         load(),
     )
-    for count in (3,) if quick else MEMBERS:
+    clicks = Table(
+        "A click beside a class, milliseconds",
+        ("members", "who", "clicks", "p50", "p95", "longest", "p50 : p50 before"),
+    )
+    answers = Table(
+        f"All members answer a question within {WITHIN:g} s",
+        ("members", "counted", "all counted after, s", "lost"),
+    )
+    opened = Table("A stop of a lesson opens in a new session, warm server, milliseconds", ("stops", "p50", "longest"))
+    held = None
+    sizes = (3,) if quick else MEMBERS
+    for count in sizes:
+        full = count == sizes[-1]
+        seconds = 60 * (minutes or (0.1 if quick else MINUTES)) if full else 45.0
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "rooms.sqlite"
-            with running(model.path, "--rooms", str(file)) as app:  # type: ignore[arg-type]
-                rooms = SqliteRooms(file)
-                late, own = asyncio.run(follow(app.host, model, rooms, count, 2 if quick else 20))
-                rooms.close()
-        soon = sum(time <= SOON for time in late) / len(late)
-        table.add(
-            count, len(late), f"{statistics.median(late):.0f}", f"{percentile(late, 0.95):.0f}", f"{max(late):.0f}",
-            f"{soon:.0%}", f"{statistics.median(own):.0f}", f"{percentile(own, 0.95):.0f}", good=soon >= 0.95,
-        )  # fmt: skip
-    table.notes.append(
-        f"The teacher presses a head every {PAUSE:g} s; all members follow. Viewers without a browser, in one "
-        "process on the same cores as the server, which is one process. Somebody outside the room presses heads "
-        "twice a second."
+            with running(model.path, "--rooms", str(file)) as app:
+                found = Class(app, model, SqliteRooms(file))
+                counted, after, stop_times = asyncio.run(_class(found, count, seconds, 1 if quick else 4))
+                found.rooms.close()
+        for what, times in found.late.items():
+            soon = sum(time <= SOON for time in times) / len(times)
+            seen.add(count, what, len(times), *_times(times), f"{soon:.0%}", good=soon >= 0.95)
+        before = statistics.median(found.alone)
+        wanted = CLICK.get(count, CLICK[MEMBERS[-1]])
+        for who, times in (("outside, before the room opens", found.alone), ("outside", found.outside),
+                           ("a member who looks around", found.around)):  # fmt: skip
+            clicks.add(
+                count, who, len(times), *_times(times), f"{statistics.median(times) / before:.1f}",
+                good=percentile(times, 0.95) < wanted,
+            )  # fmt: skip
+        answers.add(count, counted, f"{after:.1f}", count - counted, good=counted == count)
+        held = _held(found, count)
+        if full:
+            opened.add(
+                len(stop_times), f"{statistics.median(stop_times):.0f}", f"{max(stop_times):.0f}",
+                good=max(stop_times) < SOON,
+            )  # fmt: skip
+    seen.notes.append(
+        f"A change every {PAUSE:g} s; all members follow. The teacher presses heads; other changes are written into "
+        "the store by the benchmark, as another process that serves the class would. Viewers without a browser, in one "
+        "process on the same cores as the server, which is one process. A new sentence has to be translated first."
     )
-    return [table]
+    clicks.notes.append(
+        "Two people press heads twice a second each: one outside the room, one in it who does not follow. Wanted: p95 "
+        "below " + ", ".join(f"{limit:.0f} with {count} members" for count, limit in CLICK.items()) + "."
+    )
+    answers.notes.append(
+        "Each member chooses an answer, which is a run of the script, and presses the button, another one."
+    )
+    return [seen, clicks, answers, *([held] if held is not None else []), opened]
+
+
+async def _class(found: Class, count: int, seconds: float, changes: int) -> tuple[int, float, list[float]]:
+    await found.meet(count, seconds, changes)
+    counted, after = await found.answer()
+    await found.leave()
+    return counted, after, await stops(found.app)
+
+
+def _times(times: Sequence[float]) -> tuple[str, str, str]:
+    return f"{statistics.median(times):.0f}", f"{percentile(times, 0.95):.0f}", f"{max(times):.0f}"

@@ -236,6 +236,10 @@ class Viewer:
                 self.data[element.bidi_component.component_name] = element.bidi_component.json
                 if element.bidi_component.component_name == "headscope.feed":
                     self.numbers = element.bidi_component.bytes
+            elif element.WhichOneof("type") == "radio":
+                name = key_of(element.radio.id)
+                self.ids[name], self.options[name] = element.radio.id, list(element.radio.options)
+                self.seen.add(name)
             elif element.WhichOneof("type") == "button":
                 self.ids[key_of(element.button.id)] = element.button.id
                 self.seen.add(key_of(element.button.id))
