@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
 
+from transformer.text.particles import WithParticles, choose_particles
+
 
 @dataclass(frozen=True)
 class Language:
@@ -48,7 +50,10 @@ def reader_language() -> Language:
 
 def translate(text: str, /, **values: object) -> str:
     """A text that is marked elsewhere, in the language of the reader; with values, filled in as `str.format` does."""
-    translated = reader_language().translations.get(text, text)
+    language = reader_language()
+    translated = language.translations.get(text, text)
+    if language.code.startswith("ko"):
+        translated = WithParticles(translated) if "{" in translated else choose_particles(translated)
     return translated.format(**values) if values else translated
 
 

@@ -1,3 +1,5 @@
+import { chooseParticles } from "./particles.js";
+
 // Every text a person reads stands in a texts.js (exported as *_TEXTS: key -> English). The build lists them for
 // translators, and Python hands over what a picture needs in the reader's language.
 
@@ -13,6 +15,8 @@ function fillText(text, values) {
 export function makeTexts(translations, texts) {
   return function t(key, values) {
     const english = texts[key];
-    return english === undefined ? key : fillText(translations?.[english] ?? english, values);
+    if (english === undefined) return key;
+    const translated = translations?.[english];
+    return translated === undefined ? fillText(english, values) : chooseParticles(fillText(translated, values));
   };
 }
