@@ -316,8 +316,12 @@ def _estimate(found: Survey) -> None:
         "gradient",
         "headscope-gradient",
     )
+    rho = found.agreement()
+    if math.isnan(rho):
+        paragraph(_("No rank correlation: the estimate or the measured change is the same for all heads."))
+        return
     sentence = _("Rank correlation of the estimate with the measured change: {rho} (1: the same order, 0: none).")
-    paragraph(sentence.format(rho=f"{found.agreement():.2f}"))
+    paragraph(sentence.format(rho=f"{rho:.2f}"))
 
 
 def _parts(found: Survey) -> None:

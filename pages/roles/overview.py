@@ -89,7 +89,9 @@ def measure_names() -> dict[str, str]:
 
 def measure_meanings() -> dict[str, str]:
     return {
-        "confidence": _("Confidence: the mean of each row's largest weight (Voita et al. 2019)."),
+        "confidence": _(
+            "Confidence: the mean of each row's largest weight, without the source's end token (Voita et al. 2019)."
+        ),
         "entropy": _("Entropy of the rows, as a share of the largest possible: 0 is one token, 1 is all alike."),
         "distance": _("Distance: the mean number of tokens between a row's token and what it attends to."),
     }

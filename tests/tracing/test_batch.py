@@ -20,7 +20,7 @@ PAIRS = [("ka lo mi vu", "lo mi"), ("mi", "ka lo vu ti ka"), ("vu ti ka", "mi mi
 @pytest.mark.parametrize("double", [False, True], ids=["float32", "float64"])
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre", "d_k": 3}], ids=str)
 def test_every_tensor_is_that_of_a_single_trace(changes: dict[str, object], double: bool) -> None:
-    """To 1e-6: the weights; and everything if numbers are not rounded to 32 bits on the way."""
+    """To 2e-6 of the tensor's largest number; to 1e-6 if numbers are not rounded to 32 bits on the way."""
     model = pretrained_variant(**changes) if changes else tiny_pretrained()
     if double:
         model = dataclasses.replace(model, model=copy.deepcopy(model.model).double())
@@ -36,7 +36,8 @@ def test_every_tensor_is_that_of_a_single_trace(changes: dict[str, object], doub
             if single.dtype == torch.bool:
                 assert torch.equal(kept[name], single), name
             else:
-                close = 1e-6 if field == "weights" or double else 2e-5
+                finite = single[single.isfinite()].abs()
+                close = 1e-6 if double else 2e-6 * float(finite.max())
                 torch.testing.assert_close(kept[name].clone(), single.clone(), atol=close, rtol=0, msg=name)
 
 

@@ -528,7 +528,8 @@ class Pretrained:
         """Chosen tensors of many sentence pairs with their given targets, in padded batches.
 
         keep: names as the fields of a Trace, "cross.weights", "encoder_output"; `tracing.batch.names` lists them. The
-        same numbers as `trace`, up to rounding; faster, and nothing else is kept in memory. progress: called with
+        numbers of `trace`, up to rounding: with 32 bits, to 2e-6 of the largest number of the tensor (1.2e-6 measured
+        with en-de and 60 pairs). Faster, and nothing else is kept in memory. progress: called with
         (pairs done, all) after each batch; False stops (Stopped).
         Raises KeepError; InputError with the number of the pair.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import threading
@@ -85,6 +86,18 @@ def test_links_open_the_model_without_heads(bundled: Callable[..., AppTest]) -> 
     pruned = app_test("roles", part="importance", checkpoint="reverse~" + ",".join(found.order[:3])).run()
     assert not pruned.exception and not messages(pruned)
     assert pruned.button(key="hs-task-start")  # what was measured of the whole model does not hold for it
+
+
+def test_an_estimate_that_is_the_same_for_all_heads_has_no_correlation(
+    bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importance.shipped(transformer.load("reverse"))
+    assert found is not None
+    flat = dataclasses.replace(found, gradient=dict.fromkeys(found.gradient, 0.5))
+    monkeypatch.setattr(importance, "shipped", lambda model: flat)
+    text = page_text(bundled(checkpoint="reverse"))
+    assert "No rank correlation: the estimate or the measured change is the same for all heads." in text
+    assert " nan" not in text
 
 
 def test_another_model_is_measured_on_demand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
