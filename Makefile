@@ -16,7 +16,8 @@
 PORT ?=
 ARGS ?=
 PYTHON = .venv/bin/python
-PYTEST = $(PYTHON) -m pytest --numprocesses auto --dist loadfile
+# Files as they are collected: files of few long tests would otherwise come last, when one worker is left.
+PYTEST = $(PYTHON) -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 # Two workers with a Chromium each on two cores: what failed only because the machine was busy passes alone.
 AGAIN = $(PYTHON) -m pytest -m "not long" --last-failed --last-failed-no-failures none
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check --quiet --constraint constraints.txt

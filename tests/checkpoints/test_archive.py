@@ -18,7 +18,7 @@ from safetensors.torch import save
 import transformer
 from tests.fuzz import archives
 from tests.fuzz.archives import entry, packed
-from tests.fuzz.common import one_sentence, repeat
+from tests.fuzz.common import one_sentence, parts, repeat
 from tests.fuzz.folders import base
 from tests.fuzz.guard import watched
 from tests.support.build import tiny_pretrained
@@ -302,7 +302,7 @@ def test_sizes_of_64_bits_are_refused() -> None:
     assert refused(data[:-22] + locator + data[-22:]).startswith("the zip has a comment, several parts or 64-bit sizes")
 
 
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", parts(3))
 def test_any_damage_is_read_or_refused_in_one_sentence(part: int) -> None:
     repeat("archives", archives.case, range(part * 200, part * 200 + 200))
 

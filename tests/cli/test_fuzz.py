@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import command_lines
-from tests.fuzz.common import repeat
+from tests.fuzz.common import parts, repeat
 from tests.fuzz.guard import watched
 
 pytestmark = pytest.mark.slow  # many cases
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", parts(4))
 def test_any_command_line_ends_with_a_result_or_one_sentence(part: int) -> None:
     repeat("commands", command_lines.case, range(part * 250, part * 250 + 250))
 

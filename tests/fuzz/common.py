@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 LONGEST_SENTENCE = 700  # characters of one message; a path in it comes on top
 
 MARKUP = (
@@ -106,6 +108,11 @@ def kept_folder() -> Path:
     folder = tempfile.mkdtemp(prefix="headscope-fuzz-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
+
+
+def parts(count: int) -> list[Any]:
+    """Numbers of equal parts of the cases, for `parametrize`: the first with every change, all before a release."""
+    return [pytest.param(part, marks=pytest.mark.long if part else ()) for part in range(count)]
 
 
 def repeat(way: str, case: Callable[[int], None], seeds: range) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import transformer
 from tests.fuzz import bombs, folders, marian
-from tests.fuzz.common import one_sentence, repeat
+from tests.fuzz.common import one_sentence, parts, repeat
 from transformer.checkpoints.folder import CheckpointError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,13 +21,13 @@ unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, links and li
 pytestmark = [pytest.mark.slow, unix]
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", parts(4))
 def test_any_damage_is_read_or_refused_in_one_sentence(part: int) -> None:
     repeat("folders", folders.case, range(part * 200, part * 200 + 200))
 
 
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol:UserWarning")
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", parts(2))
 def test_any_damage_to_a_marian_folder_is_read_or_refused(part: int) -> None:
     repeat("marian", marian.case, range(part * 250, part * 250 + 250))
 

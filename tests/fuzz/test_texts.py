@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz import links, switches, texts
-from tests.fuzz.common import repeat
+from tests.fuzz.common import parts, repeat
 
 pytestmark = pytest.mark.slow  # many cases
 
-# In parts, so that a failure is found by name and the rest still runs.
-PARTS = range(4)
+PARTS = parts(4)
 
 
 @pytest.mark.parametrize("part", PARTS)

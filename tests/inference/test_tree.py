@@ -71,10 +71,11 @@ def _plain_beam(
 
 
 @pytest.mark.slow
-def test_the_tree_is_beam_search_to_the_last_digit_on_200_sentences() -> None:
+@pytest.mark.parametrize("count", [48, pytest.param(200, marks=pytest.mark.long)])
+def test_the_tree_is_beam_search_to_the_last_digit(count: int) -> None:
     model = transformer.load("en-de")
-    sentences = typed(200)
-    assert len(set(sentences)) == 200
+    sentences = typed(count)
+    assert len(set(sentences)) == count
     for number, (sentence, (beams, alpha)) in enumerate(zip(sentences, itertools.cycle(SETTINGS), strict=False)):
         source = torch.tensor([model.encode(sentence)])
         trail: Trail = []

@@ -375,7 +375,7 @@ def test_a_waiting_viewer_has_a_spare_worker(start: Start) -> None:
 # -- at any moment ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 6))])
 def test_anything_at_any_moment(start: Start, seed: int) -> None:
     """Two hundred things that people and the system do, in any order: every run ends as one of those that can be, none
     keeps a place, and (the fixture) nothing is left."""

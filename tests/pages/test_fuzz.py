@@ -12,7 +12,7 @@ import pytest
 
 from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, pages
-from tests.fuzz.common import PATHS, repeat
+from tests.fuzz.common import PATHS, parts, repeat
 from tests.fuzz.guard import watched
 from tests.support.app import address, every_part, linked
 from tests.support.build import tiny_pretrained
@@ -32,12 +32,12 @@ def forgotten() -> Iterator[None]:
     clear_caches()
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", parts(4))
 def test_any_link_and_any_typing_give_a_page(part: int) -> None:
     repeat("pages", pages.case, range(part * 15, part * 15 + 15))
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", parts(2))
 def test_a_damaged_checkpoint_leaves_the_others_alone(part: int) -> None:
     repeat("damaged", pages.damaged_case, range(part * 12, part * 12 + 12))
 
