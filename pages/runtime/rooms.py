@@ -77,10 +77,10 @@ class Watch:
         codes = {code for code, _ in seats.values()}
         steps = self._rooms().steps(codes)
         changed = {code for code in codes if steps.get(code) != before.get(code)}
-        with self._lock:
+        following = {(code, one.id) for code in changed for one in self._rooms().here(code) if one.follows}
+        with self._lock:  # after the last question to the store: where it does not answer, the next look tells the news
             self._steps = {code: step for code, step in steps.items() if code in codes}
         if changed:
-            following = {(code, one.id) for code in changed for one in self._rooms().here(code) if one.follows}
             self._rerun(
                 [
                     session

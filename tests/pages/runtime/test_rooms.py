@@ -9,7 +9,7 @@ import pytest
 
 from pages.runtime import rooms as runtime_rooms
 from pages.runtime.rooms import GUESSES, MINUTES, Guesses, Watch
-from transformer.rooms import Rooms, SqliteRooms, StoreError
+from transformer.rooms import Member, Rooms, SqliteRooms, StoreError
 from transformer.rooms.store import HERE
 
 
@@ -30,6 +30,10 @@ class Told(list[list[str]]):
         self.append(sorted(sessions))  # type: ignore[call-overload]
 
 
+def gone_store(code: str) -> list[Member]:
+    raise StoreError("the store is gone")
+
+
 def test_who_follows_is_told_once_of_every_step(
     rooms: Rooms, now: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,6 +49,10 @@ def test_who_follows_is_told_once_of_every_step(
     assert told == []
     rooms.follow(code, members["b"], False)
     rooms.show(code, secret, "lab", {})
+    with monkeypatch.context() as patch, pytest.raises(StoreError):
+        patch.setattr(rooms, "here", gone_store)
+        watch.look()
+    assert told == []  # the next look tells it
     watch.look()
     watch.look()
     assert told == [["a", "c"]]
