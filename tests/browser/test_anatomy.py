@@ -16,6 +16,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import transformer
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
@@ -23,9 +24,10 @@ from transformer.tracing.trace import Trace
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.browser.anatomy_page import SENTENCE, TARGET, Anatomy
+from tests.browser.anatomy_page import Anatomy
 from tests.browser.navigation import link_to, sized_page
 
+SMALL = {"checkpoint": "reverse", "source": "headscope", "target": "epocsdaeh"}
 MARKUP = '<b>dog</b> <img src=x onerror="window.attacked=1"> <i>x</i> &lt;'
 ATTENTION = ("x", "project", "split", "dot", "scale", "mask", "softmax", "values", "concat", "output", "add", "norm")
 PLACES = {
@@ -56,14 +58,20 @@ def different(pictures: list[tuple[str, Tensor]]) -> int:
 
 
 @pytest.fixture(scope="module")
+def model() -> Pretrained:
+    """A small one, which is drawn faster than the usual one."""
+    return transformer.load("reverse")
+
+
+@pytest.fixture(scope="module")
 def trace(model: Pretrained) -> Trace:
-    return model.trace(SENTENCE, TARGET)
+    return model.trace(SMALL["source"], SMALL["target"])
 
 
 @pytest.fixture(scope="module")
 def whole(profile: BrowserContext, server: str) -> Iterator[Anatomy]:
     """One page for the tests that only move through the drawing."""
-    drawing = Anatomy(profile.new_page(), server)
+    drawing = Anatomy(profile.new_page(), server, **SMALL)
     yield drawing
     assert not drawing.problems
     drawing.page.close()
@@ -89,7 +97,7 @@ def opened(context: BrowserContext, server: str) -> Iterator[Any]:
     made: list[Anatomy] = []
 
     def make(**params: object) -> Anatomy:
-        made.append(Anatomy(context.new_page(), server, **params))
+        made.append(Anatomy(context.new_page(), server, **{**SMALL, **params}))
         return made[-1]
 
     yield make
@@ -184,7 +192,7 @@ def test_a_click_on_a_cell_opens_its_number(moved: Callable[..., Anatomy], trace
     texts = drawing.element.evaluate(
         "({ anatomy }) => anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' ')"
     ).replace("−", "-")
-    assert f"{value:.2f}" in texts
+    assert f"{value:.4f}" in texts
     assert drawing.link()["zoom"] == "number" and drawing.link()["col"] == "4"
 
 
@@ -245,7 +253,9 @@ def test_a_link_opens_its_state(context: BrowserContext, server: str) -> None:
 
 
 def test_markup_in_a_sentence_stays_text(opened: Any) -> None:
-    drawing = opened(source=MARKUP, target=MARKUP, zoom="head", place="decoder.cross", step="softmax")
+    drawing = opened(
+        checkpoint="en-de", source=MARKUP, target=MARKUP, zoom="head", place="decoder.cross", step="softmax"
+    )
     drawing.go(zoom="number")
     drawing.go(zoom="model", place="output")
     assert drawing.page.evaluate("window.attacked === undefined")
@@ -356,7 +366,7 @@ def test_the_drawing_is_saved(opened: Any, trace: Trace) -> None:
         saved[kind] = Path(download.value.path()).read_bytes()
     assert saved["png"].startswith(b"\x89PNG")
     texts = " ".join(ElementTree.fromstring(saved["svg"]).itertext())
-    assert SENTENCE in texts and "weights of" in texts and "[object" not in texts
+    assert SMALL["source"] in texts and "weights of" in texts and "[object" not in texts
     lines = list(csv.reader(io.StringIO(saved["csv"].decode("utf-8-sig"))))
     assert lines[0] == ["weights", *(token.replace("▁", "") for token in trace.source_tokens)]
     numbers = torch.tensor([[float(number) for number in line[1:]] for line in lines[1:]])

@@ -37,6 +37,7 @@ PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "results": ({"part": "subsets"}, {"part": "tables"}),
     "model": ({},),
 }  # fmt: skip
+FIGURES = ("embeddings", "feedforward")  # all pictures are figures, with one menu: the first with every change
 # The pictures of a page, and for each the menu that saves it: [[what it is, name of the menu in tests or null]]. A
 # picture is a drawing of some size, a table with coloured cells, Table 1, or what says that it is one.
 PICTURES = """() => {
@@ -98,9 +99,19 @@ def test_a_page_without_parts_below_has_no_picture(context: BrowserContext, serv
         assert page.evaluate(PICTURES) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "params"), [pytest.param(name, params, id=f"{name} {params}") for name in PARTS for params in PARTS[name]]
-)
+VIEWS = [
+    pytest.param(
+        name,
+        params,
+        id=f"{name} {params}",
+        marks=pytest.mark.long if name in FIGURES and params != PARTS[name][0] else (),
+    )
+    for name in PARTS
+    for params in PARTS[name]
+]
+
+
+@pytest.mark.parametrize(("name", "params"), VIEWS)
 def test_every_picture_can_be_saved(context: BrowserContext, server: str, name: str, params: dict[str, str]) -> None:
     page = opened(context, server, name, params)
     found = page.evaluate(PICTURES)
