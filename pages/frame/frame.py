@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import importlib
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -42,6 +43,7 @@ from pages.frame.styles import STYLES, folded
 from pages.runtime import cache, language, session_models, short_links, viewer
 from pages.runtime.streamlit import (
     bound_to_page,
+    draw_again,
     load_plotly,
     refused_values,
     rerun_after_reconnect,
@@ -293,21 +295,27 @@ def _page_links(header: st.delta_generator.DeltaGenerator, page: Page, links: Li
     """Every page: those without a group as links, each group as a menu, the open page's with its name; and the one menu
     of all pages that stands there instead where the header is folded. The links are sent with the page, so that these
     menus open without the server."""
-    row = st.container(horizontal=True, gap=None, width="content", key="hs-page-links")
-    for number, group in enumerate(dict.fromkeys(listed.group for listed in links)):
-        members = {listed: link for listed, link in links.items() if listed.group == group}
-        label = f"{group}: **{page.title}**" if group == page.group else group
-        with row.popover(label, key=f"hs-group-{number}-{page.name}") if group else row:
-            for listed, link in members.items():
-                st.page_link(link, label=listed.title)
-    label = f"☰ {page.group}: {page.title}" if page.group else f"☰ {page.title}"
-    with header.popover(label, key=f"hs-page-menu-{page.name}"):
+
+    def groups() -> None:
+        for number, group in enumerate(dict.fromkeys(listed.group for listed in links)):
+            members = {listed: link for listed, link in links.items() if listed.group == group}
+            label = f"{group}: **{page.title}**" if group == page.group else group
+            with st.popover(label, key=f"hs-group-{number}-{page.name}") if group else nullcontext():
+                for listed, page_link in members.items():
+                    st.page_link(page_link, label=listed.title)
+
+    def menu() -> None:
         last = ""
-        for listed, link in links.items():
+        for listed, page_link in links.items():
             if listed.group != last:
                 last = listed.group
                 st.html(f'<h2 class="hs-group">{html.escape(last)}</h2>')
-            st.page_link(link, label=listed.title)
+            st.page_link(page_link, label=listed.title)
+
+    name = (page.name, tuple((listed.name, listed.title, listed.group) for listed in links))
+    draw_again(name, st.container(horizontal=True, gap=None, width="content", key="hs-page-links"), groups)
+    label = f"☰ {page.group}: {page.title}" if page.group else f"☰ {page.title}"
+    draw_again(name, header.popover(label, key=f"hs-page-menu-{page.name}"), menu)
 
 
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:

@@ -61,11 +61,12 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     """
     state = store_state(bounded(renewed(merge_browser(state, trace)), trace))
     state = formation.draw(state, trace, model)
-    more = {"recorded": formation.available(model), "alignment": alignment(model)}
-    data = payload(
-        KEY, "pack", (trace.id, state.revision),
-        lambda: full_pack(trace, state.view, revision=state.revision, more=more),
-    )  # fmt: skip
+
+    def pack() -> bytes:
+        more = {"recorded": formation.available(model), "alignment": alignment(model)}
+        return full_pack(trace, state.view, revision=state.revision, more=more)
+
+    data = payload(KEY, "pack", (trace.id, state.revision), pack)
     _picture(key=KEY, on_view_change=lambda: None, on_formation_change=formation.toggle)
     with st.container(key="hs-feeds"):
         _pack(key="explorer_picture", data=data, height=1)

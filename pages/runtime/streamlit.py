@@ -25,7 +25,7 @@ import stat
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -38,6 +38,7 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from streamlit import config, net_util, runtime
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -532,6 +533,43 @@ def load_plotly() -> None:
             key="hs-plotly-chart",
             height=20,
         )
+
+
+DRAWN = 200  # most blocks that are remembered
+_drawn: dict[Hashable, list[ForwardMsg]] = {}
+
+
+def draw_again(name: Hashable, block: DeltaGenerator, draw: Callable[[], None]) -> None:
+    """Fill an empty block by `draw`, the first time; later by the messages of that time, which takes a tenth of it.
+
+    For what depends on the name alone and reports nothing, such as links.
+    """
+    context, cursor = get_script_run_ctx(), block._cursor
+    if context is None or cursor is None:
+        with block:
+            draw()
+        return
+    key = (name, cursor.root_container, cursor.parent_path, ThreadState.get().active_script_hash)
+    messages = _drawn.get(key)
+    if messages is None:
+        drawn, enqueue = list[ForwardMsg](), context._enqueue
+
+        def enqueue_kept(message: ForwardMsg) -> None:
+            drawn.append(message)
+            enqueue(message)
+
+        context._enqueue = enqueue_kept
+        try:
+            with block:
+                draw()
+        finally:
+            context._enqueue = enqueue
+        while len(_drawn) >= DRAWN:
+            _drawn.pop(next(iter(_drawn)), None)
+        _drawn[key] = drawn
+    else:
+        for message in messages:
+            context._enqueue(message)
 
 
 def bound_to_page(draw: Callable[[], None]) -> Callable[[], None]:

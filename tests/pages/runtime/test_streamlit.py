@@ -461,3 +461,32 @@ def test_widgets_drawn_last_belong_to_their_page() -> None:
     assert not app.exception
     page, outside, later = app.session_state["found"]
     assert later == page != outside
+
+
+def test_a_block_that_is_drawn_again_is_the_one_that_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from pages.runtime.streamlit import draw_again
+
+        def draw() -> None:
+            st.session_state["draws"] = st.session_state.get("draws", 0) + 1
+            st.markdown("first")
+            st.popover("menu").markdown("second")
+
+        if st.session_state.get("lower"):
+            st.markdown("above")  # the block is at another place
+        draw_again("name", st.container(), draw)
+        st.markdown("after")
+
+    monkeypatch.setattr(workarounds, "_drawn", {})
+    monkeypatch.setattr(workarounds, "DRAWN", 2)
+    app = AppTest.from_function(script).run()
+    for lower, draws in ((False, 1), (True, 2), (True, 2), (False, 2)):
+        app.session_state["lower"] = lower
+        app.run()
+        texts = [one.value for one in app.markdown]
+        assert texts == ["above"] * lower + ["first", "second", "after"] and app.session_state["draws"] == draws
+    another = AppTest.from_function(script).run()
+    assert [one.value for one in another.markdown] == ["first", "second", "after"]
+    assert "draws" not in another.session_state and len(workarounds._drawn) <= workarounds.DRAWN
