@@ -194,6 +194,8 @@ class Class:
             question = next(name for name in member.seen if name.startswith("hs-answer-") and name in member.options)
             member.states[question] = {"string_value": rng.choice(member.options[question])}
             await member.refresh()
+            while f"{question}-send" in member.disabled:
+                await member.hear()
             await member.press(f"{question}-send")
 
         async with asyncio.TaskGroup() as group:
