@@ -55,7 +55,7 @@ BIG = "big"  # in links: the viewer's own, no part of a view
 LIT = {
     "sentence": ".st-key-hs-sentence",
     "parts": "[data-testid=stButtonGroup]",
-    "picture": ":is([data-testid^=stBidiComponent], [data-testid=stPlotlyChart])",
+    "picture": ":is([data-testid^=stBidiComponent], [data-testid=stPlotlyChart], .hs-leak-table)",
 }
 BLOCKS = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > *"
 FRAME = ":is(.st-key-hs-header, .st-key-hs-room, .st-key-hs-lesson, .st-key-hs-lesson-folded, .hs-cover, .hs-message)"
@@ -203,6 +203,8 @@ class Panel:
         count = len(self.lesson.stops)
         folded = bool(st.session_state.get(FOLDED, False))
         covered = False
+        if GIVEN not in st.session_state:
+            self._recall(key)
         lit = f"{BLOCKS}:has({LIT[self.stop.lit]}):not(:has({FRAME}), {UNSEEN})" if self.stop.lit else ""
         with _panel(folded):
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-lesson-head"):
@@ -320,7 +322,8 @@ class Panel:
             if here is not None and here.revealed(name):  # who has not answered sees the answer, too
                 if here.teaches:
                     room.bars(name, spell, revealed=True)
-                _reveal(given.get(place, Given("", solution, None)), question)
+                mine = given.get(place, Given("", solution, None))
+                _reveal(replace(mine, right=mine.right or solution), question)
                 return False
             self.waits = place not in given or here is not None
             if asked.output and question.cover and self.waits:
@@ -349,6 +352,16 @@ class Panel:
                 on_click=_give, args=(place, question, answer, asked.right, widget, name),
             )  # fmt: skip
         return question.cover
+
+    def _recall(self, key: str) -> None:
+        """After a reload: what the room has of this member. key: of the trace at this stop; of others nobody knows."""
+        given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
+        for one in room.own_answers() or []:
+            name, _space, number = one.question.rpartition(" ")
+            if name == self.lesson.name and number.isdecimal() and 1 <= int(number) <= len(self.lesson.stops):
+                text = answer_in_words(self.pages, one.question, one.answer)[1]
+                place = (name, int(number), key if int(number) == self.number else "")
+                given[place] = Given(text, "", one.verdict)
 
     def _summary(self) -> None:
         given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})

@@ -503,6 +503,15 @@ def bins(answers: list[str]) -> list[tuple[str, int]]:
     return [(f"{low + place * width:.3g} – {low + (place + 1) * width:.3g}", places[place]) for place in range(BINS)]
 
 
+@_drawing
+def own_answers() -> list[Given]:
+    """What this member has answered, whatever session it was in."""
+    here = seat()
+    if here is None or here.teaches:
+        return []
+    return [one for one in rooms().answers(here.code) if one.member == here.member]
+
+
 @st.fragment(run_every=TICK)
 @_drawing
 def answered(question: str, spell: Spell) -> None:

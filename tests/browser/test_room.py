@@ -33,6 +33,7 @@ def test_a_class_follows_answers_and_comes_back(
     teacher.goto(f"{server}/lessons")
     teacher.get_by_role("button", name="Open a room").click()
     counted(teacher, "0 here")
+    teacher.wait_for_url("**room=*")
     code = params_of(teacher)["room"]
     teacher.get_by_role("button", name="Show the code").click()
     expect(teacher.get_by_role("dialog")).to_contain_text(code)
@@ -77,6 +78,7 @@ def test_a_class_follows_answers_and_comes_back(
     # A reload comes back as the same one; who was offline sees what the others see.
     student.reload()
     expect(student.locator(".hs-lesson-title")).to_be_visible()
+    expect(student.locator(".hs-lesson-reveal dt").first).to_have_text("You")  # with the answer
     other.set_offline(False)
     wait_for_params(desk, stop="2")
     counted(teacher, "2 here, 2 follow")

@@ -1,8 +1,9 @@
 // At a new stop of a lesson, and when its answer is shown: the panel goes to its top, and the page to what the stop
-// lights, if most of that is out of sight; on a phone the panel covers the lower part. A person who
-// scrolls or presses something meanwhile is left where they are. data = {at, lit, head}. at: names the stop and what is shown of it. lit: a
+// lights, if most of that is out of sight; on a phone the panel covers the lower part. A person who scrolls or presses
+// something meanwhile is left where they are. data = {at, lit, head}. at: names the stop and what is shown of it. lit: a
 // selector of what to look at, "" for the top of the page. head: of a picture of heads, the chosen one and not the grid.
 const TRIES = 100; // looks, 100 milliseconds apart, until the page has been drawn
+const MORE = 20; // looks after that: figures get their height later
 let last = "";
 
 export default function lessonScroll({ data }) {
@@ -20,9 +21,9 @@ export default function lessonScroll({ data }) {
     if (stop.signal.aborted || at !== last) return;
     const drawn = !!document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
     const target = drawn && found(data);
+    if (target) show(main, target.getBoundingClientRect());
     if (drawn && !data.lit) main.scrollTop = 0;
-    else if (target) show(main, target.getBoundingClientRect());
-    else if (tries) return void setTimeout(look, 100, tries - 1);
+    else if (tries) return void setTimeout(look, 100, Math.min(tries - 1, target ? MORE : TRIES));
     stop.abort();
   };
   setTimeout(look, 100, TRIES);
@@ -30,7 +31,7 @@ export default function lessonScroll({ data }) {
 
 function found({ lit, head }) {
   const block = lit && document.querySelector(lit);
-  if (!block || !block.clientHeight) return null;
+  if (!block || !block.clientHeight || !document.querySelector(".st-key-hs-lesson")) return null;
   const pictures = head ? [...block.querySelectorAll("[data-testid^=stBidiComponent]")] : [];
   const boxes = pictures.map((picture) => picture.shadowRoot?.querySelector(".hs-head-box"));
   return boxes.find((box) => box?.clientHeight) || block;
