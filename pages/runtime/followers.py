@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -279,12 +279,8 @@ class Followers:
             self._behind.pop(name, None)
             await self._run(name)
             if news:
-                for other in self._same_as(name):
-                    if self._show(other, name):
-                        self._wanted.pop(other, None)
-                        self._behind[other] = time.monotonic()
-                    await asyncio.sleep(0)
-            else:
+                await self._show_to_others(name)
+            elif not self._held:
                 await asyncio.sleep(time.monotonic() - start)  # half of the time is for others
 
     def _next(self) -> tuple[str, bool]:
@@ -318,29 +314,31 @@ class Followers:
         for message in self._held.pop(name, ()):
             session.handle_backmsg(message)
 
-    def _same_as(self, name: str) -> Iterator[str]:
-        """Those who want the news and will see what this session shows since its run."""
-        about = self.about.get(name)
-        if about is not None and about.arrived and not about.own:
-            for other in list(self._wanted):
-                seen = self.about.get(other)
-                if seen is not None and seen.sees(about):
-                    yield other
+    async def _show_to_others(self, name: str) -> None:
+        """Send what a session shows since its run to the browsers of those who want the news and will see the same."""
+        info, about = active_session(name), self.about.get(name)
+        screen = self._screens.get(info.session) if info is not None else None
+        if about is None or not about.arrived or about.own or screen is None or not screen.done:
+            return
+        for other in list(self._wanted):
+            if other in self._wanted and self._show(other, about, screen):
+                self._wanted.pop(other, None)
+                self._behind[other] = time.monotonic()
+            await asyncio.sleep(0)
 
-    def _show(self, name: str, leader: str) -> bool:
-        """Send to a session's browser what the leader's shows; whether that was possible."""
-        info, leads = active_session(name), active_session(leader)
-        if info is None or leads is None or name not in self._wanted or is_running(info.session):
+    def _show(self, name: str, about: About, screen: Screen) -> bool:
+        """Send a screen to a session's browser if it will see that; whether it was sent."""
+        info, mine = active_session(name), self.about.get(name)
+        if info is None or mine is None or not mine.sees(about) or is_running(info.session):
             return False
-        screen, seen = self._screens.get(leads.session), self._screens.get(info.session)
-        if screen is None or seen is None or not (screen.done and seen.done) or screen.address is None:
+        seen = self._screens.get(info.session)
+        if seen is None or not seen.done or screen.address is None:
             return False
         after, messages = seen.of(screen, name)
         if not send(info, messages):
             return False
         self._screens[info.session] = after
-        about = self.about[name]
-        about.view, about.moved = self.about[leader].view, True
+        mine.view, mine.moved = about.view, True
         move(info.session, after.page, screen.address.page_info_changed.query_string)
         return True
 
