@@ -59,6 +59,7 @@ from transformer.view.state import View, view_from_params
 PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
+WIDE = 250  # pixels of the menu of models, for "en-de without 12 heads"
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
 
 
@@ -320,6 +321,7 @@ def _page_links(header: st.delta_generator.DeltaGenerator, page: Page, links: Li
 
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
+    pruned = session_models.whole_name(state.checkpoint) != state.checkpoint
     with header:
         # Streamlit's skip link leads to an element that contains this header; the stylesheet hides that link.
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
@@ -336,12 +338,13 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             format_func=session_models.title,
             on_change=_choose_checkpoint,
             label_visibility="collapsed",
-            width=175,
+            width=WIDE if pruned else 175,
         )
         language.menu()
         viewer.tell_browser()
     names = " ".join(listed.path for listed in links)  # for host/streamlit.js: which paths are pages
-    st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"></div>')
+    mark = " data-pruned" if pruned else ""
+    st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"{mark}></div>')
     return header
 
 

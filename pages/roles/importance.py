@@ -122,7 +122,8 @@ def _says(found: Survey) -> str:
 
 
 def _signed(value: float, digits: int) -> str:
-    return f"{value:+.{digits}f}".replace("-", "−")
+    """With its sign; "0" for what rounds to it."""
+    return f"{value:+.{digits}f}".replace("-", "−") if round(value, digits) else "0"
 
 
 def _chosen(frame: PageFrame, found: Survey) -> str:
@@ -238,7 +239,7 @@ def _open_without(frame: PageFrame, heads: Sequence[str], sentence: str, key: st
     """Links to the model without these heads on the other pages, and to the pages that compare it with the whole
     one."""
     pruned = session_models.name_without(frame.state.checkpoint, heads)
-    compared = _("Beside the whole model, as switches:")
+    compared = _("Compare with the whole model:")
     for text, part, names, params in (
         (sentence, "", PAGES, {CHECKPOINT: pruned}),
         (compared, "-compared", COMPARE, {"zero": ",".join(heads)}),

@@ -98,7 +98,7 @@ class View extends PlainView {
     const taken = this.data.lines[at.line].ids[at.step];
     const title = bars.before ? this.t("after", { text: bars.before }) : this.t("after_nothing");
     const columns = [bars, ...bars.rules];
-    const most = Math.max(...columns.map(({ p }) => Math.max(...p)));
+    const most = Math.max(...columns.flatMap(({ p, rest }) => [...p, rest]));
     const cell = (column, p) => [
       el(
         "span",
