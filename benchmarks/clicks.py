@@ -25,6 +25,8 @@ from transformer.view.state import View
 Click = Callable[[Viewer, Pretrained, random.Random], Awaitable[Run]]
 KINDS = ("encoder_self", "decoder_self", "cross")
 FAR = 0.3  # of the clicks on a page with parts: on another part
+# Another model, or a state of the training, fits no sentence that a viewer typed: the page says so in a message.
+NEEDS_MORE = ("attribution_beside",)
 
 
 def any_head(model: Pretrained, rng: random.Random) -> View:
@@ -92,7 +94,7 @@ async def another_part(viewer: Viewer, rng: random.Random) -> Run:
 async def any_choice(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     """Another part, or anything else in the menus and rows of buttons of the part that is open."""
     own = sorted(name for name in viewer.seen & viewer.options.keys() if name.startswith(f"{viewer.name}_"))
-    own.remove(f"{viewer.name}_part")
+    own = [name for name in own if name not in (f"{viewer.name}_part", *NEEDS_MORE)]
     if not own or rng.random() < FAR:
         return await another_part(viewer, rng)
     menu = rng.choice(own)
