@@ -187,11 +187,13 @@ class Class:
         begins = time.perf_counter()
         rng = random.Random(1)
 
+        asked = f"hs-answer-{LESSON}-{ASKED}-"  # the question of the stop before may have been replaced without a run
+
         async def give(member: Viewer, wait: float) -> None:
             await asyncio.sleep(wait)
-            while not any(name.startswith("hs-answer-") and name in member.options for name in member.seen):
+            while not (names := [name for name in member.options if name.startswith(asked) and name in member.seen]):
                 await member.hear()
-            question = next(name for name in member.seen if name.startswith("hs-answer-") and name in member.options)
+            question = names[-1]
             member.states[question] = {"string_value": rng.choice(member.options[question])}
             await member.refresh()
             while f"{question}-send" in member.disabled:
