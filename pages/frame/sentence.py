@@ -77,15 +77,21 @@ def example_menu(header: DeltaGenerator, model: Pretrained, state: State, opens:
         with menu:
             for group in dict.fromkeys(example.group for example in loaded):
                 if group:
-                    st.html(f'<h3 class="hs-group">{html.escape(group)}</h3>')
+                    st.html(f'<h3 class="hs-group">{html.escape(translate(group))}</h3>')
                 for index, example in enumerate(loaded):
                     if example.group == group:
                         _example_button(index, example)
 
 
 def _example_button(index: int, example: Example) -> None:
-    st.button(plain_markdown(example.title), key=f"example-{index}", on_click=_show, args=(example,), width="stretch")
-    st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
+    st.button(
+        plain_markdown(translate(example.title)),
+        key=f"example-{index}",
+        on_click=_show,
+        args=(example,),
+        width="stretch",
+    )
+    st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(translate(example.look))}</p>')
 
 
 def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
@@ -117,7 +123,8 @@ def example_line(model: Pretrained, state: State) -> None:
     """What to look for in the picture of an example."""
     for example in examples(model):
         if (example.source, example.target) == (state.source, state.target):
-            st.html(f'<p class="hs-look-for" tabindex="0"><b>{_("Look for")}</b> {html.escape(example.look)}</p>')
+            look = html.escape(translate(example.look))
+            st.html(f'<p class="hs-look-for" tabindex="0"><b>{_("Look for")}</b> {look}</p>')
 
 
 def _warn_of_text(model: Pretrained, text: str) -> None:

@@ -55,12 +55,19 @@ def texts(code: str) -> list[str]:
 
 @cache
 def all_texts() -> tuple[str, ...]:
-    """Every text of Python, of the scripts and of the lessons, each once."""
+    """Every text of Python, of the scripts, of the lessons and of the models' examples, each once."""
     files = [ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")), *sorted(ROOT.glob("transformer/**/*.py"))]
     found = [text for path in files for text in texts(path.read_text(encoding="utf-8"))]
     scripts = json.loads((FOLDER / "texts.json").read_text(encoding="utf-8"))
     lessons = [text for path in sorted(ROOT.glob("lessons/*.toml")) for text in lesson_texts(path)]
-    return tuple(dict.fromkeys([*found, *(text for entry in scripts.values() for text in entry), *lessons]))
+    examples = [text for path in sorted(ROOT.glob("checkpoints/*/examples.json")) for text in example_texts(path)]
+    return tuple(dict.fromkeys([*found, *(text for entry in scripts.values() for text in entry), *lessons, *examples]))
+
+
+def example_texts(path: Path) -> list[str]:
+    """What a person reads of a model's examples; their sentences are data."""
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return [entry[name] for entry in entries for name in ("title", "group", "look") if entry.get(name)]
 
 
 def lesson_texts(path: Path) -> list[str]:

@@ -15,7 +15,7 @@ FORMS = {
     "은(는)": ("은", "는"), "이(가)": ("이", "가"), "을(를)": ("을", "를"), "와(과)": ("과", "와"),
     "(으)로": ("으로", "로"), "(이)라": ("이라", "라"),
 }  # fmt: skip
-_PLACE = re.compile("|".join(map(re.escape, FORMS)))
+_PLACE = re.compile(rf"(?<!\}})(?:{'|'.join(map(re.escape, FORMS))})")  # a place not filled in yet keeps both
 _TAG = re.compile(r"<[^<>]*>")
 _READ = re.compile(r"[^\W_]|%")  # what is read aloud; quotation marks and brackets are not
 DIGITS = "영일이삼사오육칠팔구"

@@ -8,7 +8,8 @@ const FORMS = {
   "(으)로": ["으로", "로"],
   "(이)라": ["이라", "라"],
 };
-const PLACE = /은\(는\)|이\(가\)|을\(를\)|와\(과\)|\(으\)로|\(이\)라/g;
+// A place that is not filled in yet keeps both forms.
+const PLACE = /(?<!\})(?:은\(는\)|이\(가\)|을\(를\)|와\(과\)|\(으\)로|\(이\)라)/g;
 const DIGITS = "영일이삼사오육칠팔구";
 const UNITS = ["", "십", "백", "천", "만", "만", "만", "만", "억"];
 const LETTERS = { l: "엘", r: "알", m: "엠", n: "엔" };

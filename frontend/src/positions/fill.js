@@ -1,3 +1,4 @@
+import { chooseParticles } from "../core/particles.js";
 import { mapByShift, shiftMap, rowsOf, wavelengthText } from "./numbers.js";
 
 // The figures of transformer/figures/positions.py with the arrays of another d_model, length, k or q. Python made them
@@ -11,7 +12,7 @@ const RINGS = 100; // points at most that are drawn as rings, RINGS there
 const FEW = 5; // positions on an axis that plotly would number in halves, FEW there
 
 function sayIn(text, values) {
-  return text.replace(/\{(\w+)\}/g, (match, name) => (name in values ? String(values[name]) : match));
+  return chooseParticles(text.replace(/\{(\w+)\}/g, (match, name) => (name in values ? String(values[name]) : match)));
 }
 
 function titled(figure, values) {

@@ -1,4 +1,5 @@
 import { el } from "../../core/dom.js";
+import { chooseParticles } from "../../core/particles.js";
 import { headsOf, projectionOf } from "./facts.js";
 import { stepsOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
 
@@ -218,7 +219,7 @@ export function spokenEquation(sort, { place }, config, near, t, about) {
     return t((config.tied_output ? "eq_output_tied" : "eq_output_own") + (config.output_bias ? "_bias" : ""));
   if (!near) return t("eq_place_" + config.norm + (config.residual === false ? "_alone" : ""));
   const input = config.norm === "pre" ? "z" : "x";
-  const values = { ...config, input, factor: about.factor, heads_named: headsOf(config) };
+  const values = { ...config, input, factor: about.factor, heads_named: headsOf(config, t) };
   const inputs = place === "decoder.cross" ? "eq_inputs_cross" : "eq_inputs";
   const rows = sort === "ff" ? ["eq_ff_" + config.activation] : [inputs, spokenScores(config, about), "eq_heads"];
   return [...(config.norm === "pre" ? ["eq_normed"] : []), ...rows].map((key) => t(key, values)).join(" ");
@@ -322,7 +323,12 @@ export function cellEquationOf(state, config, value, t, about = {}) {
 export function richText(text, values = {}) {
   const parts = text.split(/\{(\w+)\}/);
   const filled = (name) => (name in values ? String(values[name]) : `{${name}}`);
-  return parts.flatMap((part, i) => (i % 2 ? [filled(part)] : richSymbols(part)));
+  let before = "";
+  return parts.flatMap((part, i) => {
+    const piece = i % 2 ? filled(part) : chooseParticles(before + part).slice(before.length);
+    before += piece;
+    return i % 2 ? [piece] : richSymbols(piece);
+  });
 }
 
 function richSymbols(text) {

@@ -226,8 +226,8 @@ export function textKeys(state, data, matrix) {
   return { title: "tell_title_" + title, text: "tell_" + text, more: "tell_more_" + more };
 }
 
-// All values that the texts may use.
-export function textValues(state, data) {
+// All values that the texts may use. say: the texts in the reader's language.
+export function textValues(state, data, say) {
   const { config, outputs, steps } = data;
   const { place, t } = state;
   const [source, target] = [data.labels("source").length, steps];
@@ -241,7 +241,7 @@ export function textValues(state, data) {
     ...config,
     ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
     d_ff: formatCount(config.d_ff),
-    heads_named: headsOf(config),
+    heads_named: headsOf(config, say),
     vocab: formatCount(place === "source" ? config.vocab_size : config.output_size),
     vocab_source: formatCount(config.vocab_size),
     start: data.labels("target_in")[0],
@@ -260,7 +260,7 @@ export function textValues(state, data) {
   };
 }
 
-export const headsOf = ({ heads }) => (heads === 1 ? "1 head" : `${heads} heads`);
+export const headsOf = ({ heads }, say) => say(heads === 1 ? "heads_one" : "heads_many", { heads });
 const rootValue = (value) => (Number.isInteger(Math.sqrt(value)) ? "=" : "≈");
 const shortValue = (value) => String(Number(value.toPrecision(4)));
 

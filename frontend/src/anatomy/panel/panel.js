@@ -61,7 +61,7 @@ export class ExplanationPanel {
     const { t } = this;
     const matrix = info.matrix || null;
     const keys = textKeys(state, data, matrix);
-    const values = textValues(state, data);
+    const values = textValues(state, data, t);
     this.element.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
     this.element.dataset.step = isNear(state) ? state.step : "";
     for (const [name, fold] of Object.entries(this.folds)) fold.open = isOpen(state, name);

@@ -269,6 +269,8 @@ export const ANATOMY_TEXTS = {
   eq_scores_uniform:
     "A switch replaces the softmax: Attention of Q, K and V is equal weights on all visible keys, times V.",
   eq_scores_argmax: "A switch replaces the softmax: Attention of Q, K and V is all weight on the best key, times V.",
+  heads_one: "1 head",
+  heads_many: "{heads} heads",
   eq_heads: "MultiHead is the concatenation of {heads_named} times W O, plus a bias.",
   eq_ff_relu: "FFN of {input} is the larger of 0 and {input} times W 1 plus b 1, times W 2, plus b 2.",
   eq_ff_gelu: "FFN of {input} is GELU of {input} times W 1 plus b 1, times W 2, plus b 2.",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeTexts } from "../../core/texts.js";
-import { spokenEquation } from "../panel/equations.js";
+import { richText, spokenEquation } from "../panel/equations.js";
 import {
   boxesOf,
   changeOf,
@@ -150,7 +150,7 @@ test("every state of every model has its texts, and every text is used", () => {
                 const data = made(config, { about });
                 data.header = { ...data.header, own: isOwn, holding: layer ? { causal: "off@decoder_self.2" } : {} };
                 const state = at({ place, step, zoom, encoder: layer, decoder: layer, t: row });
-                const values = textValues(state, data);
+                const values = textValues(state, data, t);
                 const keys = textKeys(state, data, matrix);
                 for (const name of ["title", "text", "more"]) collect(keys[name], values);
               }
@@ -178,19 +178,19 @@ test("the names of the steps are short", () => {
 });
 
 test("the numbers in the texts are those of the model", () => {
-  const values = textValues(at({ place: "decoder.cross", t: 2 }), made());
+  const values = textValues(at({ place: "decoder.cross", t: 2 }), made(), t);
   const { root, root_model, ratio, n, m, layers, steps, products, rank, token, share, fed } = values;
   assert.deepEqual([root, root_model, ratio, n, m, layers, steps], [Math.sqrt(32).toFixed(3), "16", "4", 4, 3, 3, 4]);
   assert.deepEqual([products, rank, token, share, fed], [String(4 * 3 * 32), "2", "ze", "100.0%", "Kat"]);
   const two = { about: { scale: [1, 1, 0.5, 1, 1, 1, 1, 1] } };
-  assert.equal(textValues(at({}), made({}, two)).factor, "0.5");
+  assert.equal(textValues(at({}), made({}, two), t).factor, "0.5");
   assert.equal(textKeys(at({ step: "scale", head: 1 }), made({}, two)).text, "tell_scale_removed");
   assert.equal(textKeys(at({ step: "scale", head: 1 }), made({ scaling: false }, two)).text, "tell_scale_off");
   for (const [d_k, d_model, rootSign, modelRootSign] of [
     [32, 256, "≈", "="],
     [16, 250, "=", "≈"],
   ]) {
-    const { root_is, root_model_is } = textValues(at({}), made({ d_k, d_model }));
+    const { root_is, root_model_is } = textValues(at({}), made({ d_k, d_model }), t);
     assert.deepEqual([root_is, root_model_is], [rootSign, modelRootSign]);
   }
 });
@@ -421,4 +421,8 @@ test("each picture is described in one sentence", () => {
     spokenState(t, at({ step: "dot" }), made(), null, "encoder_self", true),
     "Step 4 of 12, dot products, self-attention of encoder layer 1: loading the numbers.",
   );
+});
+
+test("particles follow the values that a text is filled in with", () => {
+  assert.deepEqual(richText("{m}은(는) {n}(으)로", { m: "2층", n: 7 }), ["2층", "은 ", "7", "로"]);
 });
