@@ -140,7 +140,9 @@ def test_the_servers_language_applies_until_a_viewer_selects_one(
     assert "Köpfe" not in " ".join(texts(open_page(lang="en")))
 
 
-def test_without_catalogues_there_is_no_menu(open_page: Callable[..., AppTest]) -> None:
+def test_without_catalogues_there_is_no_menu(open_page: Callable[..., AppTest], locale: Path) -> None:
+    for file in locale.iterdir():
+        file.unlink()
     app = open_page(lang="de")
     assert not [menu for menu in app.selectbox if menu.key == MENU] and "Heads" in " ".join(texts(app))
 
