@@ -1,7 +1,8 @@
 """Pictures of every page, in every size and theme that people use: `make screenshots`, then look at them.
 
 `make screenshots ARGS=--paper` takes only the views that the Paper page links to, and prints the table of
-docs/paper.md: section, equation, table or figure of the paper, its views, and their pictures.
+docs/paper.md: section, equation, table or figure of the paper, its views, and their pictures. `ARGS=--class` takes the
+lesson on the paper, on the screens of a teacher and of three students (tests/browser/class_walk.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from pages.frame.frame import Page as Entry
 from pages.registry import pages
+from tests.browser.class_walk import walk
 from tests.browser.find import FLAGS, find_browser
 from tests.browser.stillness import still
 from tests.support.app import linked
@@ -189,7 +191,7 @@ def paper_views(browser: Browser, address: str, folder: Path) -> None:
 def main(folder: Path, shoot: Callable[[Browser, str, Path], None]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as logs, sync_playwright() as playwright:
-        process, address = start(Path(logs) / "log.txt")
+        process, address = start(Path(logs) / "log.txt", HEADSCOPE_ROOMS=str(Path(logs) / "rooms.sqlite"))
         try:
             browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
             shoot(browser, address, folder)
@@ -202,5 +204,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("screenshots"))
     parser.add_argument("--paper", action="store_true", help="only the views of the Paper page, and their table")
+    parser.add_argument("--class", dest="walk", action="store_true", help="only the lesson on the paper, in a room")
     options = parser.parse_args()
-    main(options.folder, paper_views if options.paper else every_page)
+    main(options.folder, paper_views if options.paper else walk if options.walk else every_page)
