@@ -120,14 +120,15 @@ MUTANTS = (
            "if before.languages == after.languages:", "tests/pages/frame"),
     Mutant("untranslated", "pages/frame/frame.py", '_("Skip to the content")', '"Skip to the content"',
            "tests/pages/test_language.py"),
-    Mutant("shared-cache", "pages/runtime/shared.py", "while self.used > self.capacity", "while False",
-           "tests/pages/runtime"),
+    Mutant("shared-cache", "pages/runtime/memory.py", "return max(self.budget // LEAST, self.budget - others)",
+           "return self.budget", "tests/pages/runtime"),
     # JavaScript
     Mutant("js-merge-state", "frontend/src/state/state.js", "value >= 0 && value <= 1 ?", "value >= 0 ?", "frontend"),
     Mutant("js-renormalise", "frontend/src/core/matrix.js", "total = sum > 0 ? sum / unit : 1;", "total = 1;",
            "frontend"),
     Mutant("js-exact", "frontend/src/state/trace_model.js", "layer * heads + head", "head * heads + layer", "frontend"),
-    Mutant("js-text", "frontend/src/core/texts.js", "translations?.[english] ?? english", "english", "frontend"),
+    Mutant("js-text", "frontend/src/core/texts.js", "const translated = translations?.[english];",
+           "const translated = english;", "frontend"),
 )  # fmt: skip
 
 
