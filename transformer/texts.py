@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
 
-from transformer.text.particles import WithParticles, choose_particles
+from transformer.particles import WithParticles, choose_particles
 
 
 @dataclass(frozen=True)

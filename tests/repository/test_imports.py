@@ -31,6 +31,7 @@ BASE = {
     "files",
     "memory",
     "operator_key",
+    "particles",
     "paths",
     "startup",
     "cancellation",

@@ -1,4 +1,4 @@
-// Korean particles after inserted text, as transformer/text/particles.py describes: "{name}은(는)" becomes 은 or 는.
+// Korean particles after inserted text, as transformer/particles.py describes: "{name}은(는)" becomes 은 or 는.
 
 const FORMS = {
   "은(는)": "은는",

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { chooseParticles } from "./particles.js";
 import { makeTexts } from "./texts.js";
 
-const CASES = JSON.parse(readFileSync(new URL("../../../tests/text/particles.json", import.meta.url), "utf8"));
+const CASES = JSON.parse(readFileSync(new URL("../../../tests/particles.json", import.meta.url), "utf8"));
 
 test("the particle follows the last sound, as in Python", () => {
   for (const [both, one] of CASES) assert.equal(chooseParticles(both), one);

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.text.particles import DIGITS, choose_particles, last_sound
+from transformer.particles import DIGITS, choose_particles, last_sound
 from transformer.texts import ENGLISH, Language, translate, use_language
 
 CASES = json.loads(Path(__file__).with_name("particles.json").read_text(encoding="utf-8"))  # read by Node's tests, too
