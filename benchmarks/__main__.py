@@ -16,6 +16,7 @@ PARTS = {
     "pages": "the first picture of every page of figures, and its sliders",
     "anatomy": "the anatomy's first picture, the data sent for it, and the frames of its movements",
     "server": "a rerun on the server, and thirty viewers",
+    "job": "thirty viewers while one job measures every head",
     "room": "a class that follows its teacher: changes on all screens, clicks, answers, memory",
     "new_sentences": "many viewers who type new sentences, and others who click",
     "playground": "thirty viewers while two trainings run",
