@@ -236,7 +236,8 @@ class Followers:
         if session.id in self._behind or session.id == self._runs:
             self._held.setdefault(session.id, []).append(message)
             return True
-        self._wanted.pop(session.id, None)  # it will see the news in this run
+        if not message.rerun_script.fragment_id:  # a fragment's run does not look for news
+            self._wanted.pop(session.id, None)  # it will see the news in this run
         self._obey(session, message)
         return False
 

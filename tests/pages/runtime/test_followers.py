@@ -215,6 +215,9 @@ def test_sessions_run_one_after_the_other_and_what_their_browsers_say_waits(monk
         assert not told.hold(sessions["a"], BackMsg(stop_script=True))  # type: ignore[arg-type]
         sessions["a"].running = False
         await logged("a", "a is answered", "c")
+        part_of_b = BackMsg()
+        part_of_b.rerun_script.fragment_id = "a part that runs every second"
+        assert not told.hold(sessions["b"], part_of_b) and "b" in told._wanted  # type: ignore[arg-type]
         sessions["b"].running = False
         assert not told.hold(sessions["b"], asked)  # type: ignore[arg-type]  # its own run will see the news
         sessions["c"].running = False
