@@ -6,8 +6,9 @@ import string
 from pathlib import Path
 
 import pytest
+from babel.messages.pofile import read_po
 
-from tests.support.locale_template import all_texts, catalogue, texts
+from tests.support.locale_template import all_texts, catalogue, texts, update
 from transformer.figures import positions
 from transformer.view.languages import languages, load_language
 
@@ -35,12 +36,24 @@ def places(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("code", [code for code in languages() if code != "en"])
-def test_a_translation_has_the_places_of_its_text_and_nothing_that_is_gone(code: str) -> None:
+def test_a_language_has_every_text_and_nothing_that_is_gone(code: str) -> None:
     translations = load_language(code).translations
-    assert set(translations) <= set(all_texts())
+    assert set(translations) == set(all_texts()), "make texts, then translate what waits"
     for text, translated in translations.items():
         assert places(translated) == places(text), text
 
 
 def test_a_catalogue_is_one_file() -> None:
     assert {path.suffix for path in (Path(__file__).parents[2] / "locale").iterdir()} <= {".md", ".po", ".pot"}
+
+
+def test_a_file_keeps_its_translations_and_loses_those_of_texts_that_are_gone(tmp_path: Path) -> None:
+    first, second = all_texts()[:2]
+    path = tmp_path / "de.po"
+    path.write_bytes(catalogue({first: "eins"}, "de"))
+    with path.open("ab") as file:
+        file.write(b'\nmsgid "a text that is gone"\nmsgstr "weg"\n')
+    assert update(path) == len(all_texts()) - 1
+    with path.open("rb") as file:
+        found = {str(entry.id): str(entry.string) for entry in read_po(file) if entry.id}
+    assert found[first] == "eins" and found[second] == "" and set(found) == set(all_texts())

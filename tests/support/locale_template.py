@@ -1,5 +1,5 @@
 """`make texts`: write locale/headscope.pot, for translators: every text that a person reads (transformer/texts.py) and
-those of the scripts, which `make frontend` lists."""
+those of the scripts, which `make frontend` lists; and bring the languages that are there up to date."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
-from babel.messages.pofile import write_po
+from babel.messages.pofile import read_po, write_po
 
 from transformer.lessons import parse_lesson
 from transformer.view.bundle import FOLDER
@@ -96,5 +96,16 @@ def catalogue(translations: dict[str, str] | None = None, language: str | None =
     return "\n".join(row for row in rows if not row.startswith(tuple(f'"{name}' for name in UNDATED))).encode("utf-8")
 
 
+def update(path: Path) -> int:
+    """Bring a language's file up to the texts of today: those that are gone go, new ones wait for a translation.
+    Returns how many wait."""
+    with path.open("rb") as file:
+        known = {str(entry.id): str(entry.string) for entry in read_po(file) if entry.id and not entry.fuzzy}
+    path.write_bytes(catalogue(known, path.stem))
+    return sum(not known.get(text) for text in all_texts())
+
+
 if __name__ == "__main__":
     TEMPLATE.write_bytes(catalogue())
+    for path in sorted(TEMPLATE.parent.glob("*.po")):
+        print(f"{path.name}: {update(path)} of {len(all_texts()):,} texts to translate")
