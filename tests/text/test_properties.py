@@ -162,6 +162,7 @@ def test_a_link_reopens_the_senders_view(source: str, target: str, view: View, d
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shared, "st", fake)
+        patch.setattr(shared.session_models, "names", lambda: ["first", "mine"])
         patch.delenv("HEADSCOPE_CHECKPOINT", raising=False)
         shared.write_address(shared.State("mine", source, target, view, switches), {"part": "leak"}, ("part",))
         link = urlencode(bar)
