@@ -44,7 +44,7 @@ def test_a_language_has_every_text_and_nothing_that_is_gone(code: str) -> None:
 
 
 def test_a_catalogue_is_one_file() -> None:
-    assert {path.suffix for path in (Path(__file__).parents[2] / "locale").iterdir()} <= {".md", ".po", ".pot"}
+    assert {path.suffix for path in (Path(__file__).parents[2] / "locale").iterdir()} <= {".md", ".po", ".pot", ".tsv"}
 
 
 def test_a_file_keeps_its_translations_and_loses_those_of_texts_that_are_gone(tmp_path: Path) -> None:
