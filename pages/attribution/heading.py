@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from pages.components import headgrid
 from pages.frame.frame import PageFrame
-from transformer.attribution import METHODS
+from pages.runtime.shared import shared
+from transformer.attribution import METHODS, Contributions, attribute
+from transformer.inference.pretrained import Pretrained
 from transformer.texts import _, translate
 from transformer.tracing.trace import Trace
 
 
 def method_names() -> dict[str, str]:
     return {name: translate(method.name) for name, method in METHODS.items()}
+
+
+@shared(queued=True)
+def of_all_steps(model: Pretrained, trace: Trace, method: str) -> Contributions:
+    """The contributions to all output tokens, by a method that finds them at once."""
+    return attribute(model, trace, method)
 
 
 def choose_step(frame: PageFrame, trace: Trace) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -61,13 +63,11 @@ def fitting(model: Pretrained, trace: Trace) -> str:
     """A second sentence that can be patched into a trace: one word exchanged, another translation of equal length; ""
     if none is found."""
     for text in exchanged(trace.source_text):
-        try:
-            other = model.trace(text)
-            check_pair(trace, other)
-        except (InputError, PatchError):
-            continue
-        if other.target_out_ids != trace.target_out_ids:
-            return text
+        with contextlib.suppress(InputError):
+            if len(model.encode(text)) == len(trace.source_ids):
+                output = cache.trace(model, model.name, text, "", max_tokens()).target_out_ids
+                if len(output) == len(trace.target_out_ids) and output != trace.target_out_ids:
+                    return text
     return ""
 
 
@@ -84,13 +84,16 @@ class Recovered:
 
 @shared(queued=True)
 def recovered(model: Pretrained, trace: Trace, other: Trace, step: int, token: int) -> Recovered:
-    def of(places: Mapping[str, Sequence[Place]]) -> dict[str, Recovery]:
-        return {name: recovery(model, trace, other, some, step, token) for name, some in places.items() if some}
-
-    return Recovered(
-        of(head_places(model)), of(layer_places(model)), of(stream_places(model, trace)),
-        of(sub_layer_places(model, trace)),
+    grids: tuple[Mapping[str, Sequence[Place]], ...] = (
+        head_places(model), layer_places(model), stream_places(model, trace), sub_layer_places(model, trace),
     )  # fmt: skip
+    places = [place for grid in grids for some in grid.values() for place in some]
+    found = recovery(model, trace, other, places, step, token)
+    values = iter(found.values)
+    return Recovered(*(
+        {name: replace(found, values=tuple(itertools.islice(values, len(some)))) for name, some in grid.items() if some}
+        for grid in grids
+    ))  # fmt: skip
 
 
 def _differing(first: Trace, second: Trace) -> list[int]:

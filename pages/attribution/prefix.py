@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pages.attribution.heading import method_names
+from pages.attribution.heading import method_names, of_all_steps
 from pages.components import figure
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
-from pages.runtime.shared import shared
-from transformer.attribution import attribute
 from transformer.figures import attribution as figures
-from transformer.inference.pretrained import Pretrained
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
@@ -17,15 +14,10 @@ OPTIONS = ("by",)
 WITH_SHARES = ("alti", "attention", "rollout", "norm", "zeroing")
 
 
-@shared(queued=True)
-def shares(model: Pretrained, trace: Trace, method: str) -> tuple[float, ...]:
-    return tuple(attribute(model, trace, method).source_share().tolist())
-
-
 def draw(frame: PageFrame, trace: Trace) -> None:
     names = method_names()
     by = str(frame.options.choice("by", WITH_SHARES, WITH_SHARES[0]))
-    found = shares(frame.model, trace, by)
+    found = of_all_steps(frame.model, trace, by).source_share().tolist()
     labels = trace.target_out_labels
     low, high = min(range(len(found)), key=found.__getitem__), max(range(len(found)), key=found.__getitem__)
     sentence = _(

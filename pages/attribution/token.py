@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
-from pages.attribution.heading import choose_step, method_names
+from pages.attribution.heading import choose_step, method_names, of_all_steps
 from pages.components import figure, headgrid, saving
 from pages.components.sentences import paragraph, point
 from pages.components.translation import table
@@ -26,17 +26,17 @@ from transformer.tracing.trace import Trace
 
 OPTIONS = ("output", "one")
 ATTENTION, ONE = "attention", "one"
+RANDOM = "random"  # what `removal_curve` calls the random orders
 SAME = 0.001  # areas of curves that no reader can tell apart
 
 
 @dataclass(frozen=True)
 class Attributed:
     """What all methods say about one step. rows: method -> share of every source token and token fed in, [source +
-    target]; signed: the methods whose numbers may be negative; removed: with the random order; added, wanted: what
-    integrated gradients add up to, and what they have to, in nats."""
+    target]; removed: with the random order; taus: agreement with mean attention; added, wanted: what integrated
+    gradients add up to, and what they have to, in nats."""
 
     rows: Mapping[str, tuple[float, ...]]
-    signed: frozenset[str]
     removed: Mapping[str, Removal]
     taus: Mapping[str, float]
     added: float
@@ -52,32 +52,51 @@ class Head:
     number: int
 
 
-@shared()
-def contributions(model: Pretrained, trace: Trace, step: int) -> Mapping[str, Contributions]:
+@shared(queued=True)
+def of_methods(model: Pretrained, trace: Trace, step: int) -> Attributed:
     """Every method on one output token of a trace."""
-    return {name: attribute(model, trace, name, [step]) for name in METHODS}
+    found = {
+        name: attribute(model, trace, name, [step]) if method.by_step else of_all_steps(model, trace, name)
+        for name, method in METHODS.items()
+    }
+    added, wanted = (float(one[step]) for one in completeness(model, trace, found["integrated"]))
+    return Attributed(
+        _shares(trace, step, found),
+        removal_curve(model, trace, step, found),
+        _taus(model, trace, step, found),
+        added,
+        wanted,
+    )
 
 
 @shared(queued=True)
 def attributed(model: Pretrained, trace: Trace, step: int, head: Head | None) -> Attributed:
     """Every method, and one head, on one output token of a trace."""
-    found = dict(contributions(model, trace, step))
-    if head is not None:
-        found[ONE] = one_head(trace, head.kind, head.layer, head.number)
-    columns = removable(trace, step)
-    rows = {name: one.joined()[step].double() for name, one in found.items()}
-    seen = [*range(len(trace.source_ids)), *range(len(trace.source_ids), len(trace.source_ids) + step + 1)]
-    attention = rows[ATTENTION][columns]
-    shares = {name: row / float(row[seen].abs().sum() or 1.0) for name, row in rows.items()}
-    added, wanted = (float(one[step]) for one in completeness(model, trace, found["integrated"]))
-    return Attributed(
-        {name: tuple(row.tolist()) for name, row in shares.items()},
-        frozenset(name for name, one in found.items() if not one.shares),
-        removal_curve(model, trace, step, found),
-        {name: kendall_tau(row[columns], attention) for name, row in rows.items()},
-        added,
-        wanted,
+    found = of_methods(model, trace, step)
+    if head is None:
+        return found
+    one = {ONE: one_head(trace, head.kind, head.layer, head.number)}
+    removed = dict(found.removed)
+    drawn = {RANDOM: removed.pop(RANDOM)}
+    return replace(
+        found,
+        rows={**found.rows, **_shares(trace, step, one)},
+        removed={**removed, **removal_curve(model, trace, step, one, seed=None), **drawn},
+        taus={**found.taus, **_taus(model, trace, step, one)},
     )
+
+
+def _shares(trace: Trace, step: int, found: Mapping[str, Contributions]) -> dict[str, tuple[float, ...]]:
+    """Each row of a step, divided by the sum of its absolute values."""
+    rows = {name: one.joined()[step].double() for name, one in found.items()}
+    seen = len(trace.source_ids) + step + 1
+    return {name: tuple((row / float(row[:seen].abs().sum() or 1.0)).tolist()) for name, row in rows.items()}
+
+
+def _taus(model: Pretrained, trace: Trace, step: int, found: Mapping[str, Contributions]) -> dict[str, float]:
+    columns = removable(trace, step)
+    attention, *rows = (one.joined()[step][columns] for one in (of_all_steps(model, trace, ATTENTION), *found.values()))
+    return {name: kendall_tau(row, attention) for name, row in zip(found, rows, strict=True)}
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 
-from tests.support.build import tiny_pretrained
+from tests.support.build import pretrained_variant, tiny_pretrained
 from transformer.attribution import METHODS, attribute, kendall_tau, removal_curve
 from transformer.attribution.agreement import agreement
 from transformer.attribution.faithfulness import removable
 from transformer.attribution.gradients import differentiable
-from transformer.attribution.leaving_out import after_removing, leave_one_out, log_probs_without
+from transformer.attribution.leaving_out import AT_ONCE, after_removing, leave_one_out, log_probs_without
 from transformer.attribution.zeroing import zeroed_layers
 from transformer.interventions.sets import Interventions
 from transformer.probing.patching import recovery
@@ -35,6 +36,26 @@ def test_leaving_a_token_out_is_the_switch_hide() -> None:
             hidden = model.retrace(trace, Interventions.parse(f"hide={side}.{token + 1}")).probabilities.log()
             torch.testing.assert_close(values[:, token].float(), (plain - hidden).clone(), atol=1e-4, rtol=1e-3)
     assert found.prefix.triu(1).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "changes, switches", [({}, ""), ({}, "scaling=off causal=off"), ({"causal": False}, "")], ids=str
+)
+def test_one_step_alone_is_a_column_of_all_steps(changes: dict[str, Any], switches: str) -> None:
+    """With equal passes, and several that hide the same of the source."""
+    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    trace = model.trace(*TEXT, interventions=Interventions.parse(switches))
+    width = len(trace.source_ids) + len(trace.target_in_ids)
+    hidden = torch.randint(0, 2, (AT_ONCE, width), generator=torch.Generator().manual_seed(2)).bool()
+    hidden = torch.cat((hidden, hidden[:9], hidden[:9].logical_xor(torch.arange(width) == width - 3)))
+    found = log_probs_without(model, trace, hidden)
+    assert torch.equal(found[:9], found[AT_ONCE : AT_ONCE + 9])
+    for step in range(len(trace.target_in_ids)):
+        torch.testing.assert_close(
+            log_probs_without(model, trace, hidden, step)[:, 0], found[:, step], atol=1e-5, rtol=0
+        )
+    for row in (0, 5, -1):
+        torch.testing.assert_close(log_probs_without(model, trace, hidden[row, None])[0], found[row], atol=1e-5, rtol=0)
 
 
 def test_hiding_everything_at_once_and_step_by_step() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 import torch
 
 from tests.support.build import pretrained_variant, tiny_pretrained
+from transformer.interventions.sets import Interventions
 from transformer.probing.patching import head_places, layer_places, recovery, stream_places, sub_layer_places
 from transformer.tracing.patch import PatchError, Place
 
@@ -44,18 +46,27 @@ def test_a_head_at_one_token() -> None:
     assert torch.equal(found, expected)
 
 
-def test_recovery_of_every_place_alone() -> None:
-    model = tiny_pretrained()
-    first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
+@pytest.mark.parametrize(
+    "changes, switches",
+    [({}, ""), ({}, "zero=cross.1.2 hide=source.1"), ({"norm": "pre"}, ""), ({"causal": False}, "")],
+    ids=str,
+)
+def test_recovery_of_every_place_alone(changes: dict[str, Any], switches: str) -> None:
+    """Each as a whole pass of its own."""
+    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    first, second = (model.trace(*pair, interventions=Interventions.parse(switches)) for pair in (FIRST, SECOND))
     step = 1
     token = second.target_out_ids[step]
-    places = [*head_places(model)["cross"], *stream_places(model, first)["decoder"], Place("update", "encoder.1.ff")]
+    grids = (head_places(model), layer_places(model), stream_places(model, first), sub_layer_places(model, first))
+    places = [place for grid in grids for some in grid.values() for place in some]
     found = recovery(model, first, second, places, step, token)
     ends = [float(one.logits[step].double().log_softmax(-1)[token]) for one in (first, second)]
     assert (found.first, found.other) == pytest.approx(ends)
     for place, value in zip(places, found.values, strict=True):
         alone = model.patch(first, second, [place]).logits[step].double().log_softmax(-1)[token]
         assert value == pytest.approx((float(alone) - ends[0]) / (ends[1] - ends[0]), abs=1e-3)
+    if changes.get("causal") is False:
+        return
     # The last layer's stream at the step itself is all that the step's output depends on.
     last = Place("leaves", f"decoder.{model.config.decoder_layers - 1}.ff", token=step)
     assert recovery(model, first, second, [last], step, token).values == pytest.approx((1.0,), abs=1e-4)

@@ -35,20 +35,22 @@ def removable(trace: Trace, step: int) -> list[int]:
 
 
 def removal_curve(
-    model: Pretrained, trace: Trace, step: int, methods: Mapping[str, Contributions], seed: int = 1
+    model: Pretrained, trace: Trace, step: int, methods: Mapping[str, Contributions], seed: int | None = 1
 ) -> dict[str, Removal]:
     """For each method, the tokens removed from the most to the least important one; "random": the mean of ten orders.
 
-    Removed: hidden from all queries (`log_probs_without`).
+    Removed: hidden from all queries (`log_probs_without`). seed: None for no random orders.
     """
     columns = removable(trace, step)
     orders = []
     for found in methods.values():
         row = found.joined()[step]
         orders.append(sorted(columns, key=lambda column: -float(row[column])))
-    rng = random.Random(seed)
-    orders += [rng.sample(columns, len(columns)) for _ in range(DRAWS)]
+    if seed is not None:
+        rng = random.Random(seed)
+        orders += [rng.sample(columns, len(columns)) for _ in range(DRAWS)]
     curves = after_removing(model, trace, step, orders)
-    drawn = curves[len(methods) :]
-    mean = [sum(values) / len(values) for values in zip(*drawn, strict=True)]
-    return {name: Removal(tuple(curve)) for name, curve in zip((*methods, "random"), (*curves, mean), strict=False)}
+    removed = {name: Removal(tuple(curve)) for name, curve in zip(methods, curves, strict=False)}
+    if drawn := curves[len(methods) :]:
+        removed["random"] = Removal(tuple(sum(values) / len(values) for values in zip(*drawn, strict=True)))
+    return removed

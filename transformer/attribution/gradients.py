@@ -15,7 +15,7 @@ from transformer.attribution.contributions import Contributions
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import KINDS, Tap, scope
-from transformer.tracing.rerun import check_unedited
+from transformer.tracing.rerun import check_unedited, decoder_rows
 from transformer.tracing.trace import Trace
 
 # Integrated gradients: the line is cut into spans, each with POINTS points; those with the largest error are halved
@@ -31,7 +31,8 @@ class Graph:
     """A pass that remembers how it was computed.
 
     embeddings: "source" or "target" -> [batch, token, d_model], times sqrt(d_model), without positions; the leaves.
-    records: names of `transformer.model.tap` -> tensor. log_probs: [batch, target], ln p of the trace's output tokens.
+    records: names of `transformer.model.tap` -> tensor. log_probs: ln p of the trace's output tokens, [batch, target],
+    or of one step alone, [batch, 1].
     """
 
     embeddings: dict[str, Tensor]
@@ -39,11 +40,16 @@ class Graph:
     log_probs: Tensor
 
 
-def differentiable(model: Pretrained, trace: Trace, factors: Sequence[float] = (1.0,)) -> Graph:
+def differentiable(
+    model: Pretrained, trace: Trace, factors: Sequence[float] = (1.0,), step: int | None = None
+) -> Graph:
     """The pass of a trace, with its switches, for every factor that its embeddings are multiplied with (positions
-    stay). Gradients go to `embeddings` and every record; the model's weights get none. Raises EditedError."""
+    stay). Gradients go to `embeddings` and every record; the model's weights get none.
+
+    step: of one output token alone, with the rows of the decoder that decide about it. Raises EditedError."""
     check_unedited(trace)
-    network = model.model
+    network, rows = model.model, decoder_rows(trace, step)
+    steps = slice(rows) if step is None else slice(step, step + 1)
     embeddings: dict[str, Tensor] = {}
 
     def leaf(side: str, tensor: Tensor) -> Tensor:
@@ -54,11 +60,12 @@ def differentiable(model: Pretrained, trace: Trace, factors: Sequence[float] = (
     leaves = {f"{side}.embedding": lambda tensor, side=side: leaf(side, tensor) for side in SIDES}
     source, fed, wanted = (
         torch.tensor([ids] * len(factors), device=network.device)
-        for ids in (trace.source_ids, trace.target_in_ids, trace.target_out_ids)
+        for ids in (trace.source_ids, trace.target_in_ids[:rows], trace.target_out_ids[steps])
     )
     with torch.inference_mode(False), torch.enable_grad():
         tap = Tap(joined(leaves, model.edits(trace.interventions)))
-        logits = network(source, fed, tap)
+        outputs = network.decode(fed, network.encode(source, tap), source, tap)
+        logits = network.project(outputs[:, steps], tap)
         log_probs = logits.log_softmax(-1).gather(-1, wanted[..., None])[..., 0]
     return Graph(embeddings, tap.finish(), log_probs)
 
@@ -74,12 +81,14 @@ def gradients_of(total: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _filled(trace: Trace, rows: Mapping[int, Sequence[Tensor]]) -> Contributions:
-    """Contributions from the rows of some steps, (source, prefix) each; the other rows are NaN."""
+    """Contributions from the rows of some steps, (source, prefix) each, 0 where a prefix ends; the other rows are
+    NaN."""
     sources, targets = len(trace.source_ids), len(trace.target_out_ids)
     found = [torch.full((targets, width), math.nan, dtype=torch.float64) for width in (sources, targets)]
     for step, sides in rows.items():
         for matrix, values in zip(found, sides, strict=True):
-            matrix[step] = values.detach().cpu().double()
+            matrix[step] = 0.0
+            matrix[step, : len(values)] = values.detach().cpu().double()
     return Contributions(found[0], found[1], shares=False)
 
 
@@ -90,13 +99,13 @@ def _all(trace: Trace, steps: Sequence[int] | None) -> Sequence[int]:
 def gradient_x_input(model: Pretrained, trace: Trace, steps: Sequence[int] | None = None) -> Contributions:
     """The gradient of ln p with respect to a token's embedding, times the embedding, summed over its dimensions.
 
-    steps: rows to compute, all by default; a backward pass each. The others are NaN.
+    steps: rows to compute, all by default; a pass forward and backward each. The others are NaN.
     """
-    graph = differentiable(model, trace)
-    leaves = [graph.embeddings[side] for side in SIDES]
     rows = {}
     for step in _all(trace, steps):
-        gradients = gradients_of(graph.log_probs[0, step], leaves)
+        graph = differentiable(model, trace, step=step)
+        leaves = [graph.embeddings[side] for side in SIDES]
+        gradients = gradients_of(graph.log_probs.sum(), leaves)
         rows[step] = [(gradient * leaf)[0].sum(-1) for gradient, leaf in zip(gradients, leaves, strict=True)]
     return _filled(trace, rows)
 
@@ -111,11 +120,10 @@ def integrated_gradients(
     them. How well a span is integrated shows in what it misses of the difference of ln p between its own ends. steps:
     as for `gradient_x_input`.
     """
-    at: dict[float, Tensor] = {}  # factor of the embeddings -> ln p, [target]
     rows = {}
     for step in _all(trace, steps):
-        of_spans = _one_rule(model, trace, step, points) if points else _halving(model, trace, step, at)
-        rows[step] = of_spans.sum(0).split([len(trace.source_ids), len(trace.target_in_ids)])
+        of_spans = _one_rule(model, trace, step, points) if points else _halving(model, trace, step)
+        rows[step] = of_spans.sum(0).tensor_split([len(trace.source_ids)])
     return _filled(trace, rows)
 
 
@@ -126,8 +134,9 @@ def _one_rule(model: Pretrained, trace: Trace, step: int, points: int) -> Tensor
     return _spans(model, trace, step, [(0.0, 1.0)], points)
 
 
-def _halving(model: Pretrained, trace: Trace, step: int, at: dict[float, Tensor]) -> Tensor:
-    """Contributions of all spans, [span, source + target], to one step. at: filled with what is computed."""
+def _halving(model: Pretrained, trace: Trace, step: int) -> Tensor:
+    """Contributions of all spans to one step, [span, source + decoder's row]."""
+    at: dict[float, float] = {}  # factor of the embeddings -> ln p
     new: list[Span] = [(index / SPANS, (index + 1) / SPANS) for index in range(SPANS)]
     found: dict[Span, Tensor] = {}
     missed: dict[Span, float] = {}
@@ -135,12 +144,12 @@ def _halving(model: Pretrained, trace: Trace, step: int, at: dict[float, Tensor]
     while True:
         needed = sorted({end for span in new for end in span} - set(at))
         if needed:
-            at |= zip(needed, differentiable(model, trace, needed).log_probs.detach().cpu().double(), strict=True)
+            at |= zip(needed, differentiable(model, trace, needed, step).log_probs[:, 0].tolist(), strict=True)
         for span, values in zip(new, _spans(model, trace, step, new, POINTS), strict=True):
             found[span] = values
-            missed[span] = float(values.sum() - (at[span[1]] - at[span[0]])[step])
+            missed[span] = float(values.sum()) - (at[span[1]] - at[span[0]])
         used += POINTS * len(new)
-        allowed = TOLERANCE * max(abs(float((at[1.0] - at[0.0])[step])), LEAST)
+        allowed = TOLERANCE * max(abs(at[1.0] - at[0.0]), LEAST)
         # The sum alone could be right by chance, where errors of spans cancel.
         if (abs(sum(missed.values())) <= allowed and math.hypot(*missed.values()) <= 2 * allowed) or used >= MOST:
             return torch.stack(list(found.values()))
@@ -152,18 +161,18 @@ def _halving(model: Pretrained, trace: Trace, step: int, at: dict[float, Tensor]
 
 
 def _spans(model: Pretrained, trace: Trace, step: int, spans: Sequence[Span], points: int) -> Tensor:
-    """The integral over each span, by a Gauss-Legendre rule: [span, source + target]; float64."""
+    """The integral over each span, by a Gauss-Legendre rule: [span, source + decoder's row]; float64."""
     places, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(points))
     ends = torch.tensor(spans, dtype=torch.float64)
     widths = ends[:, 1:] - ends[:, :1]
-    whole = (trace.source_embedding.double(), trace.target_embedding.double())
+    whole = (trace.source_embedding.double(), trace.target_embedding[: decoder_rows(trace, step)].double())
     found = []
     for factors in (ends[:, :1] + widths * (places + 1) / 2).flatten().split(max(1, AT_ONCE // sum(map(len, whole)))):
-        graph = differentiable(model, trace, factors.tolist())
-        gradients = gradients_of(graph.log_probs[:, step].sum(), [graph.embeddings[side] for side in SIDES])
+        graph = differentiable(model, trace, factors.tolist(), step)
+        gradients = gradients_of(graph.log_probs.sum(), [graph.embeddings[side] for side in SIDES])
         sides = [(gradient.cpu().double() * one).sum(-1) for gradient, one in zip(gradients, whole, strict=True)]
         found.append(torch.cat(sides, 1))
-    along = torch.cat(found)  # [span * point, source + target]
+    along = torch.cat(found)  # [span * point, source + row]
     return (along.unflatten(0, (len(spans), points)) * weights[:, None] / 2).sum(1) * widths
 
 
@@ -208,12 +217,12 @@ def chefer(model: Pretrained, trace: Trace, steps: Sequence[int] | None = None) 
     """Relevance (Chefer et al. 2021, "Generic Attention-model Explainability", section 3): attention weights times
     their gradients, gathered layer by layer (`relevance`), for every output token anew. Given are R^de and R^dd - I.
     steps: as for `gradient_x_input`."""
-    graph = differentiable(model, trace)
     names = {kind: [f"{scope(kind, layer)}weights" for layer in range(trace.attention(kind).layers)] for kind in KINDS}
-    tensors = [graph.records[name] for kind in KINDS for name in names[kind]]
     rows = {}
     for step in _all(trace, steps):
-        gradients = iter(zip(tensors, gradients_of(graph.log_probs[0, step], tensors), strict=True))
+        graph = differentiable(model, trace, step=step)
+        tensors = [graph.records[name] for kind in KINDS for name in names[kind]]
+        gradients = iter(zip(tensors, gradients_of(graph.log_probs.sum(), tensors), strict=True))
         maps = [[_positive(*next(gradients)) for _name in names[kind]] for kind in KINDS]
         across, own = relevance(*maps)
         rows[step] = (across[step], (own - torch.eye(len(own)))[step])

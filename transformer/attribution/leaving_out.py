@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from transformer.attribution.contributions import Contributions
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import Edit, EditingTap
-from transformer.tracing.rerun import check_unedited
+from transformer.tracing.rerun import check_unedited, decoder_rows
 from transformer.tracing.trace import Trace
 
 AT_ONCE = 64  # passes in one batch
@@ -28,29 +28,38 @@ def _hiding(hidden: Tensor) -> Edit:
 
 
 @torch.inference_mode()
-def log_probs_without(model: Pretrained, trace: Trace, hidden: Tensor) -> Tensor:
+def log_probs_without(model: Pretrained, trace: Trace, hidden: Tensor, step: int | None = None) -> Tensor:
     """ln p of the trace's output tokens with tokens hidden: no query attends to them, as with the switch `Hide`.
 
-    hidden: bool [pass, source + target], the source's tokens first, then those fed in. Returns [pass, target], float64.
-    A token's own residual stream stays, so hiding what a step is fed does not remove it from that step. Raises
-    EditedError.
+    hidden: bool [pass, source + target], the source's tokens first, then those fed in. step: of one output token alone.
+    Returns [pass, target], or [pass, 1]; float64. Equal passes run once, and those that hide the same of the source
+    share an encoder pass. A token's own residual stream stays, so hiding what a step is fed does not remove it from
+    that step. Raises EditedError.
     """
     check_unedited(trace)
     network, sources = model.model, len(trace.source_ids)
     switches = model.edits(trace.interventions)
+    rows = decoder_rows(trace, step)
+    steps = range(rows) if step is None else [step]
+    wanted = torch.tensor([trace.target_out_ids[one] for one in steps], device=network.device)
+    source, fed = (torch.tensor(ids, device=network.device) for ids in (trace.source_ids, trace.target_in_ids[:rows]))
+
+    def tap(stack: str, kinds: Mapping[str, Tensor]) -> EditingTap:
+        layers = range(len(getattr(network, stack)))
+        hiding = {f"{stack}.{layer}.{kind}.mask": _hiding(one) for layer in layers for kind, one in kinds.items()}
+        return EditingTap(joined(switches, hiding))
+
+    different, same = hidden[:, : sources + rows].unique(dim=0, return_inverse=True)  # sorted: by the source first
     found = []
-    for rows in hidden.split(AT_ONCE):
-        read, fed = _hiding(rows[:, :sources]), _hiding(rows[:, sources:])
-        edits: dict[str, Edit] = {f"encoder.{layer}.self.mask": read for layer in range(len(network.encoder))}
-        for layer in range(len(network.decoder)):
-            edits |= {f"decoder.{layer}.cross.mask": read, f"decoder.{layer}.self.mask": fed}
-        ids = (
-            torch.tensor([one] * len(rows), device=network.device) for one in (trace.source_ids, trace.target_in_ids)
-        )
-        logits = network(*ids, EditingTap(joined(switches, edits)))
-        wanted = torch.tensor(trace.target_out_ids, device=network.device).expand(len(rows), -1)
-        found.append(logits.double().log_softmax(-1).gather(-1, wanted[..., None])[..., 0].cpu())
-    return torch.cat(found)
+    for some in different.split(AT_ONCE):
+        count = len(some)
+        read, of = some[:, :sources].unique(dim=0, return_inverse=True)
+        memory = network.encode(source.expand(len(read), -1), tap("encoder", {"self": read}))[of]
+        masks = {"self": some[:, sources:], "cross": some[:, :sources]}
+        outputs = network.decode(fed.expand(count, -1), memory, source.expand(count, -1), tap("decoder", masks))
+        log_probs = network.project(outputs[:, steps]).double().log_softmax(-1)
+        found.append(log_probs.gather(-1, wanted.expand(count, -1)[..., None])[..., 0].cpu())
+    return torch.cat(found)[same]
 
 
 def leave_one_out(model: Pretrained, trace: Trace) -> Contributions:
@@ -72,5 +81,5 @@ def after_removing(model: Pretrained, trace: Trace, step: int, orders: Sequence[
         for count, column in enumerate(order, start=1):
             rows[count:, column] = True
         hidden.append(rows)
-    found = log_probs_without(model, trace, torch.cat(hidden))[:, step].exp()
+    found = log_probs_without(model, trace, torch.cat(hidden), step)[:, 0].exp()
     return [one.tolist() for one in found.split([len(rows) for rows in hidden])]

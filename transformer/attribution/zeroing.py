@@ -9,8 +9,8 @@ from torch import Tensor
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
-from transformer.model.masks import causal_mask, padding_mask, real_tokens
 from transformer.model.tap import Edit, EditingTap
+from transformer.tracing.rerun import masks_of
 from transformer.tracing.trace import Trace
 
 ROUNDING = 1e-5  # relative, of one layer's output in float32
@@ -46,19 +46,15 @@ def value_zeroing(model: Pretrained, trace: Trace) -> Contributions:
 def zeroed_layers(model: Pretrained, trace: Trace) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """The shares within every layer, as `through_layers` takes them: of the encoder, [source, source]; of the decoder's
     self-attention, [target, target], and of cross-attention, [target, source]."""
-    network, config = model.model, model.config
+    network = model.model
     switches = model.edits(trace.interventions)
 
     def tap(extra: dict[str, Edit]) -> EditingTap:
         return EditingTap(joined(extra, switches))
 
-    read, fed = (torch.tensor([ids], device=network.device) for ids in (trace.source_ids, trace.target_in_ids))
-    source_mask = padding_mask(read, config.pad_id)
-    target_mask = real_tokens(fed, config.pad_id)[:, None, None, :]
-    if config.causal:
-        target_mask = target_mask & causal_mask(fed.shape[1], network.device)
+    source_mask, target_mask = masks_of(network, trace)
     encoder = []
-    count = len(trace.source_ids)
+    count, steps = len(trace.source_ids), len(trace.target_in_ids)
     for index, layer in enumerate(network.encoder):
         x = trace.encoder_self.enters[index].to(network.device).expand(count, -1, -1)
         here = tap({f"encoder.{index}.self.values": _zeroed}).at("encoder").at(str(index))
@@ -68,13 +64,13 @@ def zeroed_layers(model: Pretrained, trace: Trace) -> tuple[list[Tensor], list[T
     decoder, cross = [], []
     for index, decoder_layer in enumerate(network.decoder):
         both = []
-        for name, keys in (("self", fed.shape[1]), ("cross", count)):
+        for name, keys in (("self", steps), ("cross", count)):
             x = trace.decoder_self.enters[index].to(network.device).expand(keys, -1, -1)
             memory = trace.encoder_output.to(network.device).expand(keys, -1, -1)
             here = tap({f"decoder.{index}.{name}.values": _zeroed}).at("decoder").at(str(index))
             outputs = decoder_layer(x, memory, target_mask, source_mask, here).cpu()
             both.append(_moved(outputs, trace.decoder_ff.leaves[index]))
-        shares = in_shares(torch.cat(both, 1), torch.arange(fed.shape[1]))
-        decoder.append(shares[:, : fed.shape[1]])
-        cross.append(shares[:, fed.shape[1] :])
+        shares = in_shares(torch.cat(both, 1), torch.arange(steps))
+        decoder.append(shares[:, :steps])
+        cross.append(shares[:, steps:])
     return encoder, decoder, cross

@@ -13,8 +13,10 @@ from transformer.interventions.sets import SUB_LAYERS, layers_of
 from transformer.model.tap import KINDS, STACKS, EditingTap, scope
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import PatchError, Place, check_pair, check_places, patch
-from transformer.tracing.rerun import check_unedited
+from transformer.tracing.rerun import check_unedited, decoder_rows, outputs_from
 from transformer.tracing.trace import Trace
+
+AT_ONCE = 64  # passes in one batch
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Recovery:
 
 @torch.inference_mode()
 def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Place], step: int, token: int) -> Recovery:
-    """Patch each place alone, all places of one tensor in one batch.
+    """Patch each place alone, those of one layer in one batch, which begins with that layer.
 
     step: row of the decoder, from 0; token: id whose ln p is watched there, usually the other's output.
     Denoising: `trace` is the broken sentence, `other` the good one; noising: the other way round.
@@ -49,21 +51,24 @@ def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Pla
     if abs(ends[1] - ends[0]) < 1e-6:
         raise PatchError("the token is as probable in both sentences, so there is nothing to recover; choose another")
     switches = model.edits(trace.interventions)
-    found: dict[int, float] = {}
-    named: dict[str, list[int]] = {}
+    rows = decoder_rows(trace, step)
+    found = [ends[0]] * len(places)
+    layers: dict[tuple[str, int], list[int]] = {}
     for index, place in enumerate(places):
-        named.setdefault(place.name, []).append(index)
-    for name, indices in named.items():
-        edit = patch([places[index] for index in indices], list(range(len(indices))), other)
-        ids = (
-            torch.tensor([one] * len(indices), device=network.device) for one in (trace.source_ids, trace.target_in_ids)
-        )
-        tap = EditingTap(joined(switches, {name: edit}))
-        log_probs = network(*ids, tap)[:, step].double().log_softmax(-1)[:, token]
-        tap.check_names()
-        found |= dict(zip(indices, log_probs.tolist(), strict=True))
-    values = tuple((found[index] - ends[0]) / (ends[1] - ends[0]) for index in range(len(places)))
-    return Recovery(ends[0], ends[1], values)
+        stack, number, _ = place.sub_layer.split(".")
+        if stack == "encoder" or place.token is None or place.token < rows:  # later rows change nothing
+            layers.setdefault((stack, int(number)), []).append(index)
+    for (stack, layer), indices in layers.items():
+        for some in (indices[start : start + AT_ONCE] for start in range(0, len(indices), AT_ONCE)):
+            named: dict[str, list[int]] = {}
+            for row, index in enumerate(some):
+                named.setdefault(places[index].name, []).append(row)
+            edits = {name: patch([places[some[row]] for row in batch], batch, other) for name, batch in named.items()}
+            tap = EditingTap(joined(switches, edits))
+            outputs = outputs_from(network, trace, stack, layer, len(some), rows, tap)[:, step]
+            for index, one in zip(some, network.project(outputs).double().log_softmax(-1)[:, token], strict=True):
+                found[index] = float(one)
+    return Recovery(ends[0], ends[1], tuple((one - ends[0]) / (ends[1] - ends[0]) for one in found))
 
 
 def head_places(model: Pretrained) -> dict[str, list[Place]]:

@@ -90,12 +90,12 @@ def tensor_of(trace: Trace, place: Place) -> Tensor:
 
 def patch(places: Sequence[Place], rows: Sequence[int | None], other: Trace) -> Edit:
     """Puts the other trace's numbers at places of one tensor (`check_places`). rows: the row of the batch for each
-    place, None: all."""
+    place, None: all. A tensor of fewer rows of the decoder gets those that it has."""
 
     def edit(tensor: Tensor) -> Tensor:
         changed = tensor.clone()
         for place, row in zip(places, rows, strict=True):
-            values = tensor_of(other, place).to(changed)
+            values = tensor_of(other, place)[..., : changed.shape[-2], :].to(changed)
             batch = slice(None) if row is None else row
             token = slice(None) if place.token is None else place.token
             if place.part == "head_outputs":

@@ -1,7 +1,13 @@
-"""What runs the pass of a trace again knows its switches, but not the functions that edited it."""
+"""What runs the pass of a trace again, or a part of it, knows its switches, but not the functions that edited it."""
 
 from __future__ import annotations
 
+import torch
+from torch import Tensor
+
+from transformer.model.masks import causal_mask, padding_mask, real_tokens
+from transformer.model.tap import AnyTap
+from transformer.model.transformer import Transformer
 from transformer.texts import UserError
 from transformer.tracing.trace import Trace
 
@@ -18,3 +24,40 @@ def check_unedited(trace: Trace) -> None:
             "edits, or a switch in place of the function",
             tensor=trace.edits[0],
         )
+
+
+def decoder_rows(trace: Trace, step: int | None = None) -> int:
+    """How many rows of the decoder decide about a step, or all steps: without switches, no later one in a causal
+    model."""
+    return step + 1 if step is not None and trace.causal and not trace.interventions else len(trace.target_in_ids)
+
+
+def masks_of(network: Transformer, trace: Trace, rows: int | None = None) -> tuple[Tensor, Tensor]:
+    """The masks of the source and of the decoder's first rows, as the layers take them, before switches."""
+    read, fed = (torch.tensor([ids], device=network.device) for ids in (trace.source_ids, trace.target_in_ids[:rows]))
+    own = real_tokens(fed, network.config.pad_id)[:, None, None, :]
+    if network.config.causal:
+        own = own & causal_mask(fed.shape[1], network.device)
+    return padding_mask(read, network.config.pad_id), own
+
+
+def outputs_from(
+    network: Transformer, trace: Trace, stack: str, layer: int, passes: int, rows: int, tap: AnyTap
+) -> Tensor:
+    """The decoder's output in passes that leave the trace's way in one layer of a stack, where `tap` edits them: what
+    comes before is taken from the trace. rows: of the decoder, from its first. Returns [pass, row, d_model]."""
+    source_mask, own_mask = masks_of(network, trace, rows)
+
+    def start(tensor: Tensor) -> Tensor:
+        return tensor.to(network.device).expand(passes, -1, -1)
+
+    at, memory, first = tap.at("encoder"), start(trace.encoder_output), layer
+    if stack == "encoder":
+        x, first = start(trace.encoder_self.enters[layer]), 0
+        for index in range(layer, len(network.encoder)):
+            x = network.encoder[index](x, source_mask, at.at(str(index)))
+        memory = at("output", network.encoder_norm(x))
+    at, x = tap.at("decoder"), start(trace.decoder_self.enters[first, :rows])
+    for index in range(first, len(network.decoder)):
+        x = network.decoder[index](x, memory, own_mask, source_mask, at.at(str(index)))
+    return at("output", network.decoder_norm(x))
