@@ -9,6 +9,7 @@ from itertools import pairwise, product
 import pytest
 
 from transformer.training.data import DataError
+from transformer.training.numerals import number_of
 from transformer.training.tasks import languages, task_pairs, training_pairs, unseen_pairs
 
 
@@ -79,6 +80,19 @@ def test_the_data_of_trained_models_do_not_change(name, lengths, seed, fingerpri
     spec = {"name": name, "count": 6000 if name == "reverse" else 5000, "lengths": lengths, "seed": seed}
     made = (training_pairs(spec), unseen_pairs(spec, (3, 9), 600), task_pairs(name, 300, (1, 5), 7))
     assert tuple(hashlib.sha256(repr(one).encode()).hexdigest()[:16] for one in made) == fingerprints
+
+
+def test_a_number_is_held_out_in_digits_and_in_words() -> None:
+    spec = {"name": "ko-numbers", "count": 6000, "lengths": [1, 6], "seed": 1}
+    sets = [{number_of(source) for source, _ in pairs} for pairs in (*training_pairs(spec), unseen_pairs(spec, (1, 6)))]
+    assert set(range(10)) <= sets[0]
+    assert {len(str(number)) for number in sets[1]} == {4, 5, 6} and min(map(len, sets)) > 400
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        assert sets[one].isdisjoint(sets[other])
+    with pytest.raises(DataError, match="inputs of up to 12 symbols, not 13"):
+        task_pairs("ko-numbers", 5, (9, 13), 1)
+    with pytest.raises(DataError, match="'ko-numbers' takes no alphabet"):
+        training_pairs({**spec, "alphabet": "abc"})
 
 
 def test_copy_and_shift() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.text.tokenizer import clean
+from transformer.training import numerals
 from transformer.training.data import DataError, Pair
 
 SHIFT = 3  # Caesar's (Suetonius, Divus Julius 56)
@@ -33,13 +34,20 @@ def _digits(length: int, rng: random.Random) -> str:
 @dataclass(frozen=True)
 class Task:
     """languages: names of the two sides in the app; symbols: number of different symbols; draw: makes a random input of
-    a length; answer: gives its correct output; alphabet: the symbols, if all inputs of a length are equally likely."""
+    a length; answer: gives its correct output; alphabet: the symbols, if all inputs of a length are equally likely.
+
+    same: what two inputs have in common that ask for the same, such as a number in digits and in words; if one of them
+    is held out, so is the other.
+    The length of an input is that of `same`. longest: the largest length, if there is one.
+    """
 
     languages: tuple[str, str]
     symbols: int
     draw: Callable[[int, random.Random], str]
     answer: Callable[[str], str]
     alphabet: str = ""
+    same: Callable[[str], str] = str
+    longest: int | None = None
 
 
 def _shifted(alphabet: str, by: int) -> Callable[[str], str]:
@@ -54,6 +62,14 @@ TASKS = {
     "sort": Task(("digits", "sorted"), len(string.digits), _digits, lambda text: "".join(sorted(text))),
     "copy": Task(("letters", "copied"), LETTERS, _letters, lambda text: text),
     "shift": Task(("letters", f"shifted by {SHIFT}"), LETTERS, _letters, _shifted(string.ascii_lowercase, SHIFT)),
+    "ko-numbers": Task(
+        ("digits or Korean numerals", "Korean numerals or digits"),
+        len(string.digits),
+        numerals.draw_text,
+        numerals.other_form,
+        same=lambda text: str(numerals.number_of(text)),
+        longest=numerals.LONGEST,
+    ),
 }
 
 
@@ -69,6 +85,8 @@ def find_task(name: str, alphabet: str | None = None, shift: int | None = None) 
     task = TASKS[name]
     if alphabet is None and shift is None:
         return task
+    if task.longest:
+        raise DataError("the task {name!r} takes no alphabet; leave it out", name=name)
     symbols = string.ascii_lowercase if alphabet is None else alphabet
     if not 2 <= len(symbols) <= LARGEST_ALPHABET:
         raise DataError(
@@ -125,12 +143,20 @@ def task_pairs(
 ) -> list[Pair]:
     """`count` inputs of the task with their answers; their lengths are evenly spread over `lengths`.
 
-    without: inputs to leave out (those of a test set); if they are most inputs of a length, there are fewer pairs.
+    without: what inputs to leave out (those of a test set) have in common, `Task.same`; if they are most inputs of a
+    length, there are fewer pairs.
     alphabet, shift: see `find_task`. Each input appears once if there are enough different inputs of its length.
     Raises DataError.
     """
     task, rng = find_task(name, alphabet, shift), random.Random(f"{name} {seed}")
     low, high = lengths
+    if task.longest and high > task.longest:
+        raise DataError(
+            "the task {name!r} has inputs of up to {longest} symbols, not {high}",
+            name=name,
+            longest=task.longest,
+            high=high,
+        )
     if count < 1 or not 1 <= low <= high:
         raise DataError(
             "{count} inputs of {low} to {high} symbols are impossible; choose at least 1 of each",
@@ -151,12 +177,13 @@ def task_pairs(
             continue
         for _ in range(20):
             text = task.draw(length, rng)
-            if text not in seen:
+            meaning = task.same(text)
+            if meaning not in seen:
                 break
         else:
-            if text in without:
+            if meaning in without:
                 continue
-        seen.add(text)
+        seen.add(meaning)
         pairs.append((text, task.answer(text)))
     rng.shuffle(pairs)
     return pairs
@@ -186,7 +213,7 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
     validation = [
         pair
         for pair in task_pairs(spec["name"], count, lengths, spec["seed"] + 1, **_of(spec))
-        if task.symbols ** len(pair[0]) >= 10 * each
+        if task.symbols ** len(task.same(pair[0])) >= 10 * each
     ]
     if not validation:
         raise DataError(
@@ -195,7 +222,7 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
             high=lengths[1],
             count=count,
         )
-    held_out = frozenset(source for source, _ in validation)
+    held_out = frozenset(task.same(source) for source, _ in validation)
     return task_pairs(spec["name"], spec["count"], lengths, spec["seed"], held_out, **_of(spec)), validation
 
 
@@ -204,8 +231,9 @@ def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int =
 
     Training has seen all short inputs, so there may be fewer than `count`. Raises DataError if there are none.
     """
+    task = find_task(spec["name"], **_of(spec))
     train, validation = training_pairs(spec)
-    seen = frozenset(source for source, _ in (*train, *validation))
+    seen = frozenset(task.same(source) for source, _ in (*train, *validation))
     pairs = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen, **_of(spec))
     if not pairs:
         raise DataError(
