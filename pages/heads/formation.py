@@ -22,6 +22,7 @@ from transformer.analysis.heads import HeadStatistics, read_word_list
 from transformer.checkpoints.folder import RECORDING
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.probing.probes import PROBES, english_to_german
+from transformer.probing.roles import splitter, word_list
 from transformer.texts import Text, UserError, _
 from transformer.tracing.trace import Trace
 from transformer.training.recording import LARGEST, Recording
@@ -82,15 +83,17 @@ def formed(model: Pretrained, limit: int) -> Formed | Text:
         try:
             with MODEL_QUEUE.turn():
                 trace = model.trace(source, target, limit=limit)
-            traces.append(recorded({kind: arrays[index] for kind, arrays in recording.weights.items()}, trace))
+            traces.append(
+                recorded({kind: arrays[index] for kind, arrays in recording.weights.items()}, trace, splitter(model))
+            )
         except (InputError, ValueError):  # the tokenizer, a size or the limit has changed since the recording
             tokens.append(None)
         else:
             tokens.append(spelt(trace))
     if not traces:
         return Text("no recorded sentence matches the tokens of this model now")
-    words = None
-    if english_to_german(model):
+    words = word_list(model, recording.sentences)
+    if english_to_german(model):  # also the words of its examples
         words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
     return Formed(recording, tuple(tokens), *formation(traces, words))
 

@@ -92,6 +92,22 @@ def test_the_command_takes_the_examples(run: Path, tmp_path: Path, capsys: pytes
             Recording.from_file(file)
 
 
+def test_a_toy_task_is_scored_by_exact_answers(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "checkpoint" / "examples.json").write_text('[{"source": "ka", "target": "ka"}]')
+    recipe = tmp_path / "toy.toml"
+    recipe.write_text('[data]\ntask = "copy"\ncount = 60\nlengths = [2, 3]\nseed = 1\nalphabet = "aeiklmnorstuvz"\n')
+    command = ["record", "--checkpoint", str(run / "checkpoint"), "--run", str(run), "--output", str(tmp_path / "new")]
+    assert main(command) == 2 and main([*command, "--recipe", str(recipe), "--validation", "x.tsv"]) == 2
+    assert capsys.readouterr().err.count("either sentence pairs with --validation, or the recipe of a toy task") == 2
+    assert main([*command, "--recipe", str(recipe)]) == 0
+    found = Recording.from_file(tmp_path / "new")
+    assert found.measure == "exact" and [set(one) for one in found.scores] == [{"loss", "exact"}] * 3
+    like = load(run / "checkpoint")
+    written = [model.translate("ka").text for _, model in states(run, like)]
+    scores = record(run, like, [("ka", "ka")], [("ka", written[-1])], "exact").scores
+    assert [one["exact"] for one in scores] == [100.0 * (text == written[-1]) for text in written]
+
+
 def test_runs_without_snapshots_or_of_other_models_give_messages(run: Path, final: Pretrained, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="has no snapshots; train with --snapshots 12"):
         list(states(tmp_path, final))
@@ -112,7 +128,7 @@ def test_a_recording_that_contradicts_itself_gives_a_message(run: Path, final: P
         "not a text of at most 2,000 characters": {"translations": (("a" * 2001, "b"), *good.translations[1:])},
         "some states lack a score": {"scores": good.scores[1:]},
         "or a translation": {"translations": (("a",), *good.translations[1:])},
-        "a loss or BLEU": {"scores": ({"loss": float("nan"), "bleu": 1.0}, *good.scores[1:])},
+        "a loss or score": {"scores": ({"loss": float("nan"), "bleu": 1.0}, *good.scores[1:])},
         "not a recording: 'bleu'": {"scores": ({"loss": 1.0}, *good.scores[1:])},
         "one byte per state": {"weights": {**good.weights, "cross": (cross[0][1:], cross[1])}},
         "an array of cross": {"weights": {**good.weights, "cross": (cross[0].astype(np.float32), cross[1])}},

@@ -34,7 +34,7 @@ def test_the_states_of_a_sentence_are_sent_byte_for_byte(trace: Trace) -> None:
     assert header["id"] == trace.id and header["steps"] == [0, 3, 20] and header["revision"] == 7
     assert header["step"] == 3 and header["big"] is True
     assert header["writes"] == ["state 0 of mi", "state 3 of mi", "state 20 of mi"]
-    assert header["scores"][2] == {"loss": 7.0, "bleu": 4.0}
+    assert header["scores"][2] == {"loss": 7.0, "score": 4.0} and header["measure"] == "bleu"
     assert header["heads"] == {kind: 6 for kind in KINDS}
     for kind, reference in header["kinds"].items():
         wanted = recording.weights[kind][1]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from transformer.analysis.heads import READINGS, HeadStatistics, Seen, WordList, seen, statistics
+from transformer.analysis.heads import READINGS, HeadStatistics, Seen, Splitter, WordList, seen, statistics, words_of
 from transformer.tracing.trace import Trace
 
 HALF = 0.5  # share of the rows: the head does this more often than everything else together
@@ -47,13 +47,13 @@ class Forming:
     count: int
 
 
-def recorded(weights: Mapping[str, np.ndarray], trace: Trace) -> Seen:
+def recorded(weights: Mapping[str, np.ndarray], trace: Trace, words: Splitter = words_of) -> Seen:
     """A recorded sentence, with the words and masks of a trace of the same tokens. weights: kind -> uint8 [state,
-    layer, head, query, key], weight times 255.
+    layer, head, query, key], weight times 255. words: gives the word of every token.
 
     Rows are divided by their sum, because rounding changes it from 255. Raises ValueError if a shape does not fit.
     """
-    like, by_kind = seen(trace), {}
+    like, by_kind = seen(trace, words), {}
     for kind, mask in like.masks.items():
         if weights[kind].shape[1:] != mask.shape:
             raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ OFFSETS = {"previous": -1, "same": 0, "next": 1}  # of self-attention: source an
 READINGS = ("aligned_out", "aligned_in")  # of cross-attention: by the token predicted, by the token fed in
 SHARES = (*OFFSETS, *READINGS, "resting")  # fields of `HeadStatistics`
 WordList = Mapping[str, frozenset[str]]
+Splitter = Callable[[Sequence[str], Sequence[str]], list[str | None]]  # tokens and labels -> words, as `words_of`
 
 
 def read_word_list(text: str) -> dict[str, frozenset[str]]:
@@ -125,14 +126,14 @@ def words_of(tokens: Sequence[str], labels: Sequence[str]) -> list[str | None]:
     ]
 
 
-def seen(trace: Trace) -> Seen:
-    """The part of a trace that the statistics need."""
+def seen(trace: Trace, words: Splitter = words_of) -> Seen:
+    """The part of a trace that the statistics need. words: gives the word of every token."""
     return Seen(
         {kind: trace.attention(kind).weights for kind in KINDS},
         {kind: trace.attention(kind).mask for kind in KINDS},
-        words_of(trace.source_tokens, trace.source_labels),
-        words_of(trace.target_in, trace.target_in_labels),
-        words_of(trace.target_out, trace.target_out_labels),
+        words(trace.source_tokens, trace.source_labels),
+        words(trace.target_in, trace.target_in_labels),
+        words(trace.target_out, trace.target_out_labels),
     )
 
 

@@ -33,7 +33,7 @@ from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
 from transformer.training.preparation import Preparation
 from transformer.training.recipe import files_of, task_of
-from transformer.training.tasks import unseen_pairs
+from transformer.training.tasks import TASKS, unseen_pairs
 
 SUMMARY = N_("Score a checkpoint on sentence pairs: sacreBLEU, chrF and perplexity.")
 
@@ -105,7 +105,8 @@ def run(options: argparse.Namespace) -> int:
     spec = task_of(recipe) if not options.data else None
     if spec:
         low, high = options.lengths or spec["lengths"]
-        pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} symbols, unseen"]
+        unit = TASKS[spec["name"]].unit
+        pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} {unit}, unseen"]
     else:
         if options.lengths:
             raise CommandError(

@@ -10,7 +10,9 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.texts import N_, _
+from transformer.training.recipe import read_recipe, task_of
 from transformer.training.recording import record
+from transformer.training.tasks import training_pairs
 
 SUMMARY = N_(
     "Record how a checkpoint's heads formed: attention on its examples, from the snapshots of its training run."
@@ -24,9 +26,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--validation",
         type=Path,
         nargs="+",
-        required=True,
         metavar="FILE",
         help=_("sentence pairs for loss and BLEU at each snapshot"),
+    )
+    parser.add_argument(
+        "--recipe",
+        type=Path,
+        metavar="FILE",
+        help=_("of a toy task instead: its validation pairs, for loss and exactness"),
     )
     add_device(parser)
     parser.add_argument(
@@ -46,7 +53,11 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(
             "{examples} is not a list of examples with a source each; correct it or remove it", examples=examples
         ) from error
-    recording = record(options.run, model, sentences, read(options.validation))
+    task = task_of(read_recipe(options.recipe)) if options.recipe else None
+    if (task is None) == (options.validation is None):
+        raise CommandError("give either sentence pairs with --validation, or the recipe of a toy task with --recipe")
+    pairs = read(options.validation) if task is None else training_pairs(task)[1]
+    recording = record(options.run, model, sentences, pairs, "bleu" if task is None else "exact")
     output = options.output or model.path / "learning.npz"
     data = recording.to_bytes()
     write_whole(output, data)

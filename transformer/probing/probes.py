@@ -64,7 +64,8 @@ def probe_pairs(model: Pretrained) -> list[Pair] | None:
     toy task. None for other languages, or if none fits."""
     task = task_of(model)
     if task:
-        pairs = task_pairs(task, COUNT, LENGTHS, SEED)
+        longest = TASKS[task].longest or LENGTHS[1]
+        pairs = task_pairs(task, COUNT, (LENGTHS[0], min(LENGTHS[1], longest)), SEED)
     elif english_to_german(model):
         pairs = read_pairs(PROBES / "en-de.tsv")
     else:

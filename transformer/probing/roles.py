@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from transformer.analysis.heads import Seen, WordList, read_word_list, words_of
+from transformer.analysis.heads import Seen, Splitter, WordList, read_word_list, words_of
 from transformer.analysis.tokens import BOX, is_special
 from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.probing.probes import PROBES, english_to_german, task_of
 from transformer.tracing.trace import KINDS
 from transformer.training.data import Pair
+from transformer.training.tasks import TASKS
 
 LARGEST_WORDS = 50_000_000  # bytes
 Progress = Callable[[int, int], bool]
@@ -24,7 +25,7 @@ def sentences_of(model: Pretrained, pairs: Sequence[Pair], progress: Progress = 
     InputError with the number of the pair.
     """
     found = []
-    words = _symbols if task_of(model) else words_of
+    words = splitter(model)
     reader, writer = model.tokenizer_of("source"), model.tokenizer
     for (source, target), kept in zip(pairs, model.trace_all(pairs, KEEP, progress=progress), strict=True):
         sources, targets = (
@@ -43,16 +44,24 @@ def sentences_of(model: Pretrained, pairs: Sequence[Pair], progress: Progress = 
     return found
 
 
+def splitter(model: Pretrained) -> Splitter:
+    """Gives the word of every token: each symbol of a toy task is a word."""
+    return _symbols if task_of(model) else words_of
+
+
 def _symbols(tokens: Sequence[str], labels: Sequence[str]) -> list[str | None]:
     return [None if special else label.casefold() for label, special in zip(labels, is_special(tokens), strict=True)]
 
 
 def word_list(model: Pretrained, pairs: Sequence[Pair]) -> WordList | None:
-    """Which words translate each other in the probe set of a model: a list of ours for English to German, each symbol
-    with itself for a toy task that only moves symbols; else None."""
+    """Which words translate each other in the probe set of a model: a list of ours for English to German, the digits of
+    both forms of a number, each symbol with itself for a toy task that only moves symbols; else None."""
     if english_to_german(model):
         return read_word_list(read_text(PROBES / "en-de.words.tsv", LARGEST_WORDS))
-    if task_of(model) and all(sorted(source) == sorted(target) for source, target in pairs):
+    task = task_of(model)
+    if task and TASKS[task].words:
+        return TASKS[task].words
+    if task and all(sorted(source) == sorted(target) for source, target in pairs):
         symbols = {symbol for source, _ in pairs for symbol in source.casefold().replace(" ", BOX)}
         return {symbol: frozenset({symbol}) for symbol in symbols}
     return None

@@ -9,6 +9,7 @@ number: 천백십일 is 1,111, 만 is 10,000, 십일만 is 110,000. It stays bef
 from __future__ import annotations
 
 import random
+import string
 
 DIGITS = "영일이삼사오육칠팔구"
 PLACES = ("", "십", "백", "천")
@@ -16,6 +17,10 @@ GROUPS = ("", "만", "억")
 LONGEST = len(PLACES) * len(GROUPS)  # digits
 LARGEST = 10**LONGEST - 1
 ONE = DIGITS[1]
+# What stands for the same in both forms: 이 and 2.
+WORDS = {
+    one: frozenset({other}) for pair in zip(DIGITS, string.digits, strict=True) for one, other in (pair, pair[::-1])
+}
 
 
 def _words(number: int, spelled: bool = False) -> list[list[str]]:
@@ -107,7 +112,7 @@ def draw_text(digits: int, rng: random.Random) -> str:
     number = draw_number(digits, rng)
     if rng.random() < 0.5:
         return f"{number:,}" if rng.random() < 0.2 else str(number)
-    return in_style(number, rng.choices(STYLES, (5, 3, 1, 1))[0])
+    return in_style(number, rng.choices(STYLES, (4, 3, 2, 1))[0])
 
 
 STYLES = ("groups", "joined", "places", "spelled")

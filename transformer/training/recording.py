@@ -29,6 +29,7 @@ from transformer.training.settings import TrainingError
 
 LARGEST, LARGEST_UNPACKED = 20_000_000, 64_000_000  # bytes; the recording of en-de takes 1 MB, unpacked 3
 MOST, LONGEST = 100, 2_000  # sentences, and characters of a sentence, as in a checkpoint's examples
+MEASURES = ("bleu", "exact")
 DAMAGE = (  # errors that reading a damaged file may raise
     ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, OverflowError, RecursionError,
     NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error,
@@ -40,8 +41,8 @@ class Recording:
     """steps: of the snapshots, increasing; sentences: source and target, traced as given in every snapshot.
 
     weights[kind][sentence]: uint8 [step, layer, head, query, key], weight times 255, rounded.
-    translations[step][sentence]: the snapshot's own translation. scores[step]: loss (nats per target token) and greedy
-    BLEU on the validation text.
+    translations[step][sentence]: the snapshot's own translation. scores[step]: "loss" (nats per target token) and
+    `measure` of greedy translations, "bleu" or "exact" (0 to 100), on the validation text.
     """
 
     steps: tuple[int, ...]
@@ -51,6 +52,11 @@ class Recording:
     scores: tuple[dict[str, float], ...]
 
     __repr__ = short_repr
+
+    @property
+    def measure(self) -> str:
+        """What the scores hold beside the loss, of MEASURES."""
+        return next((name for name in MEASURES if name in self.scores[0]), MEASURES[0])
 
     def to_bytes(self) -> bytes:
         """As a compressed .npz: `index.json`, and one array per kind and sentence, such as "cross.0"."""
@@ -81,9 +87,9 @@ class Recording:
         if len(self.scores) != len(steps) or [len(texts) for texts in self.translations] != [count] * len(steps):
             raise ValueError("some states lack a score or a translation")
         for score in self.scores:
-            values = [score[name] for name in ("loss", "bleu")]
+            values = [score[name] for name in ("loss", self.measure)]
             if not all(isinstance(value, int | float) and math.isfinite(value) for value in values):
-                raise ValueError("a loss or BLEU in it is not a number")
+                raise ValueError("a loss or score in it is not a number")
         for kind, arrays in self.weights.items():
             for array in arrays:
                 if array.dtype != np.uint8 or array.ndim != 5 or array.shape[0] != len(steps) or not array.size:
@@ -133,10 +139,13 @@ def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
         )
 
 
-def record(run: Path, final: Pretrained, sentences: Sequence[Pair], validation: Sequence[Pair]) -> Recording:
+def record(
+    run: Path, final: Pretrained, sentences: Sequence[Pair], validation: Sequence[Pair], measure: str = MEASURES[0]
+) -> Recording:
     """Trace the sentences in every snapshot of a run.
 
-    final: the final checkpoint of the run; it translates sentences without a target, once for all snapshots.
+    final: the final checkpoint of the run; it translates sentences without a target, once for all snapshots. measure:
+    of MEASURES; "exact" for a toy task.
     """
     filled = tuple((source, target if target.strip() else final.translate(source).text) for source, target in sentences)
     for source, target in filled:
@@ -157,6 +166,7 @@ def record(run: Path, final: Pretrained, sentences: Sequence[Pair], validation: 
         evaluation = evaluate(model, validation)
         steps.append(step)
         texts.append(tuple(model.translate_all([source for source, _ in filled])))
-        scores.append({"loss": float(np.log(evaluation.perplexity)), "bleu": evaluation.bleu})
+        score = evaluation.bleu if measure == "bleu" else 100 * evaluation.exact
+        scores.append({"loss": float(np.log(evaluation.perplexity)), measure: score})
     stacked = {kind: tuple(np.stack(states) for states in by_sentence) for kind, by_sentence in weights.items()}
     return Recording(tuple(steps), filled, stacked, tuple(texts), tuple(scores))

@@ -6,10 +6,11 @@ import itertools
 import random
 import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from transformer.text.tokenizer import clean
+from transformer.texts import N_
 from transformer.training import numerals
 from transformer.training.data import DataError, Pair
 
@@ -37,8 +38,10 @@ class Task:
     a length; answer: gives its correct output; alphabet: the symbols, if all inputs of a length are equally likely.
 
     same: what two inputs have in common that ask for the same, such as a number in digits and in words; if one of them
-    is held out, so is the other.
-    The length of an input is that of `same`. longest: the largest length, if there is one.
+    is held out, so is the other. The length of an input is that of `same`, in this unit. longest: the largest length,
+    if there is one. basic: True for inputs that every model should see, such as 1,000; they are never held out, and
+    come as often as they are drawn. words: input symbol -> output symbols that stand for the same; empty: each for
+    itself.
     """
 
     languages: tuple[str, str]
@@ -48,6 +51,9 @@ class Task:
     alphabet: str = ""
     same: Callable[[str], str] = str
     longest: int | None = None
+    unit: str = "symbols"
+    basic: Callable[[str], bool] = lambda text: False
+    words: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def _shifted(alphabet: str, by: int) -> Callable[[str], str]:
@@ -58,17 +64,20 @@ def _shifted(alphabet: str, by: int) -> Callable[[str], str]:
 
 LETTERS = len(string.ascii_lowercase)
 TASKS = {
-    "reverse": Task(("letters", "reversed"), LETTERS, _letters, lambda text: text[::-1]),
-    "sort": Task(("digits", "sorted"), len(string.digits), _digits, lambda text: "".join(sorted(text))),
-    "copy": Task(("letters", "copied"), LETTERS, _letters, lambda text: text),
+    "reverse": Task((N_("letters"), N_("reversed")), LETTERS, _letters, lambda text: text[::-1]),
+    "sort": Task((N_("digits"), N_("sorted")), len(string.digits), _digits, lambda text: "".join(sorted(text))),
+    "copy": Task(("letters", N_("copied")), LETTERS, _letters, lambda text: text),
     "shift": Task(("letters", f"shifted by {SHIFT}"), LETTERS, _letters, _shifted(string.ascii_lowercase, SHIFT)),
     "ko-numbers": Task(
-        ("digits or Korean numerals", "Korean numerals or digits"),
+        (N_("digits or Korean numerals"), N_("Korean numerals or digits")),
         len(string.digits),
         numerals.draw_text,
         numerals.other_form,
         same=lambda text: str(numerals.number_of(text)),
         longest=numerals.LONGEST,
+        unit="digits",
+        basic=lambda text: len(str(numerals.number_of(text)).replace("0", "")) <= 2,
+        words=numerals.WORDS,
     ),
 }
 
@@ -164,7 +173,7 @@ def task_pairs(
             low=low,
             high=high,
         )
-    pairs, seen = [], set(without)
+    pairs, seen = [], set[str]()
     listed: dict[int, list[str] | None] = {}
     for number in range(count):
         length = low + number % (high - low + 1)
@@ -177,13 +186,13 @@ def task_pairs(
             continue
         for _ in range(20):
             text = task.draw(length, rng)
-            meaning = task.same(text)
-            if meaning not in seen:
+            held_out = task.same(text) in without
+            if not held_out and (text not in seen or task.basic(text)):
                 break
         else:
-            if meaning in without:
+            if held_out:
                 continue
-        seen.add(meaning)
+        seen.add(text)
         pairs.append((text, task.answer(text)))
     rng.shuffle(pairs)
     return pairs
@@ -213,7 +222,7 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
     validation = [
         pair
         for pair in task_pairs(spec["name"], count, lengths, spec["seed"] + 1, **_of(spec))
-        if task.symbols ** len(task.same(pair[0])) >= 10 * each
+        if task.symbols ** len(task.same(pair[0])) >= 10 * each and not task.basic(pair[0])
     ]
     if not validation:
         raise DataError(

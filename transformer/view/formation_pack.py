@@ -33,6 +33,8 @@ class Recorded(Protocol):
     def translations(self) -> tuple[tuple[str, ...], ...]: ...
     @property
     def scores(self) -> tuple[dict[str, float], ...]: ...
+    @property
+    def measure(self) -> str: ...
 
 
 def _percent(statistics: HeadStatistics) -> torch.Tensor:
@@ -69,7 +71,11 @@ def formation_pack(
             "id": trace.id,
             "checkpoint": trace.checkpoint,
             "steps": recording.steps,
-            "scores": [{name: round(scores[name], 4) for name in ("loss", "bleu")} for scores in recording.scores],
+            "measure": recording.measure,
+            "scores": [
+                {"loss": round(scores["loss"], 4), "score": round(scores[recording.measure], 4)}
+                for scores in recording.scores
+            ],
             "writes": [text if len(text) <= SHOWN else text[:SHOWN] + "…" for text in writes],
             "kinds": kinds,
             "habits": {kind: writer.add(_percent(shares)) for kind, shares in statistics.items()} if kinds else {},

@@ -113,15 +113,15 @@ class View extends PlainView {
     return [this.picture, this.spoken];
   }
 
-  // Loss and BLEU of every state, and the steps at which heads formed, as files.
+  // Loss and score of every state, and the steps at which heads formed, as files.
   saved() {
     const { data, t } = this;
-    const rows = data.steps.map((step, at) => [step, data.scores[at].loss, data.scores[at].bleu]);
+    const rows = data.steps.map((step, at) => [step, data.scores[at].loss, data.scores[at].score]);
     return {
       element: this.picture,
       stem: [data.checkpoint, "training", `step${data.steps[this.at]}`],
-      caption: t("saved_caption", { model: data.checkpoint }),
-      rows: [[t("csv_step"), t("loss"), t("bleu")], ...rows],
+      caption: t("saved_caption", { model: data.checkpoint, measure: t(data.measure) }),
+      rows: [[t("csv_step"), t("loss"), t(data.measure)], ...rows],
     };
   }
 
@@ -182,18 +182,18 @@ class View extends PlainView {
     const { data, t, at } = this;
     this.range.value = at;
     this.range.max = data.steps.length - 1;
-    const score = data.scores[at];
-    const [bleu, loss] = [score.bleu.toFixed(1), score.loss.toFixed(2)];
+    const [score, loss] = [data.scores[at].score.toFixed(1), data.scores[at].loss.toFixed(2)];
+    const measure = t(data.measure);
     const step = stepText(this, at);
     const mark = el("span", { "aria-hidden": "true" }, this.playing ? "❚❚ " : "▶ ");
     this.play.replaceChildren(mark, t(this.playing ? "pause" : "play"));
     const writes = this.recorded ? printable(data.writes[at] || t("writes_nothing")) : "";
-    this.range.setAttribute("aria-valuetext", t("spoken", { step, bleu, loss, writes }));
+    this.range.setAttribute("aria-valuetext", t("spoken", { step, measure, score, loss, writes }));
     const number = (name, value) =>
       el("span", { class: "fm-number", title: t(name + "_term") }, t(name) + " ", el("b", null, value));
     this.now.replaceChildren(
       el("b", { class: "fm-step" }, step),
-      number("bleu", bleu),
+      number(data.measure, score),
       number("loss", loss),
       el("span", { class: "fm-writes", dir: "auto" }, el("span", null, t("writes") + " "), writes),
     );

@@ -1,6 +1,6 @@
 import { el, svgEl } from "../core/dom.js";
 
-// What surrounds the slider: loss and BLEU above it, a label below every stop, and where heads formed. The stops are at
+// What surrounds the slider: loss and score above it, a label below every stop, and where heads formed. The stops are at
 // equal distances: their steps are log-spaced.
 
 const HEIGHT = 30; // pixels of the curves, at the ordinary size of text
@@ -22,8 +22,8 @@ export function formationCurves(view, width) {
   const high = HEIGHT * unit;
   const count = data.steps.length;
   const x = (at) => thumb / 2 + ((width - thumb) * at) / Math.max(1, count - 1);
-  const series = { loss: data.scores.map((score) => score.loss), bleu: data.scores.map((score) => score.bleu) };
-  const ends = {};
+  const series = { loss: data.scores.map((one) => one.loss), score: data.scores.map((one) => one.score) };
+  const ends = { measure: t(data.measure) };
   for (const [name, values] of Object.entries(series)) {
     const digits = name === "loss" ? 2 : 1;
     ends[name + "_first"] = values[0].toFixed(digits);
@@ -39,12 +39,12 @@ export function formationCurves(view, width) {
     points.forEach(([cx, cy], at) =>
       svg.append(svgEl("circle", { cx, cy, r: 2.6 * unit, class: "fm-dot fm-" + name, "data-at": at })),
     );
-    // Each curve has its name where it is highest: loss at the start, BLEU at the end.
+    // Each curve has its name where it is highest: loss at the start, the score at the end.
     const [nameX, nameY] = points[name === "loss" ? 0 : count - 1];
     const beside = name === "loss" ? 7 * unit : -9 * unit;
     const anchor = name === "loss" ? "start" : "end";
     const position = { x: nameX + beside, y: nameY + 8 * unit, "text-anchor": anchor };
-    svg.append(svgEl("text", { ...position, class: "fm-name fm-" + name }, t(name)));
+    svg.append(svgEl("text", { ...position, class: "fm-name fm-" + name }, t(name === "loss" ? name : data.measure)));
   }
   return svg;
 }
