@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from transformer.texts import ENGLISH, Language, comma_list, semicolon_list, use_language
+from transformer.texts import ENGLISH, Language, comma_list, in_language, semicolon_list, translate, use_language
 
 
 @pytest.fixture
@@ -24,3 +24,12 @@ def test_a_list_of_no_one_or_several_texts_is_one_text() -> None:
 def test_a_translation_chooses_the_separator() -> None:
     use_language(Language("zh", {"{first}, {second}": "{first}、{second}"}))
     assert comma_list("abc") == "a、b、c"
+
+
+@pytest.mark.usefixtures("english_again")
+def test_a_block_in_another_language_leaves_the_readers_own() -> None:
+    use_language(Language("zh", {"yes": "是"}))
+    with pytest.raises(RuntimeError), in_language(Language("de", {"yes": "ja"})):
+        assert translate("yes") == "ja"
+        raise RuntimeError
+    assert translate("yes") == "是"

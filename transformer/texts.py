@@ -11,7 +11,8 @@ named places, so that a translation can order them its own way:
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
@@ -46,6 +47,16 @@ def find_language_with(find: Callable[[], Language]) -> None:
 def reader_language() -> Language:
     """The language of whoever reads what this thread makes."""
     return _chosen.get(None) or _finder[0]()
+
+
+@contextmanager
+def in_language(language: Language) -> Iterator[None]:
+    """Texts that are made in this block are in another language than the reader's."""
+    before = _chosen.set(language)
+    try:
+        yield
+    finally:
+        _chosen.reset(before)
 
 
 def translate(text: str, /, **values: object) -> str:

@@ -534,6 +534,6 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     if labels:
         frame.part = frame.options.parts(labels)
     if content.sentence:
-        frame.trace = sentence.traced(model, frame.state)
+        frame.trace = sentence.traced(model, frame.state, switch_checkpoint)
     _open_lesson(frame, paths, at_stop)
     return frame

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -23,14 +24,17 @@ from pages.frame.state import (
     max_tokens,
     store_state,
 )
-from pages.runtime import cache
+from pages.runtime import cache, session_models
 from pages.runtime.texts import plain_markdown
 from transformer.analysis.language import other_language, script
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.probing.probes import english_to_german
-from transformer.texts import _, translate
+from transformer.texts import N_, _, in_language, reader_language, translate
 from transformer.tracing.trace import Trace
+from transformer.view.languages import languages, load_language
 
+LANGUAGES = {"HANGUL": "ko"}  # script -> the language of this app that is written in it
+READERS = {"HANGUL": "ko-numbers"}  # script -> a bundled model that reads it
 QUOTED = 20  # characters of an unknown token that a message quotes
 CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9 % of the training's sources have at most
@@ -54,7 +58,7 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
     """Label of a field with the number of tokens used, so that a person sees the limit coming. Of a text that is too
     long only the beginning is counted."""
     text = text[: longest()]
-    language = plain_markdown(model.languages[0 if side == SOURCE else 1])
+    language = plain_markdown(translate(model.languages[0 if side == SOURCE else 1]))
     used = len(model.tokenizer_of(side).encode(text))
     if side == TARGET and not used:
         return _("Target · {language} · empty: the model writes it, up to {limit} tokens").format(
@@ -127,15 +131,47 @@ def example_line(model: Pretrained, state: State) -> None:
             st.html(f'<p class="hs-look-for" tabindex="0"><b>{_("Look for")}</b> {look}</p>')
 
 
-def _warn_of_text(model: Pretrained, text: str) -> None:
+def _unreadable(model: Pretrained, trace: Trace) -> bool:
+    """Whether the model can read nothing of a text: en-de has some letters of other scripts in its vocabulary, which
+    stood in names; of other models most tokens are unknown."""
+    letters = script(trace.source_text)
+    if english_to_german(model):
+        return letters not in ("LATIN", None)
+    unknown = trace.source_ids.count(model.config.unk_id)
+    return letters is not None and 2 * unknown > len(trace.source_ids) - 1  # without </s>
+
+
+def _warn_of_text(model: Pretrained, trace: Trace, switch: Callable[[str], None]) -> None:
     """Say first what makes the output meaningless: a text in a language that the model does not read."""
-    reads = plain_markdown(model.languages[0])
-    if english_to_german(model) and script(text) not in ("LATIN", None):
-        message(_("This model reads {language} only. It cannot read this text; its output means nothing.").format(
-            language=reads))  # fmt: skip
+    text = trace.source_text
+    language = N_("English") if english_to_german(model) else model.languages[0]
+    if _unreadable(model, trace):
+        sentence = N_("This model reads {language} only. It cannot read this text; its output means nothing.")
+        letters = script(text)
+        speakers = [reader_language()]
+        if (code := LANGUAGES.get(letters or "")) in languages() and code != speakers[0].code:
+            speakers.insert(0, load_language(code))  # first of all in the language of the text
+        said = []
+        for speaker in speakers:
+            with in_language(speaker):
+                said.append(translate(sentence, language=translate(language)))
+        message(" ".join(said))
+        _offer(model, letters, switch)
     elif (other := other_language(text, model.languages[0])) is not None:
         message(_("This looks like {other}. This model reads {language}, so its output means little.").format(
-            other=translate(other), language=reads))  # fmt: skip
+            other=translate(other), language=translate(language)))  # fmt: skip
+
+
+def _offer(model: Pretrained, letters: str | None, switch: Callable[[str], None]) -> None:
+    """Buttons: a text that this model reads, and a model that reads texts in these letters."""
+    with st.container(horizontal=True, gap="small", key="hs-offers"):
+        for example in examples(model)[:1]:
+            label = _("Example: {text}").format(text=example.source)
+            st.button(plain_markdown(label), key="offer-example", on_click=_show, args=(example,))
+        reader = READERS.get(letters or "")
+        if reader in session_models.names() and reader != model.name:
+            label = _("The model {name}").format(name=reader)
+            st.button(plain_markdown(label), key="offer-model", on_click=switch, args=(reader,))
 
 
 def _note_length(model: Pretrained, trace: Trace) -> None:
@@ -148,8 +184,8 @@ def _note_length(model: Pretrained, trace: Trace) -> None:
         message(sentence.format(count=len(trace.source_ids), longest=longest), "note")
 
 
-def traced(model: Pretrained, state: State) -> Trace | None:
-    """The trace of the typed texts; None, and a message, if there is none."""
+def traced(model: Pretrained, state: State, switch: Callable[[str], None]) -> Trace | None:
+    """The trace of the typed texts; None, and a message, if there is none. switch: to another model, by its name."""
     too_long = {
         state.source: _("The source text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
         state.target: _("The target text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
@@ -163,7 +199,7 @@ def traced(model: Pretrained, state: State) -> Trace | None:
     except InputError as error:
         message(capital(error) + ".", "error")
         return None
-    _warn_of_text(model, state.source)
+    _warn_of_text(model, trace, switch)
     _note_length(model, trace)
     unknown = [
         label if len(label) <= QUOTED else f"{label[:QUOTED]}…"

@@ -19,7 +19,7 @@ from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
 from transformer.probing.importance import name_of
-from transformer.texts import _, comma_list, semicolon_list
+from transformer.texts import _, comma_list, semicolon_list, translate
 
 PAPER = 65_000_000  # parameters of the paper's base model, Table 3
 
@@ -115,7 +115,8 @@ def differences(config: ModelConfig) -> list[str]:
 
 def architecture(model: Pretrained) -> None:
     """Languages and differences from the paper; for a Marian folder, what its files do not say."""
-    languages = _("From {source} to {target}.").format(source=model.languages[0], target=model.languages[1])
+    source, target = map(translate, model.languages)
+    languages = _("From {source} to {target}.").format(source=source, target=target)
     paper = _("Built as in the paper, except for: {differences}.").format(
         differences=semicolon_list(differences(model.config))
     )

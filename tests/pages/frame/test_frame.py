@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tests.support.app import (
     switch_page,
 )
 from tests.support.build import tiny_pretrained
+from transformer.analysis.language import script
 from transformer.checkpoints.folder import save_checkpoint
 
 
@@ -262,12 +264,37 @@ def test_a_link_without_a_sentence_shows_the_models_first_example(family: Path) 
     assert texts(app) == ("vu ti", "")
 
 
-def test_a_text_that_the_model_cannot_read_says_so_first(open_page: Callable[..., AppTest]) -> None:
-    reads = "This model reads English"
-    for source in ("안녕하세요", "Guten Morgen, wie geht es dir?"):
-        first = messages(open_page("heads", checkpoint="en-de", source=source)).strip()
-        assert reads in first.split(".")[0] + first.split(".")[1], first
-    assert reads not in messages(open_page("heads", checkpoint="en-de", source="Good morning."))
+def said(app: AppTest) -> str:
+    """The texts of the messages, without tags."""
+    return re.sub(r"<[^>]*>", "", messages(app)).strip()
+
+
+def test_a_text_in_another_language_says_so_first(open_page: Callable[..., AppTest]) -> None:
+    source = "Guten Morgen, wie geht es dir?"
+    first = said(open_page("heads", checkpoint="en-de", source=source))
+    assert first.startswith("This looks like German. This model reads English")
+    assert "This model reads" not in messages(open_page("heads", checkpoint="en-de", source="Good morning."))
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_text_in_hangul_is_answered_in_korean_with_an_example(open_page: Callable[..., AppTest], lang: str) -> None:
+    app = open_page("heads", lang=lang, checkpoint="en-de", source="안녕하세요")
+    first, *rest = said(app).split(". ")
+    assert first == "이 모델은 영어만 읽습니다"
+    assert ("This model reads English only" in rest) == (lang == "en")
+    app.button(key="offer-example").click().run()
+    assert script(texts(app)[0]) == "LATIN" and not messages(app) and not app.exception
+
+
+def test_a_text_of_unknown_letters_names_what_the_model_reads(open_page: Callable[..., AppTest]) -> None:
+    for checkpoint, source, reads in (
+        ("en-de", "Привет!", "English"), ("reverse", "Привет!", "letters")
+    ):  # fmt: skip
+        app = open_page("heads", checkpoint=checkpoint, source=source)
+        assert said(app).startswith(f"This model reads {reads}")
+        app.button(key="offer-example").click().run()
+        assert not messages(app)
+    assert "This model reads" not in messages(open_page("heads", checkpoint="reverse", source="a?b"))
 
 
 def test_a_text_longer_than_those_of_the_training_says_so(
