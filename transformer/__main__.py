@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from transformer import startup, texts
-from transformer.cli import align, describe, evaluate, heads, importance, record, serve, train, translate
+from transformer.cli import align, describe, evaluate, get, heads, importance, record, serve, train, translate
 from transformer.cli.common import BROKEN_PIPE, CommandError, Parser, one_line
 from transformer.texts import UserError, _, use_language
 
@@ -24,6 +24,7 @@ COMMANDS = {
     "align": align,
     "describe": describe,
     "record": record,
+    "get": get,
     "app": serve,
 }
 
@@ -111,7 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def app() -> int:
-    """Run the console command `headscope`, which starts the app."""
+    """Run the console command `headscope`, which starts the app; `headscope get MODEL` fetches a model."""
+    if sys.argv[1:2] == ["get"]:
+        return main()
 
     def work() -> int:
         top = Parser(prog="headscope", description=texts.translate(serve.SUMMARY), allow_abbrev=False)

@@ -47,9 +47,10 @@ CODE = ">>deu<<"
 
 
 @functools.cache
-def splitter(kind: str, size: int, reverse: bool = False) -> bytes:
-    """A SentencePiece model as OPUS-MT's are: <unk>, <s> and </s> are its own, <pad> is none of its pieces."""
-    lines = [line[::-1] if reverse else line for line in sentences()]
+def splitter(kind: str, size: int, reverse: bool = False, of: tuple[str, ...] = ()) -> bytes:
+    """A SentencePiece model as OPUS-MT's are: <unk>, <s> and </s> are its own, <pad> is none of its pieces. of: the
+    text it is made from."""
+    lines = [line[::-1] if reverse else line for line in of or sentences()]
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.Train(
         sentence_iterator=iter([*lines, *["caf\u00e9 </s> < > / ! , ."] * 3]),
@@ -113,16 +114,18 @@ def random_marian(
     return model.eval()
 
 
-def marian_folder(folder: Path, kind: str = "relu", weights: str = "safetensors", seed: int = 3) -> MarianMTModel:
+def marian_folder(
+    folder: Path, kind: str = "relu", weights: str = "safetensors", seed: int = 3, of: tuple[str, ...] = ()
+) -> MarianMTModel:
     """Write the folder of one of KINDS and return the model whose weights it holds.
 
     weights: "safetensors"; "sharded", the same in several files; "pickled", pytorch_model.bin as torch writes it today;
-    or "legacy", as it did in 2020.
+    or "legacy", as it did in 2020. of: the text that the vocabulary of the source is made from.
     """
     folder.mkdir(parents=True, exist_ok=True)
     changes = dict(KINDS[kind])
     apart = not changes.get("share_encoder_decoder_embeddings", True)
-    source, target = splitter("unigram", 71), splitter("bpe", 59, True)
+    source, target = splitter("unigram", 71, of=of), splitter("bpe", 59, True)
     if apart:
         tables = [vocabulary(pieces_of(source)), vocabulary(pieces_of(target))]
         longest = max(map(len, tables))  # <pad> has one id, and so has every table

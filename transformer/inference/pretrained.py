@@ -679,7 +679,7 @@ def available() -> dict[str, Path]:
         with contextlib.suppress(OSError):  # a folder without permission
             for path in sorted(folder.iterdir()) if folder.is_dir() else ():
                 with contextlib.suppress(OSError):
-                    if (path / "config.json").is_file():
+                    if (path / "config.json").is_file() and not path.name.startswith("."):  # one that is being fetched
                         checkpoints.setdefault(path.name, path)
     return checkpoints
 
