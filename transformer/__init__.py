@@ -112,7 +112,7 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> ModuleType:
-        """`transformer.figures`, imported when it is first named, and plotly with it."""
+        """`transformer.figures`, imported when it is first named; plotly, when a figure is made."""
         if name == "figures":
             return import_module("transformer.figures")
         raise no_attribute(f"module {__name__!r}", name, [*__all__, "figures"])

@@ -8,14 +8,14 @@ from functools import partial
 from inspect import signature
 from typing import Any, ParamSpec
 
-import pandas  # noqa: F401 (first of all: plotly fails on one that another viewer's run has half imported)
+import pandas  # noqa: F401 (first of all: plotly, which `load_plotly` needs, fails on one that is half imported)
 import streamlit as st
 
 from pages.components.saving import told
 from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import translated
-from transformer.figures.style import Figure
+from transformer.figures.drawing import Drawing, drawing
 from transformer.rnn.trace import RecurrentTrace
 from transformer.texts import reader_language
 from transformer.tracing.trace import Trace
@@ -42,10 +42,10 @@ class Built:
     thinned: tuple[tuple[int, int], ...]
 
 
-def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
+def _thinned(made: Drawing) -> tuple[tuple[int, int], ...]:
     thinned = []
-    for axis, labels in ((made.layout.meta or {}).get("labels") or {}).items():
-        ticks = made.layout[f"{axis[0]}axis{axis[1:]}"].tickvals
+    for axis, labels in made.meta.get("labels", {}).items():
+        ticks = made.layout[f"{axis[0]}axis{axis[1:]}"]["tickvals"]
         if len(ticks) < len(labels):
             thinned.append((len(labels), ticks[1] - ticks[0]))
     return tuple(thinned)
@@ -54,7 +54,7 @@ def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
 FIGURES: SharedCache[Built] = SharedCache("figures")  # 5 to 300 KB each
 
 
-def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
+def _build(key: Hashable, make: Callable[[], Drawing]) -> Built:
     def built() -> Built:
         made = make()
         return Built(made.to_json(), len(made.frames), _thinned(made))
@@ -62,22 +62,21 @@ def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
     return FIGURES.get(key, built)
 
 
-def localized(make: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
+def localized(make: Callable[Arguments, Any]) -> Callable[Arguments, Drawing]:
     """A function of `transformer.figures` with the viewer's theme, and its labels in the viewer's language."""
     options: dict[str, Any] = {"theme": theme(), "texts": translated(signature(make).parameters["texts"].default)}
-    return partial(make, **options)
+    return partial(drawing(make), **options)
 
 
-def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
-    """localized(make)(*arguments, **options), made once for all viewers with the same numbers and texts: plotly takes 8
-    to 20 ms for a figure, the cache less than a tenth of a millisecond."""
+def built(make: Callable[Arguments, Any], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
+    """localized(make)(*arguments, **options), made once for all viewers with the same numbers and texts."""
     figure: Any = localized(make)
     key = fingerprint(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
     return _build(key, lambda: figure(*arguments, **options))
 
 
 def draw(
-    figure: Figure | Built | Callable[[], Figure],
+    figure: Drawing | Built | Callable[[], Drawing],
     key: str,
     name: str,
     *,
@@ -104,7 +103,7 @@ def draw(
     reported = st.session_state.get(f"figure_{key}")
     if reported is not None and reported.get("frame") is not None:
         start = None
-    if isinstance(figure, Figure):
+    if isinstance(figure, Drawing):
         figure = Built(figure.to_json(), len(figure.frames), ())
     elif not isinstance(figure, Built):
         figure = _build((key, version, theme(), reader_language()), figure)

@@ -153,7 +153,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     about = st.container()
     start, steps = _threshold(frame.options, kind), thresholds()
 
-    def drawn() -> figure.Figure:
+    def drawn() -> figure.Drawing:
         shares = {stack: active_share(side.activation, steps).numpy() for stack, side in sides(trace).items()}
         first = steps.index(ACTIVE[kind])
         return figure.localized(figures.activity)(shares, steps, labels(trace), first, kind, PUBLISHED)

@@ -119,7 +119,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     values = leaders.activation.numpy(), leaders.contribution.numpy()
     kind = frame.model.config.activation
 
-    def drawn() -> figure.Figure:
+    def drawn() -> figure.Drawing:
         return figure.localized(figures.strongest)(leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind)
 
     def picked(index: int) -> None:
@@ -222,7 +222,7 @@ def _vocabulary(options: Options, model: Pretrained, chosen: Chosen) -> Promotio
     deviations = (scores - promoted.mean) / (promoted.deviation or 1.0)
     texts = {label: with_table(text, model.config) for label, text in translated(figures.LABELS).items()}
 
-    def drawn() -> figure.Figure:
+    def drawn() -> figure.Drawing:
         return figure.localized(figures.vocabulary)(
             shown(model, ids), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
         )

@@ -17,6 +17,7 @@ from pages.runtime.shared import shared
 from pages.runtime.texts import translated
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import positions as figures
+from transformer.figures.drawing import drawing
 from transformer.model.positions import sinusoidal
 from transformer.texts import _
 from transformer.tracing.trace import Trace
@@ -56,7 +57,7 @@ def default_dims(d_model: int) -> tuple[int, ...]:
 
 def make_figures(
     values: Values, tokens: Sequence[str], theme: str = "light", labels: Mapping[str, str] = figures.LABELS
-) -> dict[str, Callable[[], figure.Figure]]:
+) -> dict[str, Callable[[], figure.Drawing]]:
     """Name -> function that makes the figure for these values; `transformer/view/positions_fill.js` does the same in
     the browser, from a figure made for other values."""
     d_model, length, k, q = values.d_model, values.length, values.k, values.q
@@ -66,19 +67,19 @@ def make_figures(
     products = dot_products(table)
     gathered = by_offset(products)
 
-    def beside() -> figure.Figure:
+    def beside() -> figure.Drawing:
         there, mapped = (table_part.float().numpy() for table_part in shifted(table, k))
-        return figures.shifted_beside(there, mapped, k, **drawn)
+        return drawing(figures.shifted_beside)(there, mapped, k, **drawn)
 
     return {
-        "encoding": lambda: figures.encoding_heatmap(table.numpy(), dims, **drawn),
-        "curves": lambda: figures.encoding_curves(table.numpy(), dims, waves, tokens, **drawn),
-        "wavelengths": lambda: figures.wavelength_curve(waves, dims, length, **drawn),
-        "products": lambda: figures.product_matrix(products.numpy(), q, d_model / 2, **drawn),
-        "offsets": lambda: figures.products_by_offset(
+        "encoding": lambda: drawing(figures.encoding_heatmap)(table.numpy(), dims, **drawn),
+        "curves": lambda: drawing(figures.encoding_curves)(table.numpy(), dims, waves, tokens, **drawn),
+        "wavelengths": lambda: drawing(figures.wavelength_curve)(waves, dims, length, **drawn),
+        "products": lambda: drawing(figures.product_matrix)(products.numpy(), q, d_model / 2, **drawn),
+        "offsets": lambda: drawing(figures.products_by_offset)(
             gathered.offsets.numpy(), gathered.mean.numpy(), products[:, q].numpy(), q, d_model / 2, **drawn
         ),
-        "map": lambda: figures.shift_matrix(shift_map(k, d_model).float().numpy(), k, **drawn),
+        "map": lambda: drawing(figures.shift_matrix)(shift_map(k, d_model).float().numpy(), k, **drawn),
         "shifted": beside,
     }
 

@@ -36,6 +36,7 @@ from transformer.figures import (
     single_neurons,
     training,
 )
+from transformer.figures.drawing import Drawing, drawing
 from transformer.figures.style import PALETTE
 
 # Names of models, tokens and layers are handed over marked with ¤, as translated labels are below.
@@ -150,6 +151,8 @@ def test_every_figure_has_its_texts_in_both_themes_and_any_language(make: partia
     labels = signature(make.func).parameters["texts"].default
     for theme in ("light", "dark"):
         figure = make(theme=theme)
+        sent = drawing(make.func)(*make.args, **make.keywords, theme=theme).to_json()
+        assert json.loads(sent) == json.loads(figure.to_json())  # what plotly checked is what pages send
         layout: Any = json.loads(figure.to_json())["layout"]
         assert layout["title"]["text"] and layout["title"]["subtitle"]["text"] and layout["font"]["size"] >= 15
         assert layout["meta"]["palette"][theme][: len(PALETTE)] == [colour[theme] for colour in PALETTE]
@@ -166,3 +169,21 @@ def test_every_figure_has_its_texts_in_both_themes_and_any_language(make: partia
     assert len(texts) >= 2 + measured and not [
         text for text in texts if text not in LITERAL and ("¤" not in text or "{" in text)
     ]
+
+
+def test_a_drawing_is_written_as_plotly_writes_it() -> None:
+    arrays = [
+        np.array(values, kind)
+        for values, kind in (
+            ([0, 127], np.int64), ([0, -129], np.int64), ([0, 2**20], np.int64), ([0, 2**40], np.int64),
+            ([0.5, np.nan], np.float32), ([[1, 2, 3], [4, 5, 6]], np.float64), ([], np.float64), ([True, False], bool),
+        )
+    ]  # fmt: skip
+    figure = Drawing()
+    lists = ([1.0, float("nan"), None], (1, 2), [np.float32(0.5), np.int64(3)], ["NaN", "\ud800"])
+    for values in (*arrays, *lists):
+        figure.add_scatter(y=values, name=None, line={"color": None, "width": 3})
+    figure.update_layout(xaxis={"title": "a", "dtick": 1}, meta={"title": "as it is"})
+    figure.update_layout(xaxis={"title": {"standoff": 3}, "dtick": None})
+    assert json.loads(figure.to_json()) == json.loads(figure.figure().to_json())
+    assert figure.layout["xaxis"] == {"title": {"text": "a", "standoff": 3}} and figure.meta == {"title": "as it is"}

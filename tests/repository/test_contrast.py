@@ -8,11 +8,11 @@ import re
 import tomllib
 from pathlib import Path
 
-import plotly.graph_objects as go
 import pytest
 
 from pages.embeddings.lens import FULL, STRONG
 from transformer.figures import style
+from transformer.figures.drawing import Drawing
 
 ROOT = Path(__file__).resolve().parents[2]
 FRONTEND = ROOT / "frontend" / "src"
@@ -151,7 +151,7 @@ def test_the_colours_of_figures(theme: str) -> None:
     assert style.PAPER[theme] == CONFIG[theme]["backgroundColor"] and style.INK[theme] == CONFIG[theme]["textColor"]
     for colour in (style.INK, style.GREY, style.BLUE, style.ORANGE, style.PURPLE):
         assert contrast(rgb(colour[theme]), paper) >= 4.5
-    drawn = style.dressed(style.titled(go.Figure(go.Scatter(x=[0, 1], y=[0, 1])), "t", "e"), theme)
+    drawn = style.dressed(style.titled(Drawing(), "t", "e"), theme).figure()
     hover = drawn.layout.hoverlabel
     assert contrast(rgb(hover.font.color), rgb(hover.bgcolor)) >= 4.5
     assert contrast(rgb(drawn.layout.title.subtitle.font.color), paper) >= 4.5

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from transformer.analysis.attention import summarise
 from transformer.checks import expect
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import (
     BLUE,
     INK,
@@ -149,7 +149,7 @@ def _name(trace: Trace, kind: str, layer: int | None, head: int | None, summary:
     return texts["head"].format(layer=layer + 1, head=head + 1)
 
 
-def _headed(figure: go.Figure, trace: Trace, title: str, above: float, theme: str, height: int, texts: Labels) -> None:
+def _headed(figure: Drawing, trace: Trace, title: str, above: float, theme: str, height: int, texts: Labels) -> None:
     """The look of the project's figures, under a title with what was changed in the model, and the two texts.
 
     above: pixels between the texts and the cells.
@@ -186,7 +186,7 @@ def _links(weights: np.ndarray, masked: np.ndarray, rows: Sequence[str], columns
     ]
 
 
-def _coloured(figure: go.Figure, kind: str, theme: str, texts: Labels) -> None:
+def _coloured(figure: Drawing, kind: str, theme: str, texts: Labels) -> None:
     figure.update_layout(
         hovermode="closest",
         coloraxis={
@@ -201,6 +201,7 @@ def _shown(weights: np.ndarray, masked: np.ndarray) -> np.ndarray:
     return np.where(masked, np.nan, weights)
 
 
+@plotly_figure
 def head_map(
     trace: Trace,
     kind: str = "cross",
@@ -211,7 +212,7 @@ def head_map(
     summary: str = "mean",
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """One head: row q and column k show how much query q attends to key k. Masked cells are hatched.
 
     kind: one of KINDS; layer, head: indices from 0, or None for the mean (or maximum, see summary) of all;
@@ -226,6 +227,7 @@ def head_map(
     return _map(trace, kind, weights, masked, title, rows, theme, texts)
 
 
+@plotly_figure
 def weight_map(
     trace: Trace,
     kind: str,
@@ -235,13 +237,14 @@ def weight_map(
     rows: str = "predicted",
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Other numbers of one head, [query, key], drawn as `head_map` draws weights: a mean, a deviation."""
     _checked(trace, kind, rows, "mean", theme)
     masked = ~trace.attention(kind).mask[0, 0].numpy()
     return _map(trace, kind, np.array(weights), masked, plain(title), rows, theme, texts)
 
 
+@plotly_figure
 def difference_map(
     trace: Trace,
     kind: str,
@@ -251,14 +254,14 @@ def difference_map(
     rows: str = "predicted",
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Weights of one head minus other weights, [query, key], from -1 to 1: dark below 0, purple above. Labels: the
     trace's."""
     _checked(trace, kind, rows, "mean", theme)
     values = np.array(difference)
     sides = _sides(kind, rows)
     row_labels, column_labels = (_labels(trace, side) for side in sides)
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_heatmap(
         z=values, colorscale=diverging(theme), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
         hovertemplate="%{z:+.3f}<extra></extra>",
@@ -270,7 +273,7 @@ def difference_map(
     )
     label_axis(label_axis(figure, "y", row_labels), "x", column_labels)
     longest = CHARACTER * max(len(short(label)) for label in column_labels)
-    figure.update_layout(xaxis_tickangle=-45)
+    figure.update_layout(xaxis={"tickangle": -45})
     height = max(LEAST, min(MOST, ROW * len(row_labels)))
     _headed(figure, trace, plain(title), 50 + longest * math.sin(math.radians(45)), theme, height, texts)
     return figure
@@ -278,10 +281,10 @@ def difference_map(
 
 def _map(
     trace: Trace, kind: str, weights: np.ndarray, masked: np.ndarray, title: str, rows: str, theme: str, texts: Labels
-) -> go.Figure:
+) -> Drawing:
     sides = _sides(kind, rows)
     row_labels, column_labels = (_labels(trace, side) for side in sides)
-    figure = go.Figure()
+    figure = Drawing()
     plain_rows, plain_columns = [plain(label) for label in row_labels], [plain(label) for label in column_labels]
     if masked.any():
         tone = _toned(theme, 0.93, 0.88)
@@ -310,13 +313,14 @@ def _map(
     longest = CHARACTER * max(len(short(label)) for label in column_labels)  # pixels
     cell = WIDTH / len(column_labels)
     angle = 0 if longest + 6 <= cell else -45 if cell >= 20 else -90
-    figure.update_layout(xaxis_tickangle=angle)
+    figure.update_layout(xaxis={"tickangle": angle})
     above = 50 + longest * math.sin(math.radians(-angle))
     _headed(figure, trace, title, above, theme, max(LEAST, min(MOST, ROW * len(row_labels))), texts)
     figure.update_layout(plot_bgcolor=_toned(theme, 0.84, 0.84))
     return figure
 
 
+@plotly_figure
 def head_grid(
     trace: Trace,
     kind: str = "cross",
@@ -325,7 +329,7 @@ def head_grid(
     summary: str = "mean",
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Every head of one kind: layers down, heads across; the last row and column are their mean (or maximum).
 
     Heads that are knocked out are crossed out. Arguments as in `head_map`. Raises UserError.
@@ -336,7 +340,7 @@ def head_grid(
     high, wide = len(row_labels), len(column_labels)
     down, across = _places(attention.layers), _places(attention.heads)
     named = attention.weights.numel() <= NAMED
-    figure, shapes = go.Figure(), []
+    figure, shapes = Drawing(), []
     for layer, top, height in down:
         for head, left, width in across:
             weights, masked = _matrix(trace, kind, layer, head, summary)

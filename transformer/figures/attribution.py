@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import plotly.graph_objects as go
-
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, label_axis, plain, titled
 from transformer.texts import N_
 
@@ -25,15 +24,16 @@ SHARE = {
 DASHES = ("solid", "dash", "dashdot", "longdash")  # with three colours, enough for nine methods and a head
 
 
+@plotly_figure
 def removal_curves(
     curves: Mapping[str, Sequence[float]],
     names: Mapping[str, str],
     *,
     theme: str = "light",
     texts: Labels = REMOVAL,
-) -> go.Figure:
+) -> Drawing:
     """curves: method -> probabilities with 0, 1, 2, .. tokens removed, "random" among them; names: methods in words."""
-    figure = go.Figure()
+    figure = Drawing()
     colours = [PURPLE[theme], ORANGE[theme], BLUE[theme]]
     others = [name for name in curves if name != "random"]
     for index, name in enumerate(others):
@@ -48,6 +48,7 @@ def removal_curves(
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
 
 
+@plotly_figure
 def source_share(
     shares: Sequence[float],
     tokens: Sequence[str],
@@ -55,9 +56,9 @@ def source_share(
     *,
     theme: str = "light",
     texts: Labels = SHARE,
-) -> go.Figure:
+) -> Drawing:
     """A point for each step. tokens: those the rows predict."""
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_scatter(
         y=list(shares), mode="lines+markers", line={"color": BLUE[theme], "width": 3}, marker={"size": 9}
     )

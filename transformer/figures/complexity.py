@@ -10,8 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.positions import across, note, say
 from transformer.figures.style import BLUE, GREY, INK, PAPER, PURPLE, Labels, dressed, plain
 from transformer.texts import N_
@@ -77,6 +76,7 @@ def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str, texts:
     return {"shapes": lines, "annotations": notes}
 
 
+@plotly_figure
 def counts(
     lengths: Sequence[int],
     counts_by_kind: Mapping[str, Sequence[int]],
@@ -86,12 +86,12 @@ def counts(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Operations against n, kind -> one for every length, both axes logarithmic.
 
     values: n, d, kernel and window; exact: as built here, else by Table 1. Shapes: lines at n and at n = d.
     """
-    figure = go.Figure()
+    figure = Drawing()
     for kind, ys in counts_by_kind.items():
         dash, colour, _mark = STROKES[kind]
         figure.add_scatter(
@@ -109,6 +109,7 @@ def counts(
     return dressed(figure, theme, 400)
 
 
+@plotly_figure
 def timings(
     timings_by_kind: Mapping[str, Sequence[tuple[int, float, float, float]]],
     lengths: Sequence[int],
@@ -117,13 +118,13 @@ def timings(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Seconds of one pass against n, kind -> (n, median, fastest, upper quartile) of what was measured so far.
 
     lengths: all that will be; values: n and d. Traces: of each kind the fastest passes,
     the upper quartiles with the band between, the medians.
     """
-    figure = go.Figure()
+    figure = Drawing()
     for kind, points in timings_by_kind.items():
         dash, colour, mark = STROKES[kind]
         x = [point[0] for point in points]
@@ -148,6 +149,6 @@ def timings(
     )
     say(figure, texts["timed"], texts["timed_equation"], **{name: f"{value:,}" for name, value in values.items()})
     dressed(figure, theme, 460)
-    palette = figure.layout.meta["palette"]  # the bands' colours too, for a browser that changes its theme
-    paled = {name: [*colours, *map(_pale, colours)] for name, colours in palette.items()}
-    return figure.update_layout(meta={**figure.layout.meta, "palette": paled})
+    palette = figure.meta["palette"]  # the bands' colours too, for a browser that changes its theme
+    figure.meta["palette"] = {name: [*colours, *map(_pale, colours)] for name, colours in palette.items()}
+    return figure

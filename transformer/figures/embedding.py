@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import (
     BLUE,
     GREY,
@@ -62,6 +63,7 @@ def signed(value: float, digits: int) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
+@plotly_figure
 def norm_figure(
     labels: Sequence[str],
     row: np.ndarray,
@@ -72,7 +74,7 @@ def norm_figure(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Length of every token's embedding, without and with the factor sqrt(d_model), and of its position encoding.
 
     labels: the tokens; row, scaled, positions: [token]; side: "source" or "target"; most: the largest length on the
@@ -81,7 +83,7 @@ def norm_figure(
     colour = SIDE[side][theme]
     x, names = np.arange(len(labels)), numbered(labels)
     first, last = "%{customdata}<br>", " %{y:.3f}<extra></extra>"
-    figure = go.Figure()
+    figure = Drawing()
     for name, values, opacity, width in (("scaled", scaled, 0.38, 0.72), ("row", row, 1.0, 0.36)):
         figure.add_bar(
             x=x, y=np.asarray(values, np.float32), name=texts[name], customdata=names, width=width, opacity=opacity,
@@ -103,6 +105,7 @@ def norm_figure(
     return figure
 
 
+@plotly_figure
 def neighbour_bars(
     token: str,
     labels: Sequence[str],
@@ -110,10 +113,10 @@ def neighbour_bars(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Cosines of a token's nearest neighbours, the nearest on top. labels: the neighbours; cosines: of each."""
     values = np.asarray(cosines, np.float32)
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_bar(
         x=values, y=np.arange(len(labels)), orientation="h", marker={"color": PURPLE[theme]},
         text=[signed(cosine, 2) for cosine in values], textposition="outside", cliponaxis=False,
@@ -178,6 +181,7 @@ def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (low + high - 1.16 * span) / 2, (low + high + 1.16 * span) / 2
 
 
+@plotly_figure
 def token_map(
     labels: Sequence[str],
     points: np.ndarray,
@@ -187,7 +191,7 @@ def token_map(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """The tokens in a plane: one frame per layer with the path from the layer before, and a slider over the frames.
 
     labels: of the tokens, [token]; points: [frame, token, 2]; frame_names: all different; stack: "encoder" or
@@ -202,34 +206,37 @@ def token_map(
     unit = float(((high - low) / PLANE_PIXELS).max())
     names, hover = [short(label) for label in labels], numbered(labels)
 
-    def traces(frame: int) -> list[go.Scatter]:
+    def traces(frame: int) -> list[dict[str, Any]]:
         trail, dots = trails[frame], points[frame]
         beside = _beside(dots, [label[:LONGEST_LABEL] for label in labels], unit, SIZE * grow)
         return [
-            go.Scatter(x=trail[:, 0], y=trail[:, 1]),
-            go.Scatter(
-                x=dots[:, 0], y=dots[:, 1], textposition=[where for where, _ in beside],
-                textfont={"color": [INK[theme] if fits else HIDDEN for _, fits in beside]},
-                customdata=[[token, signed(x, 2), signed(y, 2)] for token, (x, y) in zip(hover, dots, strict=True)],
-            ),
+            {"x": trail[:, 0], "y": trail[:, 1]},
+            {
+                "x": dots[:, 0], "y": dots[:, 1], "textposition": [where for where, _ in beside],
+                "textfont": {"color": [INK[theme] if fits else HIDDEN for _, fits in beside]},
+                "customdata": [[token, signed(x, 2), signed(y, 2)] for token, (x, y) in zip(hover, dots, strict=True)],
+            },
         ]  # fmt: skip
 
-    figure = go.Figure(
-        traces(0), frames=[go.Frame(data=traces(frame), name=name) for frame, name in enumerate(frame_names)]
-    )
-    figure.data[0].update(
+    figure = Drawing()
+    lines, dots = traces(0)
+    figure.add_scatter(
+        **lines,
         mode="lines", line={"color": GREY[theme], "width": 2, "dash": "dot"}, opacity=0.6 if count <= 40 else 0.3,
         name=texts["trail"], hoverinfo="skip",
     )  # fmt: skip
-    figure.data[1].update(
+    figure.add_scatter(
+        **dots,
         mode="markers+text", text=names, name=texts["token"], marker={"color": colour, "size": 10}, cliponaxis=False,
         hovertemplate="%{customdata[0]}<br>%{customdata[1]}, %{customdata[2]}<extra></extra>",
     )  # fmt: skip
+    for frame, name in enumerate(frame_names):
+        figure.add_frame(name, [{"type": "scatter", **trace} for trace in traces(frame)])
     axes = {
         axis: {"title": texts[title], "range": [float(low[component]), float(high[component])]}
         for component, (axis, title) in enumerate((("xaxis", "first"), ("yaxis", "second")))
     }
-    figure.update_layout(axes, hovermode="closest", showlegend=False)
+    figure.update_layout(**axes, hovermode="closest", showlegend=False)
     figure.update_layout(xaxis={"constrain": "domain", "constraintoward": "left"}, yaxis={"scaleanchor": "x"})
     titled(slider(figure, plain(texts["place"])), texts["map"], texts["map_equation"])
     return dressed(figure, theme, 540)

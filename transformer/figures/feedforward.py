@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import (
     BLUE,
     GREY,
@@ -19,6 +19,7 @@ from transformer.figures.style import (
     Labels,
     dressed,
     label_axis,
+    nth,
     plain,
     ramp,
     short,
@@ -110,6 +111,7 @@ def layer_name(stack: str, layer: int, token: str | None = None, texts: Labels =
     return words.format(stack=texts[stack], layer=layer + 1, token="" if token is None else short(token))
 
 
+@plotly_figure
 def activity(
     shares: Mapping[str, np.ndarray],
     thresholds: Sequence[float],
@@ -120,7 +122,7 @@ def activity(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Bars of the mean share of active neurons per layer, and below each its tokens: one frame per threshold.
 
     shares: "encoder" and "decoder" -> [threshold, layer, token], 0 to 1; tokens: their labels; start: the threshold
@@ -137,16 +139,17 @@ def activity(
     height = below + GAP + BARS
     ends: dict[str, Any] = {"y": [1 - BARS / height, 1], "x": {"encoder": [0, 0.485], "decoder": [0.515, 1]}}
     rows_are = {"encoder": "read", "decoder": "fed"}
-    figure = go.Figure()
+    figure = Drawing()
     layers = {stack: np.arange(1, shares[stack].shape[1] + 1) for stack in stacks}
     for index, stack in enumerate(stacks):
         colour = COLOURS[stack][theme]
-        figure.add_bar(x=layers[stack], y=means[stack][start], name=texts[stack], marker_color=colour, showlegend=False,
-                       texttemplate="%{y:.1f}", textposition=_beside(means[stack][start], published, top),
+        figure.add_bar(x=layers[stack], y=means[stack][start], name=texts[stack],
+                       marker={"color": colour}, showlegend=False, texttemplate="%{y:.1f}",
+                       textposition=_beside(means[stack][start], published, top),
                        textangle=0, cliponaxis=False,
                        constraintext="none",
                        hovertemplate=texts["mean_hover"] + "<extra></extra>",
-                       xaxis=f"x{index + 1}", yaxis=f"y{index + 1}")  # fmt: skip
+                       xaxis=nth("x", index + 1), yaxis=nth("y", index + 1))  # fmt: skip
     for index, stack in enumerate(stacks):
         written = len(tokens[stack]) <= WRITTEN
         named = [[f"{row} · {short(token)}"] * len(layers[stack]) for row, token in enumerate(tokens[stack], 1)]
@@ -155,7 +158,7 @@ def activity(
                            zmin=0, zmax=100 * max(most.values()) or 1.0, colorscale=ramp(COLOURS[stack], theme),
                            xgap=2, ygap=2, texttemplate="%{z:.1f}" if written else None,
                            hovertemplate=texts["active_hover"] + "<extra></extra>",
-                           xaxis=f"x{index + 1}", yaxis=f"y{index + 3}")  # fmt: skip
+                           xaxis=nth("x", index + 1), yaxis=f"y{index + 3}")  # fmt: skip
     for index, stack in enumerate(stacks):
         if published is not None:
             share = f"{100 * published:.1f}\N{NO-BREAK SPACE}%"
@@ -163,35 +166,32 @@ def activity(
                                hoverinfo="skip", meta=GUIDE,
                                name=texts["published"].format(share=share), showlegend=not index,
                                line={"color": GREY[theme], "width": 2, "dash": "dash"},
-                               xaxis=f"x{index + 1}", yaxis=f"y{index + 1}")  # fmt: skip
-    figure.frames = [
-        {
-            "name": f"{threshold:.2f}",
-            "traces": [0, 1, 2, 3],
-            "data": [
-                *({"type": "bar", "y": means[stack][index],
-                   "textposition": _beside(means[stack][index], published, top)} for stack in stacks),
-                *({"type": "heatmap", "z": 100 * shares[stack][index].T} for stack in stacks),
-            ],
-        }
-        for index, threshold in enumerate(thresholds)
-    ]  # fmt: skip
+                               xaxis=nth("x", index + 1), yaxis=nth("y", index + 1))  # fmt: skip
+    for index, threshold in enumerate(thresholds):
+        changes: list[dict[str, Any]] = [
+            {"type": "bar", "y": means[stack][index], "textposition": _beside(means[stack][index], published, top)}
+            for stack in stacks
+        ]
+        changes += [{"type": "heatmap", "z": 100 * shares[stack][index].T} for stack in stacks]
+        figure.add_frame(f"{threshold:.2f}", changes, traces=[0, 1, 2, 3])
     slider(figure, texts["threshold"], start)
     titled(figure, texts["active"], texts["active_equation"].format(equation=equation(kind, texts)))
     figure.update_layout(hovermode="closest", bargap=GAPS, showlegend=published is not None)
     for index, stack in enumerate(stacks):
-        axis = {"domain": ends["x"][stack], "anchor": f"y{index + 1}",
-                "title": f"{texts['layers'].format(stack=texts[stack])}<br>{texts[rows_are[stack]]}",
+        axis = {"domain": ends["x"][stack], "anchor": nth("y", index + 1),
+                "title": {"text": f"{texts['layers'].format(stack=texts[stack])}<br>{texts[rows_are[stack]]}",
+                          "standoff": 4},
                 "range": [0.5, len(layers[stack]) + 0.5], "tickmode": "array", "tickvals": layers[stack],
-                "title_standoff": 4, "showgrid": False}  # fmt: skip
-        upper = {"domain": ends["y"], "anchor": f"x{index + 1}", "range": [0, top], "nticks": 4}
-        lower = {"domain": [0, below / height], "anchor": f"x{index + 1}", "range": [rows - 0.5, -0.5],
+                "showgrid": False}  # fmt: skip
+        upper = {"domain": ends["y"], "anchor": nth("x", index + 1), "range": [0, top], "nticks": 4}
+        lower = {"domain": [0, below / height], "anchor": nth("x", index + 1), "range": [rows - 0.5, -0.5],
                  "showgrid": False, "side": "right" if index else "left"}  # fmt: skip
         upper |= {"showticklabels": False} if index else {"title": texts["active_axis"]}
-        figure.update_layout({f"xaxis{index + 1}": axis, f"yaxis{index + 1}": upper, f"yaxis{index + 3}": lower})
+        axes = {nth("xaxis", index + 1): axis, nth("yaxis", index + 1): upper, f"yaxis{index + 3}": lower}
+        figure.update_layout(**axes)
         label_axis(figure, f"y{index + 3}", tokens[stack])
     dressed(figure, theme, height + 60)
-    figure.update_layout(legend={"y": 1, "yanchor": "bottom"}, margin_b=16)
+    figure.update_layout(legend={"y": 1, "yanchor": "bottom"}, margin={"b": 16})
     return figure
 
 
@@ -201,6 +201,7 @@ def _beside(means: np.ndarray, published: float | None, top: float) -> list[str]
     return ["inside" if line - NUMBER * top < mean < line else "outside" for mean in means]
 
 
+@plotly_figure
 def histogram(
     edges: np.ndarray,
     before: np.ndarray,
@@ -211,20 +212,20 @@ def histogram(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """How often each pre-activation and each activation occurs, in two plots with counts on a log axis.
 
     edges: [bin + 1]; before, after: counts [bin]; layer counts from 0.
     """
-    figure = go.Figure()
+    figure = Drawing()
     ends = np.stack((edges[:-1], edges[1:]), -1)
     for index, (counts, opacity, name) in enumerate(((before, 0.55, "before"), (after, 1.0, "after"))):
-        axis = str(index + 1)
         figure.add_bar(x=ends.mean(-1), y=counts, width=ends[:, 1] - ends[:, 0], name=texts[name], opacity=opacity,
                        marker={"color": COLOURS[stack][theme], "line": {"width": 0}}, customdata=ends, showlegend=False,
-                       hovertemplate=texts["bin_hover"] + "<extra></extra>", xaxis="x", yaxis=f"y{axis}")  # fmt: skip
+                       hovertemplate=texts["bin_hover"] + "<extra></extra>", xaxis="x",
+                       yaxis=nth("y", index + 1))  # fmt: skip
         top = np.log10(max(2, counts.max())) * 1.08
-        figure.update_layout({f"yaxis{axis}": {
+        figure.update_layout(**{nth("yaxis", index + 1): {
             "type": "log", "range": [np.log10(0.6), top], "title": texts[name], "anchor": "x", "nticks": 5,
             "domain": [0.54, 1] if not index else [0, 0.46], "dtick": 1, "exponentformat": "power",
         }})  # fmt: skip
@@ -241,6 +242,7 @@ def upright(colour: str) -> dict[str, object]:
     return {"type": "line", "x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper", "line": line, "layer": "below"}
 
 
+@plotly_figure
 def spread(
     counts: np.ndarray,
     stack: str,
@@ -250,12 +252,12 @@ def spread(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """How many neurons are active on exactly n tokens; counts: [token + 1], n = 0 first; layer counts from 0."""
-    figure = go.Figure()
+    figure = Drawing()
     tokens = len(counts) - 1
     few = tokens < NUMBERED
-    figure.add_bar(x=np.arange(tokens + 1), y=counts, marker_color=COLOURS[stack][theme], name=texts["neurons"],
+    figure.add_bar(x=np.arange(tokens + 1), y=counts, marker={"color": COLOURS[stack][theme]}, name=texts["neurons"],
                    texttemplate="%{y:,}" if few else None, textposition="outside", textangle=0, cliponaxis=False,
                    hovertemplate=texts["spread_hover"] + "<extra></extra>")  # fmt: skip
     step, top = max(1, -(-tokens // 20)), np.log10(counts.max()) + 0.35
@@ -271,6 +273,7 @@ def spread(
     )
 
 
+@plotly_figure
 def curves(
     z: np.ndarray,
     value: Mapping[str, np.ndarray],
@@ -282,13 +285,13 @@ def curves(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Three plots: the functions, their derivatives, and ticks at the sentence's pre-activations.
 
     z: [point]; value, slope: "relu", "gelu" and "swish" -> [point]; kind: the model's own function, drawn in bold in
     its stack's colour; ticks: [tick]; total: how many numbers they stand for.
     """
-    figure = go.Figure()
+    figure = Drawing()
     dashes = iter(("dot", "dash"))
     for name in sorted(value, key=lambda activation: activation != kind):
         is_own = name == kind
@@ -317,6 +320,7 @@ def curves(
     return figure
 
 
+@plotly_figure
 def left_out(
     perplexities: Mapping[str, Mapping[str, float]],
     trained: float,
@@ -324,13 +328,13 @@ def left_out(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """A bar for each sub-layer: the perplexity without it, on a log axis from the perplexity as trained.
 
     perplexities: "encoder" and "decoder" -> name of each sub-layer -> perplexity; out: labels "encoder, FFN 1" of those
     left out now, which stand out.
     """
-    figure = go.Figure()
+    figure = Drawing()
     names = [
         (stack, name, texts["alone_name"].format(stack=texts[stack], sublayer=name))
         for stack, values in perplexities.items()
@@ -360,10 +364,11 @@ def left_out(
     )  # fmt: skip
     label_axis(figure, "x", [name for _stack, name, _label in names])
     titled(figure, texts["alone"], texts["alone_equation"].format(trained=f"{trained:.3g}"))
-    figure.update_layout(meta={**figure.layout.meta, "labels": {"x": [label for _stack, _name, label in names]}})
+    figure.meta["labels"] = {"x": [label for _stack, _name, label in names]}
     return dressed(figure, theme, 330)
 
 
+@plotly_figure
 def moved_columns(
     labels: Sequence[str],
     difference: np.ndarray,
@@ -372,10 +377,10 @@ def moved_columns(
     *,
     theme: str = "light",
     texts: Labels = MOVED,
-) -> go.Figure:
+) -> Drawing:
     """How far every number moved, a column for each token. difference: [d_model, token], absolute; most: the end of the
     colour scale."""
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_heatmap(
         z=np.asarray(difference, np.float32), zmin=0, zmax=most, colorscale=ramp(PURPLE, theme),
         colorbar={"title": texts["scale"]}, hovertemplate=texts["hover"] + "<extra></extra>",

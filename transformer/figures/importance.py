@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, titled
 from transformer.texts import N_
 
@@ -32,6 +31,7 @@ PREDICTED = {
 }
 
 
+@plotly_figure
 def pruning_curves(
     metric: str,
     left: Sequence[int],
@@ -42,10 +42,10 @@ def pruning_curves(
     *,
     theme: str = "light",
     texts: Labels = PRUNING,
-) -> go.Figure:
+) -> Drawing:
     """The score over the number of heads left, for three orders. metric: of the score; random: of several draws;
     breaks: the smallest number of heads with which the score of "least" is still near that of all."""
-    figure = go.Figure()
+    figure = Drawing()
     for index, draw in enumerate(random):
         figure.add_scatter(
             x=left, y=draw, mode="lines", line={"color": GREY[theme], "width": 1.5}, opacity=0.55, name=texts["random"],
@@ -67,6 +67,7 @@ def pruning_curves(
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
 
 
+@plotly_figure
 def predicted(
     places: Sequence[tuple[str, int, int]],
     estimates: Sequence[float],
@@ -74,9 +75,9 @@ def predicted(
     *,
     theme: str = "light",
     texts: Labels = PREDICTED,
-) -> go.Figure:
+) -> Drawing:
     """A point for every head. places: kind of attention, layer and head from 1."""
-    figure = go.Figure()
+    figure = Drawing()
     for kind, colour in (("encoder_self", BLUE), ("decoder_self", ORANGE), ("cross", PURPLE)):
         rows = [index for index, place in enumerate(places) if place[0] == kind]
         figure.add_scatter(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import GREY, PURPLE, Labels, dressed, label_axis, plain, titled
 from transformer.texts import N_
 
@@ -29,6 +29,7 @@ LABELS = {
 }
 
 
+@plotly_figure
 def layer_norm(
     before: np.ndarray,
     normalised: np.ndarray,
@@ -40,10 +41,10 @@ def layer_norm(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Each number of one vector, before against after; normalised alone they lie on a line through (mean, 0), which
     gamma and beta, in the tooltip, leave. All [d_model]."""
-    figure, x = go.Figure(), np.asarray(before, np.float32)
+    figure, x = Drawing(), np.asarray(before, np.float32)
     order = np.argsort(before)[[0, -1]]
     figure.add_scatter(
         x=x[order], y=np.asarray(normalised, np.float32)[order], name=texts["normalised"], mode="lines",
@@ -61,6 +62,7 @@ def layer_norm(
     return dressed(titled(figure, texts["norm"].format(token=plain(token), place=place), texts["equation"]), theme)
 
 
+@plotly_figure
 def what_is_left(
     cosines: Sequence[float],
     means: Sequence[float],
@@ -68,9 +70,9 @@ def what_is_left(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """The cosine between x and the sub-layer's output, for one token and in the mean over all."""
-    figure, x = go.Figure(), np.arange(len(sublayers))
+    figure, x = Drawing(), np.arange(len(sublayers))
     for name, values, colour in (("token", cosines, PURPLE), ("mean", means, GREY)):
         figure.add_scatter(x=x, y=list(values), name=texts[name], mode="lines+markers", line={"color": colour[theme]})
     figure.update_layout(yaxis={"title": texts["cosine"], "range": [-0.05, 1.05]}, xaxis={"title": texts["sublayer"]})

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from transformer.figures import positions
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.positions import STROKES, across, note, say, two_tables, whole
 from transformer.figures.style import GREY, INK, PAPER, Labels, dressed, plain
 from transformer.texts import N_
@@ -46,6 +46,7 @@ def _trained(trained: tuple[int, int] | None, text: str, theme: str) -> dict[str
     return {"shapes": [area], "annotations": [mark]}
 
 
+@plotly_figure
 def tables_beside(
     first: np.ndarray,
     second: np.ndarray,
@@ -54,7 +55,7 @@ def tables_beside(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Two tables [position, dimension] on one scale, sinusoidal and learned, with a line below the last trained
     position.
 
@@ -67,18 +68,18 @@ def tables_beside(
     if trained is not None:
         for end in ("", "2"):
             line = {**across("y", trained[1] + 0.5, INK[theme]), "xref": f"x{end} domain", "yref": f"y{end}"}
-            figure.add_shape(line)
-        figure.add_annotation(note(texts["trained"], 0, trained[1] + 0.5, INK[theme], xref="x2 domain", yref="y2",
-                                    xanchor="left", yanchor="bottom", bgcolor=PAPER[theme], opacity=0.85))  # fmt: skip
+            figure.add_shape(**line)
+        figure.layout["annotations"].append(
+            note(texts["trained"], 0, trained[1] + 0.5, INK[theme], xref="x2 domain", yref="y2", xanchor="left",
+                 yanchor="bottom", bgcolor=PAPER[theme], opacity=0.85)
+        )  # fmt: skip
     say(figure, texts["tables"], texts["tables_equation"])
     return dressed(figure, theme, 460)
 
 
-def _lines(
-    series: Mapping[str, tuple[np.ndarray, np.ndarray]], hover: str, theme: str, marks: bool = False
-) -> go.Figure:
+def _lines(series: Mapping[str, tuple[np.ndarray, np.ndarray]], hover: str, theme: str, marks: bool = False) -> Drawing:
     """One line per name, each with its own colour, dash and mark."""
-    figure = go.Figure()
+    figure = Drawing()
     for index, (name, (x, y)) in enumerate(series.items()):
         dash, colour = STROKES[index % len(STROKES)]
         figure.add_scatter(
@@ -89,13 +90,14 @@ def _lines(
     return figure
 
 
+@plotly_figure
 def row_norms(
     norms: Mapping[str, np.ndarray],
     trained: tuple[int, int] | None = None,
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Length of every row of tables, name -> [position]; trained: first and last trained position, shaded."""
     figure = _lines(
         {name: (np.arange(len(row_values)), row_values) for name, row_values in norms.items()}, "%{y:.3f}", theme
@@ -108,13 +110,14 @@ def row_norms(
     return dressed(figure, theme, 340)
 
 
+@plotly_figure
 def neighbour_cosines(
     cosines: Mapping[str, np.ndarray],
     trained: tuple[int, int] | None = None,
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Cosine between rows p and p + 1 of tables, name -> [position - 1]; trained: as in `row_norms`, shaded up to the
     last p whose neighbour is trained too."""
     figure = _lines(
@@ -129,6 +132,7 @@ def neighbour_cosines(
     return dressed(figure, theme, 340)
 
 
+@plotly_figure
 def exact_by_length(
     lengths: Sequence[int],
     exact: Mapping[str, Sequence[float | None]],
@@ -136,7 +140,7 @@ def exact_by_length(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Share of exact answers, 0 to 1, over the length of the input; model name -> one share per length.
 
     None: not measured, because the model has no such positions; its line has a gap there.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.embedding import numbered, signed
 from transformer.figures.style import GREY, INK, ORANGE, Labels, diverging, dressed, label_axis, ramp, short, titled
 from transformer.texts import N_
@@ -51,6 +51,7 @@ LABELS = {
 }
 
 
+@plotly_figure
 def lens_heatmap(
     probability: np.ndarray,
     rank: np.ndarray,
@@ -60,13 +61,13 @@ def lens_heatmap(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Probability of the finally predicted token after every layer, the first on top.
 
     Where there are at most MOST_RANKS steps, its rank up to HIGHEST_RANK stands in the cell. probability, rank:
     [layer, step]; row_names, steps: their names; pre: the lens passes the final LayerNorm.
     """
-    figure, ranks = go.Figure(), len(steps) <= MOST_RANKS
+    figure, ranks = Drawing(), len(steps) <= MOST_RANKS
     rows, names = np.asarray(rank).astype(int).tolist(), numbered(steps)
     hover = f"{texts['place']} %{{y}}<br>{texts['step']} %{{customdata[0]}}<br>"
     hover += f"{texts['probability']} %{{z:.4f}}<br>{texts['rank']} %{{customdata[1]:,}}<extra></extra>"
@@ -83,6 +84,7 @@ def lens_heatmap(
     return dressed(figure, theme, 170 + 34 * len(row_names))
 
 
+@plotly_figure
 def step_bars(
     labels: Sequence[str],
     probabilities: np.ndarray,
@@ -90,7 +92,7 @@ def step_bars(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """The probability of the token of every step, and of the likeliest token where that is another one.
 
     labels: the tokens shown; probabilities, likeliest: [step]. The pointer selects a bar anywhere above its step, so
@@ -103,7 +105,7 @@ def step_bars(
         f"<br>{texts['likeliest']} {likeliest:.4f}" if differs else ""
         for likeliest, differs in zip(most, not_likeliest, strict=True)
     ]
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_bar(
         x=x, y=shown, name=texts["shown"], marker={"color": ORANGE[theme]}, hovertemplate=first,
         customdata=[[*pair] for pair in zip(numbered(labels), more, strict=True)],
@@ -123,6 +125,7 @@ def step_bars(
     return figure
 
 
+@plotly_figure
 def candidate_bars(
     fed: str,
     labels: Sequence[str],
@@ -131,7 +134,7 @@ def candidate_bars(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """The likeliest tokens of one step, the likeliest on top.
 
     fed: the token the step was fed; labels, probabilities: of the candidates; chosen: the one in the target, in the
@@ -139,7 +142,7 @@ def candidate_bars(
     """
     values = np.asarray(probabilities, np.float32)
     colours = [ORANGE[theme] if index == chosen else GREY[theme] for index in range(len(labels))]
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_bar(
         x=values, y=np.arange(len(labels)), orientation="h", marker={"color": colours}, cliponaxis=False,
         text=[f"{probability:.3f}" if probability >= 0.0005 else "&lt;.001" for probability in values],
@@ -154,13 +157,14 @@ def candidate_bars(
     return dressed(figure, theme, 80 + 30 * max(3, len(labels)))
 
 
+@plotly_figure
 def row_strip(
     token: str, entering: np.ndarray, leaving: np.ndarray, *, theme: str = "light", texts: Labels = LABELS
-) -> go.Figure:
+) -> Drawing:
     """A token's row at the input above its row at the output, one cell per dimension: [d_model] each."""
     rows = np.stack((np.asarray(entering, np.float32), np.asarray(leaving, np.float32)))
     most = max(float(np.abs(rows).max(initial=0.0)), 1e-6)
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_heatmap(
         z=rows, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme), showscale=False, ygap=4,
         customdata=[[signed(value, 5) for value in row] for row in rows],

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import BLUE, GREY, INK, Labels, dressed, plain, titled
 from transformer.texts import N_
 
@@ -22,6 +22,7 @@ LABELS = {
 FLOOR = 1e-9  # smaller deviations are drawn here, because a logarithmic axis has no 0
 
 
+@plotly_figure
 def permutation_deviations(
     with_positions: Sequence[float],
     without: Sequence[float],
@@ -29,14 +30,14 @@ def permutation_deviations(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Largest |f(P x) - P f(x)| of every encoder layer, on a logarithmic axis, beside the size of its outputs.
 
     with_positions, without, size: [layer], as in `analysis.permutation.Equivariance`; with_positions is empty for a
     model without positions.
     """
     layers = np.arange(1, len(size) + 1)
-    figure = go.Figure()
+    figure = Drawing()
     lines = (
         ("size", size, GREY, "dash", "line-ew-open"),
         ("with", with_positions, BLUE, "solid", "circle"),

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import (
     BLUE,
     GREY,
@@ -95,10 +95,10 @@ LABELS = {
 }  # fmt: skip
 
 
-def say(figure: go.Figure, title: str, equation: str, **values: object) -> None:
+def say(figure: Drawing, title: str, equation: str, **values: object) -> None:
     """Title and equation with numbers in them; the browser fills in other numbers."""
     titled(figure, title.format(**values), equation.format(**values))
-    figure.update_layout(meta={**(figure.layout.meta or {}), "title": title, "equation": equation})
+    figure.meta.update(title=title, equation=equation)
 
 
 def across(axis: str, value: float, colour: str, dash: str = "dash") -> dict[str, Any]:
@@ -118,7 +118,7 @@ def whole(count: int) -> dict[str, Any]:
     return {"dtick": 1} if count <= FEW else {}
 
 
-def signed(figure: go.Figure, z: np.ndarray, most: float, theme: str, hover: str, title: str, **more: Any) -> go.Figure:
+def signed(figure: Drawing, z: np.ndarray, most: float, theme: str, hover: str, title: str, **more: Any) -> Drawing:
     """Signed cells on the scale from -most to most, row 0 on top."""
     bar = {"title": {"text": title, "side": "right"}, "thickness": 14, **more.pop("bar", {})}
     scale = {"zmin": -most, "zmax": most, "zmid": 0, "colorscale": diverging(theme)}
@@ -135,15 +135,16 @@ def wavelength_text(value: float) -> str:
     return f"{math.floor(value / step + 0.5) * step:,}"
 
 
+@plotly_figure
 def encoding_heatmap(
     table: np.ndarray, dimensions: Sequence[int] = (), *, theme: str = "light", texts: Labels = LABELS
-) -> go.Figure:
+) -> Drawing:
     """A table [position, dimension] on the scale from -1 to 1.
 
     dimensions: at most MOST_CURVES columns with a tick above them, each in the colour of its curve. Shapes: the ticks;
     unused ones are hidden.
     """
-    figure = go.Figure()
+    figure = Drawing()
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
     signed(figure, table, 1, theme, hover, texts["value"])
     figure.update_layout(
@@ -172,6 +173,7 @@ def _sine(length: int, dimension: int, wavelength: float) -> tuple[np.ndarray, n
     return x.astype(np.float32), (np.cos(angle) if dimension % 2 else np.sin(angle)).astype(np.float32)
 
 
+@plotly_figure
 def encoding_curves(
     table: np.ndarray,
     dimensions: Sequence[int],
@@ -180,7 +182,7 @@ def encoding_curves(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Chosen dimensions of a table [position, dimension] over positions, with a mark at every token of the sentence.
 
     dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: at positions 0, 1, ..., on an
@@ -190,7 +192,7 @@ def encoding_curves(
     """
     if len(dimensions) > MOST_CURVES:
         raise ValueError(f"{len(dimensions)} curves were asked for; {MOST_CURVES} can be told apart")
-    figure, positions = go.Figure(), np.arange(len(table))
+    figure, positions = Drawing(), np.arange(len(table))
     none = np.zeros(0, np.float32)
     shown = [dimensions[index] if index < len(dimensions) else None for index in range(MOST_CURVES)]
     names = [
@@ -232,11 +234,12 @@ def encoding_curves(
     ticks = range(0, len(tokens), -(-len(table) // MOST_LABELS))  # as many as fit on the whole axis
     figure.update_layout(
         xaxis2={"tickvals": list(ticks), "ticktext": [short(tokens[tick]) for tick in ticks]},
-        meta={**figure.layout.meta, "ticks": [short(token) for token in tokens]},
     )
+    figure.meta["ticks"] = [short(token) for token in tokens]
     return dressed(figure, theme, 480)
 
 
+@plotly_figure
 def wavelength_curve(
     wavelengths: np.ndarray,
     dimensions: Sequence[int] = (),
@@ -244,14 +247,14 @@ def wavelength_curve(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """The wavelength of every pair of dimensions, [d_model / 2], on a logarithmic axis with the two ends from the
     paper.
 
     dimensions: marked on the line; length: of a table, a line across: pairs above it complete no cycle in it. Shapes: 2
     pi, 10000 * 2 pi, length. Traces: the line, the marks.
     """
-    figure, even = go.Figure(), 2 * np.arange(len(wavelengths))
+    figure, even = Drawing(), 2 * np.arange(len(wavelengths))
     hover = "%{y:,.2f}<extra></extra>"
     figure.add_scatter(
         x=even, y=np.asarray(wavelengths, np.float32), mode="lines", name=texts["wavelength"], showlegend=False,
@@ -286,6 +289,7 @@ def wavelength_curve(
     return dressed(figure, theme, 360)
 
 
+@plotly_figure
 def product_matrix(
     products: np.ndarray,
     q: int | None = None,
@@ -293,13 +297,13 @@ def product_matrix(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """PE(p).PE(q), [position, position], p down, q across; column q is framed.
 
     most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. The scale starts at 0 if
     no product is negative, otherwise at -most. Shapes: column q.
     """
-    figure = go.Figure()
+    figure = Drawing()
     most = float(np.abs(products).max()) if most is None else most
     hover = f"{texts['position']} %{{y}}<br>{texts['other']} %{{x}}<br>{texts['product']} %{{z:.3f}}"
     scales = {"signed": diverging(theme), "unsigned": ramp(PURPLE, theme)}
@@ -319,6 +323,7 @@ def product_matrix(
     return dressed(figure, theme, 460)
 
 
+@plotly_figure
 def products_by_offset(
     offsets: np.ndarray,
     mean: np.ndarray,
@@ -328,14 +333,14 @@ def products_by_offset(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Products against p - q.
 
     offsets, mean: [2 * positions - 1]; row: the products of one q with every p, [position], as rings or, above RINGS of
     them, as a dotted line: where products depend on p - q only, it lies on the other; half: d_model / 2, a line across.
     Shapes: half.
     """
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_scatter(
         x=np.asarray(offsets), y=np.asarray(mean, np.float32), mode="lines", name=texts["mean"],
         line={"color": PURPLE[theme], "width": 3}, hovertemplate="%{y:.3f}",
@@ -360,9 +365,10 @@ def products_by_offset(
     return dressed(figure, theme, 380)
 
 
-def shift_matrix(matrix: np.ndarray, k: int, *, theme: str = "light", texts: Labels = LABELS) -> go.Figure:
+@plotly_figure
+def shift_matrix(matrix: np.ndarray, k: int, *, theme: str = "light", texts: Labels = LABELS) -> Drawing:
     """M_k [d_model, d_model], of which the first SHOWN dimensions are drawn, as the title says."""
-    figure, shown, d_model = go.Figure(), matrix[:SHOWN, :SHOWN], len(matrix)
+    figure, shown, d_model = Drawing(), matrix[:SHOWN, :SHOWN], len(matrix)
     hover = f"{texts['into']} %{{y}}<br>{texts['from']} %{{x}}<br>{texts['map_value']} %{{z:.4f}}"
     signed(figure, shown, 1, theme, hover, texts["map_value"])
     figure.update_layout(
@@ -376,12 +382,12 @@ def shift_matrix(matrix: np.ndarray, k: int, *, theme: str = "light", texts: Lab
 def two_tables(
     left: np.ndarray, right: np.ndarray, names: tuple[str, str], axes: tuple[str, str], most: float, hover: str,
     theme: str, bar: str,
-) -> go.Figure:  # fmt: skip
+) -> Drawing:  # fmt: skip
     """Two heatmaps of one size side by side, with shared rows and scale and their names above. axes: titles of x and y.
 
     Annotations: the names.
     """
-    figure, (rows, columns), top = go.Figure(), left.shape, 0.89  # top of the plot, below the names
+    figure, (rows, columns), top = Drawing(), left.shape, 0.89  # top of the plot, below the names
     for index, (z, name) in enumerate(zip((left, right), names, strict=True)):
         end = {"xaxis": "x2", "yaxis": "y2"} if index else {"showscale": False}
         placement = {"len": top, "y": 0, "yanchor": "bottom"}
@@ -401,9 +407,10 @@ def two_tables(
     return figure
 
 
+@plotly_figure
 def shifted_beside(
     there: np.ndarray, mapped: np.ndarray, k: int, *, theme: str = "light", texts: Labels = LABELS
-) -> go.Figure:
+) -> Drawing:
     """PE(p + k) from the table beside M_k PE(p), both [position, dimension]; of each only the first SHOWN are drawn."""
     left, right = (np.asarray(part)[:SHOWN, :SHOWN] for part in (there, mapped))
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>%{{z:.4f}}"

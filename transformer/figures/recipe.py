@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import plotly.graph_objects as go
-
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import BLUE, GREY, INK, LINE, ORANGE, PURPLE, Labels, dressed, plain, titled
 from transformer.texts import N_
 
@@ -65,6 +64,7 @@ STEPS = {
 }
 
 
+@plotly_figure
 def rates(
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     recorded: tuple[Sequence[float], Sequence[float]] | None = None,
@@ -72,10 +72,10 @@ def rates(
     *,
     theme: str = "light",
     texts: Labels = RATES,
-) -> go.Figure:
+) -> Drawing:
     """Learning rates. lines: name -> (steps, rates): the chosen one, up to two of the paper, up to two of ours;
     recorded: those of a training, as points."""
-    figure = go.Figure()
+    figure = Drawing()
     looks = [(PURPLE, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2), (BLUE, "solid", 2), (BLUE, "dash", 2)]
     for (label, (steps, values)), (colour, dash, width) in zip(lines.items(), looks[: len(lines)], strict=True):
         line = {"color": colour[theme], "dash": dash, "width": width}
@@ -89,6 +89,7 @@ def rates(
     return dressed(titled(figure, texts["title"], texts["equation"]), theme)
 
 
+@plotly_figure
 def warmup_losses(
     steps: Sequence[float],
     losses: Mapping[int, Sequence[Sequence[float]]],
@@ -96,9 +97,9 @@ def warmup_losses(
     *,
     theme: str = "light",
     texts: Labels = WARMUPS,
-) -> go.Figure:
+) -> Drawing:
     """losses: steps of warm-up -> a curve for each seed."""
-    figure = go.Figure()
+    figure = Drawing()
     for (warmup, curves), colour in zip(losses.items(), (ORANGE, PURPLE, BLUE, INK), strict=True):
         label = texts["name"].format(steps=warmup)
         mean = [sum(values) / len(values) for values in zip(*curves, strict=True)]
@@ -113,6 +114,7 @@ def warmup_losses(
     return dressed(titled(figure, texts["title"], texts["subtitle"].format(peak=f"{peak:g}")), theme)
 
 
+@plotly_figure
 def scatter(
     labels: Sequence[str],
     passes: Sequence[Sequence[float]],
@@ -121,10 +123,10 @@ def scatter(
     *,
     theme: str = "light",
     texts: Labels = SCATTER,
-) -> go.Figure:
+) -> Drawing:
     """passes: [pass][target]; without: [target]."""
     places = list(range(len(labels)))
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_scatter(
         x=[place for _ in passes for place in places], y=[value for one in passes for value in one],
         name=texts["dropped"], mode="markers", marker={"color": ORANGE[theme], "size": 6, "opacity": 0.45},
@@ -144,6 +146,7 @@ def scatter(
     return dressed(titled(figure, texts["title"], subtitle), theme)
 
 
+@plotly_figure
 def smoothed_targets(
     labels: Sequence[str],
     wanted: Sequence[float],
@@ -153,10 +156,10 @@ def smoothed_targets(
     *,
     theme: str = "light",
     texts: Labels = TARGETS,
-) -> go.Figure:
+) -> Drawing:
     """Wanted and predicted probabilities of the likeliest tokens, and their difference, the gradient."""
     shown = [plain(label) for label in labels]
-    figure = go.Figure()
+    figure = Drawing()
     for name, values, colour in (("wanted", wanted, BLUE), ("said", said, ORANGE)):
         figure.add_bar(x=shown, y=list(values), name=texts[name], marker={"color": colour[theme]})
     difference = [one - other for one, other in zip(said, wanted, strict=True)]
@@ -167,11 +170,12 @@ def smoothed_targets(
     return dressed(titled(figure, texts["title"], subtitle), theme)
 
 
+@plotly_figure
 def calibration(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, theme: str = "light", texts: Labels = CALIBRATION
-) -> go.Figure:
+) -> Drawing:
     """curves: epsilon -> (mean largest probability, share of right tokens) of every bin."""
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot", "color": GREY[theme]}, showlegend=False)
     for (epsilon, (said, right)), colour in zip(curves.items(), (ORANGE, PURPLE, BLUE), strict=True):
         figure.add_scatter(
@@ -184,6 +188,7 @@ def calibration(
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
 
 
+@plotly_figure
 def length_histogram(
     source: Sequence[int],
     target: Sequence[int],
@@ -193,9 +198,9 @@ def length_histogram(
     *,
     theme: str = "light",
     texts: Labels = LENGTHS,
-) -> go.Figure:
+) -> Drawing:
     """How many sentences have each length. source, target: of all pairs; the others: of batch `number`."""
-    figure = go.Figure()
+    figure = Drawing()
     for name, lengths, colour in (("source", source, BLUE), ("target", target, ORANGE)):
         counts = sorted(Counter(lengths).items())
         figure.add_bar(
@@ -211,6 +216,7 @@ def length_histogram(
     return dressed(titled(figure, texts["title"], texts["subtitle"].format(number=number)), theme)
 
 
+@plotly_figure
 def step_tokens(
     source: Sequence[int],
     target: Sequence[int],
@@ -219,14 +225,17 @@ def step_tokens(
     *,
     theme: str = "light",
     texts: Labels = STEPS,
-) -> go.Figure:
+) -> Drawing:
     """What the positions of every batch hold, in the order of the steps. number: of the batch to point at, from 1."""
     at = list(range(1, len(source) + 1))
-    figure = go.Figure()
+    figure = Drawing()
     bars = (("source", source, BLUE), ("target", target, ORANGE), ("padding", padding, GREY))
     for name, values, colour in bars:
         marker = {"color": colour[theme], "line": {"width": 0}}
         figure.add_bar(x=at, y=list(values), name=texts[name], marker=marker)
-    figure.add_vline(x=number, line={"dash": "dot", "color": INK[theme]})
+    figure.add_shape(
+        type="line", x0=number, x1=number, xref="x", y0=0, y1=1, yref="y domain",
+        line={"dash": "dot", "color": INK[theme]},
+    )  # fmt: skip
     figure.update_layout(barmode="stack", bargap=0.05, xaxis={"title": texts["step"]}, yaxis={"title": texts["tokens"]})
     return dressed(titled(figure, texts["title"], texts["subtitle"].format(number=number)), theme)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, drawing, plotly_figure
 from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, label_axis, plain, ramp, titled
 from transformer.texts import N_
 
@@ -40,6 +40,7 @@ LENGTHS = {
 }
 
 
+@plotly_figure
 def attention_map(
     weights: np.ndarray,
     written: Sequence[str],
@@ -51,7 +52,7 @@ def attention_map(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Weights from 0, the ground, to 1, full purple: two of these figures can be compared cell by cell.
 
     weights: [target, source]; written, read: the tokens of both axes; expected: (row, column) of the right letters,
@@ -59,7 +60,7 @@ def attention_map(
     that stand side by side.
     """
     values = np.asarray(weights, np.float32)
-    figure = go.Figure()
+    figure = Drawing()
     hover = f"{texts['written']} %{{customdata[0]}}<br>{texts['read']} %{{customdata[1]}}<br>"
     figure.add_heatmap(
         z=values, zmin=0, zmax=1, colorscale=ramp(PURPLE, theme), showscale=False, xgap=1, ygap=1,
@@ -82,6 +83,7 @@ def attention_map(
     return dressed(figure, theme, 66 + max(LEAST, min(MOST, ROW * max(rows, len(written)))))
 
 
+@plotly_figure
 def additive_map(
     weights: np.ndarray,
     written: Sequence[str],
@@ -91,9 +93,9 @@ def additive_map(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """The recurrent model's weights alpha, [target, source] (Bahdanau et al. 2015, equation 6)."""
-    return attention_map(
+    return drawing(attention_map)(
         weights,
         written,
         read,
@@ -106,6 +108,7 @@ def additive_map(
     )
 
 
+@plotly_figure
 def cross_map(
     weights: np.ndarray,
     written: Sequence[str],
@@ -117,7 +120,7 @@ def cross_map(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Cross-attention, [layer, head, target, source]: of one head, (layer, head) from 0, or the mean of all."""
     values = np.asarray(weights, np.float32)
     if head is None:
@@ -126,9 +129,12 @@ def cross_map(
     else:
         title = texts["head"].format(layer=head[0] + 1, head=head[1] + 1)
         shown, equation = values[head], texts["head_equation"].format(d_k=d_k)
-    return attention_map(shown, written, read, expected, plain(title), equation, rows, theme=theme, texts=texts)
+    return drawing(attention_map)(
+        shown, written, read, expected, plain(title), equation, rows, theme=theme, texts=texts
+    )
 
 
+@plotly_figure
 def exact_by_length(
     lengths: Sequence[int],
     shares: Mapping[str, Sequence[Sequence[float]]],
@@ -137,10 +143,10 @@ def exact_by_length(
     *,
     theme: str = "light",
     texts: Labels = LENGTHS,
-) -> go.Figure:
+) -> Drawing:
     """shares: "no-attention", "attention", "transformer" -> for each seed the share of `inputs` inputs of each length
     whose whole output is right. trained: length of the longest training input."""
-    figure = go.Figure()
+    figure = Drawing()
     looks = {"no-attention": (ORANGE, "diamond"), "attention": (BLUE, "square"), "transformer": (PURPLE, "circle")}
     for name, runs in shares.items():
         colour, symbol = looks[name]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.embedding import SIDE, numbered, signed
 from transformer.figures.style import GREY, INK, Labels, diverging, dressed, label_axis, ramp, slider, titled
 from transformer.texts import N_
@@ -40,6 +40,7 @@ LABELS = {
 }
 
 
+@plotly_figure
 def stream_figure(
     lengths: Mapping[str, np.ndarray],
     sublayers: Sequence[str],
@@ -48,7 +49,7 @@ def stream_figure(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Lengths of the vectors at every sub-layer, one line per quantity.
 
     lengths: quantity -> [sublayer], for those of QUANTITIES that this model has; sublayers: their names, in the order
@@ -61,7 +62,7 @@ def stream_figure(
         "sum": (colour, "solid", "circle"),
         "normed": (INK[theme], "dash", "square"),
     }
-    figure, x = go.Figure(), np.arange(len(sublayers))
+    figure, x = Drawing(), np.arange(len(sublayers))
     for name in (quantity for quantity in QUANTITIES if quantity in lengths):
         ink, dash, symbol = looks[name]
         figure.add_scatter(
@@ -80,8 +81,8 @@ def stream_figure(
 
 
 def _cells(
-    figure: go.Figure, labels: Sequence[str], columns: Sequence[str], theme: str, title: str, highest: int
-) -> go.Figure:
+    figure: Drawing, labels: Sequence[str], columns: Sequence[str], theme: str, title: str, highest: int
+) -> Drawing:
     """Layout shared by heatmaps with one row per token: axes, and a height that grows with the rows up to `highest`
     pixels."""
     rows = min(highest, 24 * max(14, len(labels)))
@@ -100,6 +101,7 @@ def vectors(lengths: Mapping[str, object]) -> tuple[list[str], str]:
     return [name for name in QUANTITIES if name in lengths], "sum" if "sum" in lengths else "update"
 
 
+@plotly_figure
 def stream_heatmap(
     lengths: Mapping[str, np.ndarray],
     labels: Sequence[str],
@@ -108,7 +110,7 @@ def stream_heatmap(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Lengths of every token's vector at every sub-layer; a slider chooses among QUANTITIES.
 
     lengths: of those of QUANTITIES that there are, [sublayer, token]; labels: the tokens; sublayers: their names. One
@@ -121,10 +123,11 @@ def stream_heatmap(
     most = float(np.quantile(every, 0.99))
     ends = f"≥ {most:.3g}" if float(every.max()) > most else f"{most:.3g}"
     scale = {"title": texts["length"], "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
-    frames = [go.Frame(data=[go.Heatmap(z=z)], name=texts[name]) for name, z in values.items()]
     start = names.index(first)
     hover = f"%{{customdata}}<br>{texts['sublayer']} %{{x}}<br>{texts['length']} %{{z:.3f}}"
-    figure = go.Figure(frames=frames)
+    figure = Drawing()
+    for name, z in values.items():
+        figure.add_frame(texts[name], [{"type": "heatmap", "z": z}])
     figure.add_heatmap(
         z=values[first], zmin=0, zmax=most, colorscale=ramp(SIDE[stack], theme), colorbar=scale,
         customdata=_each(numbered(labels), len(sublayers)), hovertemplate=hover + "<extra></extra>",
@@ -133,6 +136,7 @@ def stream_heatmap(
     return _cells(figure, labels, sublayers, theme, texts["sublayer"], 360)
 
 
+@plotly_figure
 def share_heatmap(
     shares: np.ndarray,
     labels: Sequence[str],
@@ -141,7 +145,7 @@ def share_heatmap(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """The share of every part in every token's vector, in per cent: the stack's colour above 0, ink below. A row sums
     to 100 %. Of at most MOST_NUMBERS tokens the numbers stand in the cells.
 
@@ -149,7 +153,7 @@ def share_heatmap(
     """
     values = 100 * np.asarray(shares, np.float32).T
     most = max(float(np.abs(values).max(initial=0.0)), 1.0)
-    figure = go.Figure()
+    figure = Drawing()
     cells = [[[name, signed(share, 1)] for share in row] for name, row in zip(numbered(labels), values, strict=True)]
     hover = f"%{{customdata[0]}}<br>{texts['part']} %{{x}}<br>{texts['share']} %{{customdata[1]}} %<extra></extra>"
     figure.add_heatmap(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import BLUE, GREY, INK, ORANGE, PURPLE, Labels, dressed, plain, titled
 from transformer.texts import N_
 
@@ -35,6 +34,7 @@ VARIATIONS = {
 }
 
 
+@plotly_figure
 def subset_bars(
     names: Sequence[str],
     scores: Sequence[float],
@@ -42,12 +42,12 @@ def subset_bars(
     *,
     theme: str = "light",
     texts: Labels = SUBSETS,
-) -> go.Figure:
+) -> Drawing:
     """One bar for each subset. scores: BLEU, 0 to 100; counts: sentences."""
     shown = [
         texts["bar"].format(name=plain(name), count=f"{count:,}") for name, count in zip(names, counts, strict=True)
     ]
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_bar(
         x=shown, y=list(scores), text=[f"{score:.1f}" for score in scores], textposition="outside",
         marker={"color": [PURPLE[theme], *[BLUE[theme]] * (len(shown) - 1)]}, cliponaxis=False,
@@ -56,6 +56,7 @@ def subset_bars(
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
 
 
+@plotly_figure
 def training_cost(
     names: Sequence[str],
     costs: Sequence[float],
@@ -64,9 +65,9 @@ def training_cost(
     *,
     theme: str = "light",
     texts: Labels = COST,
-) -> go.Figure:
+) -> Drawing:
     """BLEU over floating-point operations, which have a logarithmic axis. own: the paper's models."""
-    figure = go.Figure()
+    figure = Drawing()
     for wanted, label, colour in ((False, texts["earlier"], GREY), (True, texts["paper"], PURPLE)):
         rows = [row for row in zip(names, costs, scores, own, strict=True) if row[3] == wanted]
         places = ["bottom center" if row[0].startswith("ConvS2S") else "top center" for row in rows]
@@ -81,6 +82,7 @@ def training_cost(
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
 
 
+@plotly_figure
 def variations(
     names: Sequence[str],
     values: Sequence[Sequence[float]],
@@ -89,11 +91,11 @@ def variations(
     *,
     theme: str = "light",
     texts: Labels = VARIATIONS,
-) -> go.Figure:
+) -> Drawing:
     """A row for each variation; the first is the base. values: of the seeds, in percent. verdicts: how each
     compares with the paper: "same", "unclear", "other", or "" where it has no such row. paper: its change of BLEU,
     drawn beside; None where it has no such row."""
-    figure = go.Figure()
+    figure = Drawing()
     rows = [plain(name) for name in names]
     means = [sum(seeds) / len(seeds) for seeds in values]
     looks = {"same": BLUE[theme], "other": ORANGE[theme]}

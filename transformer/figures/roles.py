@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import GREY, Labels, dressed, plain, titled
 from transformer.texts import N_
 
@@ -41,6 +40,7 @@ def _apart(points: Sequence[Sequence[float]], first: int | None) -> list[bool]:
     return [index in shown for index in range(len(points))]
 
 
+@plotly_figure
 def heads_in_the_plane(
     points: Sequence[Sequence[float]],
     places: Sequence[tuple[int, int]],
@@ -50,10 +50,10 @@ def heads_in_the_plane(
     *,
     theme: str = "light",
     texts: Labels = PLANE,
-) -> go.Figure:
+) -> Drawing:
     """points: [head, 2]; places: layer and head of each, from 1; roles: of `ROLE`, None: no role; names: the roles in
     words."""
-    figure = go.Figure()
+    figure = Drawing()
     apart = _apart(points, chosen)
     figure.add_scatter(
         x=[point[0] for point in points], y=[point[1] for point in points], mode="markers+text",
@@ -75,6 +75,6 @@ def heads_in_the_plane(
         hovermode="closest",
     )  # fmt: skip
     figure = dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
-    palette = figure.layout.meta["palette"]
-    more = {name: [*colours, *(role[name] for role in ROLE.values())] for name, colours in palette.items()}
-    return figure.update_layout(meta={**figure.layout.meta, "palette": more})
+    for name, colours in figure.meta["palette"].items():
+        colours += [role[name] for role in ROLE.values()]
+    return figure

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.feedforward import COLOURS, function, upright
-from transformer.figures.style import GREY, INK, PAPER, Labels, dressed, label_axis, plain, short, titled
+from transformer.figures.style import GREY, INK, PAPER, Labels, dressed, label_axis, nth, plain, short, titled
 from transformer.texts import N_
 
 LABELS = {
@@ -49,6 +49,7 @@ def signed(value: float, digits: int) -> str:
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
+@plotly_figure
 def strongest(
     neurons: Sequence[int],
     activation: np.ndarray,
@@ -60,13 +61,13 @@ def strongest(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """The strongest neurons at a token, the first on the left: a bar for the activation, a mark for the length added.
 
     neurons, chosen: counted from 0, shown from 1; activation: a_i; contribution: |a_i| |w_i|; both [neuron]; token: its
     label, with markup escaped.
     """
-    figure = go.Figure()
+    figure = Drawing()
     indices, shown = np.arange(len(neurons)), [f"{neuron + 1:,}" for neuron in neurons]
     opacity = [1.0 if chosen == neuron or chosen not in neurons else 0.45 for neuron in neurons]
     figure.add_bar(x=indices, y=activation, name=texts["activation"], customdata=shown,
@@ -92,6 +93,7 @@ def strongest(
     return figure
 
 
+@plotly_figure
 def vocabulary(
     labels: Sequence[str],
     pieces: Sequence[str],
@@ -102,17 +104,17 @@ def vocabulary(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """Bars of the pieces a neuron promotes most, in its stack's colour, and then of those it suppresses most, in ink.
 
     labels: of the pieces as text; pieces: with the piece mark; scores: E w_i; deviations: how many standard deviations
     each is from the mean over the vocabulary; all [piece]. neuron counts from 0.
     """
-    figure = go.Figure()
+    figure = Drawing()
     colours = [(COLOURS[stack] if score > 0 else INK)[theme] for score in scores]
     numbers = zip(pieces, scores.tolist(), deviations.tolist(), strict=True)
     about = [[plain(piece), signed(score, 3), signed(deviation, 1)] for piece, score, deviation in numbers]
-    figure.add_bar(x=scores, y=np.arange(len(labels)), orientation="h", marker_color=colours, customdata=about,
+    figure.add_bar(x=scores, y=np.arange(len(labels)), orientation="h", marker={"color": colours}, customdata=about,
                    name=texts["vocabulary_axis"], text=[signed(score, 2) for score in scores.tolist()],
                    textposition="outside", cliponaxis=False,
                    hovertemplate=texts["vocabulary_hover"] + "<extra></extra>")  # fmt: skip
@@ -133,6 +135,7 @@ def vocabulary(
     return dressed(figure, theme, 72 + 22 * len(labels))
 
 
+@plotly_figure
 def silent(
     never: Mapping[str, np.ndarray],
     always: Mapping[str, np.ndarray],
@@ -142,10 +145,10 @@ def silent(
     *,
     theme: str = "light",
     texts: Labels = LABELS,
-) -> go.Figure:
+) -> Drawing:
     """For each layer, how many neurons never and how many always fire over many sentences; "encoder" and "decoder" ->
     [layer], whole numbers. neurons: d_ff; tokens: what was counted, in words, for the subtitle."""
-    figure = go.Figure()
+    figure = Drawing()
     most = max(int(counts.max()) for side in (never, always) for counts in side.values())
     for index, stack in enumerate(COLOURS):
         for name, counts, pattern in (("never", never[stack], ""), ("always", always[stack], "/")):
@@ -155,13 +158,16 @@ def silent(
                            text=[f"{count:,}" if count else "" for count in counts.tolist()], textposition="outside",
                            textangle=0, cliponaxis=False, constraintext="none",
                            offsetgroup=name, hovertemplate=texts["silent_hover"] + "<extra>%{fullData.name}</extra>",
-                           xaxis=f"x{index + 1}", yaxis=f"y{index + 1}")  # fmt: skip
-        figure.update_layout({
-            f"xaxis{index + 1}": {"domain": [0.51, 1] if index else [0, 0.49], "anchor": f"y{index + 1}", "dtick": 1,
-                                   "title": texts["layers"].format(stack=texts[stack]), "showgrid": False},
-            f"yaxis{index + 1}": {"anchor": f"x{index + 1}", "range": [0, max(most * 1.15, 4)],
-                                   "showticklabels": not index,
-                                   "title": "" if index else texts["silent_axis"].format(count=f"{neurons:,}")},
+                           xaxis=nth("x", index + 1), yaxis=nth("y", index + 1))  # fmt: skip
+        figure.update_layout(**{
+            nth("xaxis", index + 1): {
+                "domain": [0.51, 1] if index else [0, 0.49], "anchor": nth("y", index + 1), "dtick": 1,
+                "title": texts["layers"].format(stack=texts[stack]), "showgrid": False,
+            },
+            nth("yaxis", index + 1): {
+                "anchor": nth("x", index + 1), "range": [0, max(most * 1.15, 4)], "showticklabels": not index,
+                "title": "" if index else texts["silent_axis"].format(count=f"{neurons:,}"),
+            },
         })  # fmt: skip
     figure.update_layout(hovermode="closest", barmode="group", bargap=0.3)
     titled(figure, texts["silent"], texts["silent_equation"].format(threshold=f"{threshold:.2f}", tokens=plain(tokens)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import plotly.graph_objects as go
-
+from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import BLUE, ORANGE, PURPLE, Labels, dressed, titled
 from transformer.texts import N_
 
@@ -20,7 +19,8 @@ LABELS = {
 }
 
 
-def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", texts: Labels = LABELS) -> go.Figure:
+@plotly_figure
+def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", texts: Labels = LABELS) -> Drawing:
     """Loss in nats per target token (left axis) and BLEU (right axis) over the step.
 
     rows: of training.csv, names to text; empty fields are not drawn, and a column without values has no line and no
@@ -32,7 +32,7 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", t
         points = [(int(row["step"]), float(row[name])) for row in rows if row.get(name)]
         return [step for step, _ in points], [value for _, value in points]
 
-    figure = go.Figure()
+    figure = Drawing()
     drawn = []
     for name, label, colour, axis, dash in (
         ("loss", texts["loss"], ORANGE, "y", "dot"),

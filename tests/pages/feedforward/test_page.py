@@ -213,7 +213,7 @@ def test_a_click_on_a_bar_chooses_its_neuron(
     monkeypatch.setattr(neurons.figure, "draw", draw)
     app = open_page(part="neurons")
     assert not app.exception and "Click a bar" in says(app) and len(picks) == 1
-    third = picks[0][0].data[0].customdata[2]
+    third = picks[0][0].data[0]["customdata"][2]
     clicks.append(2)
     app.run()
     app.run()

@@ -17,7 +17,8 @@ import torch
 from pages.components import figure
 from pages.runtime.shared import SharedCache, clear_caches, fingerprint, shared
 from tests.support.build import tiny_pretrained
-from transformer.figures.style import Figure, label_axis
+from transformer.figures.drawing import Drawing
+from transformer.figures.style import label_axis
 from transformer.inference.pretrained import Pretrained
 from transformer.tracing.trace import Trace
 
@@ -112,9 +113,9 @@ def test_a_figure_is_made_once_for_the_same_numbers(monkeypatch: pytest.MonkeyPa
         *,
         theme: str = "",
         texts: Mapping[str, str] = MappingProxyType({}),
-    ) -> Figure:
+    ) -> Drawing:
         made.append(float(values[0]))
-        return label_axis(Figure({"data": [{"type": "scatter", "y": values}]}), "x", labels, most=2)
+        return label_axis(Drawing().add_scatter(y=values), "x", labels, most=2)
 
     first = figure.built(make, np.array([1.0, 2.0]), ["a", "b", "c"])
     assert figure.built(make, np.array([1.0, 2.0]), ["a", "b", "c"]) is first and made == [1.0]
