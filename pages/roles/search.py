@@ -30,8 +30,10 @@ from transformer.probing.search import (
     READINGS,
     Found,
     Hit,
+    Read,
     SearchError,
     lines_of,
+    read,
     read_lines,
     search_attention,
     search_neuron,
@@ -61,18 +63,38 @@ class Question:
     end: str
     reading: str
 
-    def answer(self, model: Pretrained, pairs: tuple[Pair, ...], progress: task.Progress) -> Found:
+    def answer(
+        self,
+        model: Pretrained,
+        pairs: tuple[Pair, ...],
+        progress: task.Progress = lambda done, total: True,
+        reads: tuple[Read, ...] | None = None,
+    ) -> Found:
         name, layer, number = self.place
         if self.what == "neuron":
-            return search_neuron(model, pairs, name, layer, number, self.least, self.start, progress)
+            return search_neuron(model, pairs, name, layer, number, self.least, self.start, progress, reads)
         return search_attention(
-            model, pairs, name, layer, number, self.least, self.start, self.end, self.reading, progress
+            model, pairs, name, layer, number, self.least, self.start, self.end, self.reading, progress, reads
         )
 
 
 @shared(queued=True)
+def weights_of_heads(model: Pretrained) -> tuple[Read, ...]:
+    """The probe set with the weights of every head: 4 MB for en-de."""
+    return tuple(read(model, pairs_of(model), [f"{kind}.weights" for kind in KINDS]))
+
+
+@shared(queued=True)
+def activations(model: Pretrained, stack: str, layer: int) -> tuple[Read, ...]:
+    """The probe set with what every neuron of a layer gives out: 5 MB for en-de."""
+    return tuple(read(model, pairs_of(model), (f"{stack}_ff.activation",), layer))
+
+
+@shared()
 def in_probe_set(model: Pretrained, question: Question) -> Found:
-    return question.answer(model, pairs_of(model), lambda done, total: True)
+    stack, layer, _number = question.place
+    reads = activations(model, stack, layer) if question.what == "neuron" else weights_of_heads(model)
+    return question.answer(model, pairs_of(model), reads=reads)
 
 
 def draw(frame: PageFrame) -> None:

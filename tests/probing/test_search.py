@@ -7,9 +7,11 @@ import pytest
 import transformer
 from tests.support.build import tiny_pretrained
 from transformer.cancellation import Stopped
+from transformer.model.tap import KINDS
 from transformer.probing.search import (
     MOST_LINES,
     SearchError,
+    read,
     read_lines,
     search_attention,
     search_neuron,
@@ -32,6 +34,8 @@ def test_hits_of_a_head_are_the_cells_of_its_traces(kind: str) -> None:
     assert [hit.value for hit in found.hits] == sorted((hit.value for hit in found.hits), reverse=True)
     assert found.rows == sum(trace.attention(kind).weights.shape[2] for trace in traces)
     assert sum(count for _, count in found.pairs) == found.count
+    reads = tuple(read(model, PAIRS, [f"{one}.weights" for one in KINDS]))
+    assert search_attention(model, PAIRS, kind, 1, 2, 0.2, reads=reads) == found
 
 
 def test_words_narrow_the_search_in_both_readings() -> None:
@@ -58,6 +62,8 @@ def test_hits_of_a_neuron_are_its_activations() -> None:
     )
     assert found.hits[0].value == pytest.approx(float(activation[:, neuron].max()), rel=1e-4)
     assert not search_neuron(model, PAIRS[:1], "decoder", 0, 0, 1e9).count
+    reads = tuple(read(model, PAIRS[:1], ("encoder_ff.activation",), 0))
+    assert search_neuron(model, PAIRS[:1], "encoder", 0, neuron, least, reads=reads) == found
 
 
 def test_lines_without_a_target_are_translated() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -93,18 +93,43 @@ def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, t
     return [(source, target) for source, target in pairs if target.strip()]
 
 
-def _words(model: Pretrained, pair: Pair, kept: Kept, side: str) -> list[str | None]:
-    """The word of every token: side "source", "predicted" or "fed"."""
-    source, target = pair
-    if side == "source":
-        reader = model.tokenizer_of("source")
-        return words_of(reader.pieces(kept.source_ids), readable([*reader.surfaces(source), "</s>"]))
-    writer = model.tokenizer
-    out = readable([*writer.surfaces(target), "</s>"])
-    if side == "predicted":
-        return words_of(writer.pieces(kept.target_out_ids), out)
+@dataclass(frozen=True)
+class Read:
+    """A pair as a search reads it. tensors: by their names in `trace_all`; words: "source", "predicted", "fed" -> the
+    word of every token."""
+
+    tensors: Mapping[str, Tensor]
+    words: Mapping[str, Sequence[str | None]]
+
+
+def read(
+    model: Pretrained,
+    pairs: Sequence[Pair],
+    names: Sequence[str],
+    layer: int | None = None,
+    progress: Progress = lambda done, total: True,
+) -> Iterator[Read]:
+    """What `search_attention` and `search_neuron` look at. names: of `trace_all`; layer: that one alone, without its
+    dimension. Raises InputError, Stopped."""
+    for start in range(0, len(pairs), GROUP):
+        group = pairs[start : start + GROUP]
+        for pair, kept in zip(group, model.trace_all(group, names), strict=True):
+            found = {name: kept[name] if layer is None else kept[name][layer] for name in names}
+            tensors = {name: tensor.clone() for name, tensor in found.items()}  # without padding and other layers
+            yield Read(tensors, _words(model, pair, kept))
+        if not progress(start + len(group), len(pairs)):
+            raise Stopped
+
+
+def _words(model: Pretrained, pair: Pair, kept: Kept) -> dict[str, list[str | None]]:
+    reader, writer = model.tokenizer_of("source"), model.tokenizer
+    source, target = (readable([*one.surfaces(text), "</s>"]) for one, text in zip((reader, writer), pair, strict=True))
     start = readable(writer.pieces(kept.target_in_ids[:1]))
-    return words_of(writer.pieces(kept.target_in_ids), (*start, *out[:-1]))
+    return {
+        "source": words_of(reader.pieces(kept.source_ids), source),
+        "predicted": words_of(writer.pieces(kept.target_out_ids), target),
+        "fed": words_of(writer.pieces(kept.target_in_ids), (*start, *target[:-1])),
+    }
 
 
 class _Collected:
@@ -130,15 +155,6 @@ class _Collected:
         return Found(tuple(self.hits), self.count, self.rows, tuple(self.together.most_common(20)))
 
 
-def _in_groups(model: Pretrained, pairs: Sequence[Pair], keep: str, progress: Progress):  # type: ignore[no-untyped-def]
-    """Every pair with its number and tensors."""
-    for start in range(0, len(pairs), GROUP):
-        group = pairs[start : start + GROUP]
-        yield from zip(range(start, start + len(group)), group, model.trace_all(group, (keep,)), strict=True)
-        if not progress(start + len(group), len(pairs)):
-            raise Stopped
-
-
 def _is(word: str | None, wanted: str) -> bool:
     return not wanted or (word is not None and word == wanted)
 
@@ -154,11 +170,13 @@ def search_attention(
     to_word: str = "",
     reading: str = "predicted",
     progress: Progress = lambda done, total: True,
+    reads: Iterable[Read] | None = None,
 ) -> Found:
     """Cells of one head with at least this weight, from a word to a word; "" is any word, capitals are small letters.
 
     layer, head: from 0. reading: of READINGS, the token by which a decoder row is read; the keys of decoder
-    self-attention are always tokens fed in. Raises SearchError, InputError, Stopped.
+    self-attention are always tokens fed in. reads: the pairs as `read` gives them, with the kind's weights, where they
+    are there already. Raises SearchError, InputError, Stopped.
     """
     if kind not in KINDS:
         raise SearchError("unknown kind {kind!r}; choose {names}", kind=kind, names=any_of(KINDS, kind))
@@ -169,9 +187,10 @@ def search_attention(
     row_side = "source" if kind == "encoder_self" else reading
     column_side = "fed" if kind == "decoder_self" else "source"
     collected, start, end = _Collected(), from_word.strip().casefold(), to_word.strip().casefold()
-    for number, pair, kept in _in_groups(model, pairs, f"{kind}.weights", progress):
-        weights: Tensor = kept[f"{kind}.weights"][layer, head]
-        rows, columns = _words(model, pair, kept, row_side), _words(model, pair, kept, column_side)
+    name = f"{kind}.weights"
+    for number, pair in enumerate(read(model, pairs, (name,), None, progress) if reads is None else reads):
+        weights = pair.tensors[name][layer, head]
+        rows, columns = pair.words[row_side], pair.words[column_side]
         collected.rows += len(rows)
         for row, column in (weights >= at_least).nonzero().tolist():
             if _is(rows[row], start) and _is(columns[column], end):
@@ -189,10 +208,12 @@ def search_neuron(
     at_least: float,
     word: str = "",
     progress: Progress = lambda done, total: True,
+    reads: Iterable[Read] | None = None,
 ) -> Found:
     """Tokens on which one neuron's activation is at least this large; decoder rows are read by the token fed in.
 
-    layer, neuron: from 0. Raises SearchError, InputError, Stopped.
+    layer, neuron: from 0. reads: the pairs as `read` gives them, with the activations of that layer, where they are
+    there already. Raises SearchError, InputError, Stopped.
     """
     if stack not in STACKS:
         raise SearchError("unknown stack {kind!r}; choose {names}", kind=stack, names=any_of(STACKS, stack))
@@ -201,9 +222,8 @@ def search_neuron(
     _check_place(neuron, config.d_ff, "neuron")
     side, name = ("source" if stack == "encoder" else "fed"), f"{stack}_ff.activation"
     collected, wanted = _Collected(), word.strip().casefold()
-    for number, pair, kept in _in_groups(model, pairs, name, progress):
-        values: Tensor = kept[name][layer, :, neuron]
-        words = _words(model, pair, kept, side)
+    for number, pair in enumerate(read(model, pairs, (name,), layer, progress) if reads is None else reads):
+        values, words = pair.tensors[name][:, neuron], pair.words[side]
         collected.rows += len(words)
         for (row,) in (values >= at_least).nonzero().tolist():
             if _is(words[row], wanted):

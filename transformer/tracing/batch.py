@@ -96,14 +96,18 @@ def _unpadded(name: str, tensor: Tensor, source: int, target: int) -> Tensor:
 def trace_batch(
     model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], keep: Sequence[str]
 ) -> Iterator[Kept]:
-    """One pass over pairs of ids (source and target, both without </s>), padded to the longest. Raises KeepError,
-    NotFiniteError."""
+    """One pass over pairs of ids (source and target, both without </s>), padded to the longest, as far as what is kept
+    needs it. Raises KeepError, NotFiniteError."""
     config = model.config
     wanted = {name: _tensors(name, config) for name in keep}
     tap = KeepingTap(frozenset(one for tensors in wanted.values() for one in tensors))
     batch = make_batch([source for source, _ in pairs], [target for _, target in pairs], config)
     source, fed = batch.source.to(model.device), batch.target_in.to(model.device)
-    model.project(model.decode(fed, model.encode(source, tap), source, tap), tap)
+    memory = model.encode(source, tap)
+    if any(not name.startswith(("source", "encoder")) for name in keep):
+        outputs = model.decode(fed, memory, source, tap)
+        if "logits" in keep:
+            model.project(outputs, tap)
     check_numbers(*tap.records.values())
     for row, (source_ids, target_ids) in enumerate(pairs):
         lengths = (len(source_ids) + 1, len(target_ids) + 1)
