@@ -17,7 +17,7 @@ const BUILT = {
   softmax: /^preset_/,
   "anatomy/words": /^tell_/,
   "anatomy/number": /^number_(name|why|card|from|col|a)_/,
-  formation: /^(aligned_out|aligned_in|previous|next)$/,
+  formation: /^(aligned_out|aligned_in|previous|next|bleu|exact)$/,
   measures: /^(full|unit|formula|meaning|term)_/,
   positions: /^((d_model|length|k|q)(_term)?)$/,
   training: /^(loss|exact|forced)_(unit|title)$/,
