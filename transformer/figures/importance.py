@@ -58,7 +58,7 @@ def pruning_curves(
     figure.add_scatter(
         x=[breaks, breaks], y=[0, least[left.index(breaks)]], mode="lines+text", showlegend=False,
         line={"color": PURPLE[theme], "width": 2, "dash": "dot"}, textposition="top right",
-        text=[texts["breaks"].format(left=breaks), ""], name=texts["breaks"].format(left=breaks),
+        text=["", texts["breaks"].format(left=breaks)], name=texts["breaks"].format(left=breaks),
     )  # fmt: skip
     figure.update_layout(
         xaxis={"title": texts["left"], "autorange": "reversed"}, yaxis={"title": texts[metric], "rangemode": "tozero"},
