@@ -40,7 +40,7 @@ def recording_of(model: Pretrained) -> Recording | None:
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    options = frame.options
+    options, model = frame.options, frame.model
     head = st.container()
     controls, picture = controls_and_picture()
     with controls:
@@ -53,7 +53,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         with left:
             beside = str(options.segment("beside", _("Compare with"), BESIDE, BESIDE[0], names.__getitem__))
         with right:
-            kind, layer, number = choose_head(frame.options, "cell_head", frame.model.config, frame.state.view)
+            kind, layer, number = choose_head(options, "cell_head", model.config, frame.state.view)
         question = _("How much of this map is the sentence, and how much the head? Put two maps side by side.")
         try:
             found = _other(frame, trace, beside, kind, layer, number)
@@ -67,28 +67,23 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 point(question)
                 message(_("Type a second sentence; the model translates it."), "note")
             return
-        other, weights = found
+        other, name, weights = found
     own = trace.attention(kind).weights[layer, number]
     same = own.shape == weights.shape
     with head:
-        point(_says(own.shape, float((own - weights).abs().max()) if same else None))
+        point(_says(trace, kind, frame.state.view.rows, (weights - own).abs() if same else None))
     with picture:
-        first, second = st.columns(2, gap="medium")
         rows = frame.state.view.rows
-        with first:
-            figure.draw(
-                figure.built(figures.head_map, trace, kind, layer, number, rows=rows), "compare_a", "headscope-compare",
-                trace=trace, about="A",
-            )  # fmt: skip
-        with second:
-            title = _("{model}, layer {layer}, head {head}").format(
-                model=other.checkpoint, layer=layer + 1, head=number + 1
-            )
-            values = [[round(value, 6) for value in row] for row in weights.tolist()]
-            figure.draw(
-                figure.built(figures.weight_map, other, kind, values, title, rows=rows), "compare_b",
-                "headscope-compare", trace=other, about="B",
-            )  # fmt: skip
+        columns = st.columns(2, gap="medium", vertical_alignment="bottom")  # texts above the maps may differ in lines
+        both = (("a", trace, model.name, own), ("b", other, name, weights))
+        for column, (side, shown, of, map_) in zip(columns, both, strict=True):
+            title = _("{model}, layer {layer}, head {head}").format(model=of, layer=layer + 1, head=number + 1)
+            values = [[round(value, 6) for value in row] for row in map_.tolist()]
+            with column:
+                figure.draw(
+                    figure.built(figures.weight_map, shown, kind, values, title, rows=rows), f"compare_{side}",
+                    "headscope-compare", trace=shown, about=side.upper(),
+                )  # fmt: skip
         if same:
             change = [[round(value, 6) for value in row] for row in (weights - own).tolist()]
             figure.draw(
@@ -102,9 +97,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
 
 def _other(
     frame: PageFrame, trace: Trace, beside: str, kind: str, layer: int, head: int
-) -> tuple[Trace, Tensor] | None:
-    """The second trace, and the weights to show for it, [query, key]; None without a second sentence. Raises
-    UserError."""
+) -> tuple[Trace, str, Tensor] | None:
+    """The second trace, its model in words, and the weights to show for it, [query, key]; None without a second
+    sentence. Raises UserError."""
     options, model = frame.options, frame.model
     if beside == "sentence":
         start = fitting(model, trace)
@@ -121,7 +116,7 @@ def _other(
         if not text.strip():
             return None
         other = cache.trace(model, model.name, text, "", max_tokens())
-        return other, other.attention(kind).weights[layer, head]
+        return other, model.name, other.attention(kind).weights[layer, head]
     if beside == "checkpoint":
         names = [name for name in session_models.names() if name != model.name]
         if not names:
@@ -135,7 +130,7 @@ def _other(
                 "{name} has {layers} layers of {heads} heads there, so it has no such head; choose another",
                 name=name, layers=layers, heads=heads,
             )  # fmt: skip
-        return other, other.attention(kind).weights[layer, head]
+        return other, name, other.attention(kind).weights[layer, head]
     found = recording_of(model)
     pair = (trace.source_text, trace.target_text)
     sources = [source for source, _target in found.sentences] if found else []
@@ -154,11 +149,33 @@ def _other(
     weights = other.cross.weights.new_tensor(array[steps.index(step), layer, head] / 255)
     if weights.shape != other.attention(kind).weights.shape[-2:]:
         raise CompareError("the recording was made with other tokens; choose another sentence")
-    return other, weights
+    return other, _("{model} at step {step}").format(model=model.name, step=f"{step:,}"), weights
 
 
-def _says(shape: tuple[int, ...], largest: float | None) -> str:
-    if largest is None:
+def _says(trace: Trace, kind: str, rows: str, change: Tensor | None) -> str:
+    """change: how much every weight changes, [query, key]; None for maps of different sizes. rows: how a decoder row is
+    read."""
+    if change is None:
         return _("The same head on two inputs of different lengths: look for the same pattern, not the same cells.")
-    sentence = _("The same head twice: of {cells} weights, the one that changes most changes by {largest}.")
-    return sentence.format(cells=shape[0] * shape[1], largest=f"{largest:.2f}")
+    query, key = divmod(int(change.argmax()), change.shape[1])
+    largest = f"{float(change.max()):.2f}"
+    if not change.any():
+        return _("The same head twice: none of its {cells} weights changes.").format(cells=change.numel())
+    keys = trace.target_in_labels if kind == "decoder_self" else trace.source_labels
+    if kind == "encoder_self":
+        text = _(
+            "The same head twice: of {cells} weights, the one from “{query}” to “{key}” changes most, by {largest}."
+        )
+        return text.format(cells=change.numel(), query=trace.source_labels[query], key=keys[key], largest=largest)
+    predicted = rows == "predicted"
+    text = _(
+        "The same head twice: of {cells} weights, the one from “{query}” ({reading}) to “{key}” changes most, by "
+        "{largest}."
+    )
+    return text.format(
+        cells=change.numel(),
+        query=(trace.target_out_labels if predicted else trace.target_in_labels)[query],
+        reading=_("the token predicted") if predicted else _("the token fed in"),
+        key=keys[key],
+        largest=largest,
+    )

@@ -20,7 +20,6 @@ from pages.runtime import cache
 from pages.runtime.shared import shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import SUB_LAYERS, layers_of
-from transformer.model.tap import KINDS
 from transformer.probing.patching import (
     Recovery,
     head_places,
@@ -173,10 +172,16 @@ def _second_sentence(frame: PageFrame, trace: Trace) -> str:
     return text
 
 
+def _strongest(heads: Mapping[str, Recovery], count: int) -> tuple[tuple[int, int], str, float]:
+    """Layer and head, from 0, of the single head that recovers most, of `count` in a layer; its kind and its value."""
+    value, kind, index = max(
+        (value, kind, index) for kind, one in heads.items() for index, value in enumerate(one.values)
+    )
+    return divmod(index, count), kind, value
+
+
 def _says(base: Trace, donor: Trace, step: int, heads: dict[str, Recovery], streams: dict[str, Recovery]) -> str:
-    best = max(((value, kind, index) for kind, one in heads.items() for index, value in enumerate(one.values)))
-    value, kind, index = best
-    count = base.cross.heads
+    (layer, number), kind, value = _strongest(heads, base.cross.heads)
     names = {
         "encoder_self": _("encoder self-attention"),
         "decoder_self": _("decoder self-attention"),
@@ -189,8 +194,8 @@ def _says(base: Trace, donor: Trace, step: int, heads: dict[str, Recovery], stre
     )
     return sentence.format(
         token=donor.target_out_labels[step], first=f"{any_one.first:.2f}".replace("-", "−"),
-        other=f"{any_one.other:.2f}".replace("-", "−"), kind=names[kind], layer=index // count + 1,
-        head=index % count + 1, share=f"{100 * value:.0f}",
+        other=f"{any_one.other:.2f}".replace("-", "−"), kind=names[kind], layer=layer + 1,
+        head=number + 1, share=f"{100 * value:.0f}",
     )  # fmt: skip
 
 
@@ -210,9 +215,8 @@ def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
     }
     panels: list[dict[str, Any]] = []
     rows: list[list[Any]] = [["kind", "layer", "head", "recovery"]]
-    for kind in KINDS:
-        if kind not in found.heads:
-            continue
+    place, best, _value = _strongest(found.heads, config.heads)
+    for kind in sorted(found.heads, key=lambda kind: kind != best):  # the one that the page speaks of is in sight
         cells = []
         for layer in range(layers_of(config, kind)):
             values = list(found.heads[kind].values[layer * config.heads : (layer + 1) * config.heads])
@@ -235,7 +239,7 @@ def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
                 "cells": cells,
             }
         )
-    _draw(frame, "patching_heads", _("Recovery by every head, percent"), panels, donor, step, rows)
+    _draw(frame, "patching_heads", _("Recovery by every head, percent"), panels, donor, step, rows, (0, *place))
 
 
 def _tokens(frame: PageFrame, donor: Trace, step: int, found: dict[str, Recovery], parts: Sequence[str]) -> None:
@@ -283,14 +287,21 @@ def _tokens(frame: PageFrame, donor: Trace, step: int, found: dict[str, Recovery
 
 
 def _draw(
-    frame: PageFrame, key: str, region: str, panels: Sequence[Any], donor: Trace, step: int, rows: Sequence[Any]
+    frame: PageFrame,
+    key: str,
+    region: str,
+    panels: Sequence[Any],
+    donor: Trace,
+    step: int,
+    rows: Sequence[Any],
+    marked: headgrid.Place | None = None,
 ) -> None:
     headgrid.draw(
         key,
         region,
         panels,
         [],
-        None,
+        marked,
         lambda place: None,
         ["headscope", key.replace("_", "-"), frame.model.name, donor.target_out_labels[step]],
         [region, donor.source_text],

@@ -34,7 +34,7 @@ PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "lab": ({}, {"part": "measures", "scaling": "off"}, {"part": "leak"}, {"part": "scaling"}, {"part": "softmax"}),
     "training": ({},),
     "recipe": ({}, {"part": "dropout"}, {"part": "smoothing"}, {"part": "batches"}),
-    "results": ({"part": "subsets"}, {"part": "tables"}),
+    "results": ({"part": "bleu"}, {"part": "subsets"}, {"part": "tables"}),
     "model": ({},),
 }  # fmt: skip
 FIGURES = ("embeddings", "feedforward")  # all pictures are figures, with one menu: the first with every change
@@ -67,7 +67,8 @@ PICTURES = """() => {
     const { width, height } = element.getBoundingClientRect();
     const inner = element.parentElement?.closest("svg");
     const drawing = element.matches("svg, canvas") && !inner && width > 70 && height > 25;
-    const written = element.matches("[data-saved-by], .hs-cx-table") || (element.matches("table") && coloured(element));
+    const told = element.matches("[data-saved-by], .hs-cx-table, [class*=st-key-hs-picture-]");
+    const written = told || (element.matches("table") && coloured(element));
     const picture = drawing || written;
     if (!picture || !element.checkVisibility({ visibilityProperty: true })) return;
     found.push([`${element.tagName} ${element.getAttribute("class")} ${width}x${height}`, menuOf(element)]);

@@ -67,4 +67,7 @@ def source_share(
         showlegend=False,
     )  # fmt: skip
     label_axis(figure, "x", tokens)
+    # Labels turn when they would touch, not only when they would overlap.
+    axis = figure.layout["xaxis"]
+    axis["ticktext"] = [f"\u2002{label}\u2002" for label in axis["ticktext"]]
     return dressed(titled(figure, texts["title"], texts["subtitle"].format(method=plain(method))), theme)

@@ -70,9 +70,13 @@ def training_cost(
     figure = Drawing()
     for wanted, label, colour in ((False, texts["earlier"], GREY), (True, texts["paper"], PURPLE)):
         rows = [row for row in zip(names, costs, scores, own, strict=True) if row[3] == wanted]
-        places = ["bottom center" if row[0].startswith("ConvS2S") else "top center" for row in rows]
+        # The two most expensive ones are side by side at the right edge.
+        places = ["bottom center" if 0.25 < row[1] / max(costs) < 0.5 else "top center" for row in rows]
+        labels = [plain(row[0]).replace(", ", ",<br>") for row in rows]
+        if wanted:
+            places, labels = ["middle right"] * len(rows), [plain(row[0]) for row in rows]
         figure.add_scatter(
-            x=[row[1] for row in rows], y=[row[2] for row in rows], text=[plain(row[0]) for row in rows], name=label,
+            x=[row[1] for row in rows], y=[row[2] for row in rows], text=labels, name=label,
             mode="markers+text", textposition=places, marker={"color": colour[theme], "size": 12}, cliponaxis=False,
         )  # fmt: skip
     figure.update_layout(
@@ -112,14 +116,16 @@ def variations(
     changes = [round(change, 2) for change in paper if change is not None]
     figure.add_scatter(
         x=changes, y=[rows[at] for at in there], name=texts["paper"], xaxis="x2", mode="markers+text",
-        text=[f"{change:+.1f}".replace("-", "−") if change else "0" for change in changes], textposition="middle left",
+        text=[f"{change:+.1f}".replace("-", "−") if change else "0" for change in changes],
+        textposition=["middle right" if change > 0 else "middle left" for change in changes],  # away from the line at 0
         marker={"size": 12, "symbol": "diamond", "color": [colours[at] for at in there]}, cliponaxis=False,
     )  # fmt: skip
     line = {"type": "line", "y0": 0, "y1": 1, "yref": "y domain", "line": {"dash": "dot", "color": GREY[theme]}}
     figure.update_layout(
         shapes=[{**line, "x0": means[0], "x1": means[0], "xref": "x"}, {**line, "x0": 0, "x1": 0, "xref": "x2"}],
         xaxis={"title": texts["axis"], "domain": [0, 0.6]},
-        xaxis2={"title": texts["paper"], "domain": [0.66, 1], "anchor": "y", "range": [-1.9, 1.5]},
+        xaxis2={"title": texts["paper"], "domain": [0.66, 1], "anchor": "y", "range": [-1.9, 2.3],
+                "tickvals": [-1, 0, 1]},
         yaxis={"autorange": "reversed", "automargin": True}, showlegend=False, hovermode="closest",
     )  # fmt: skip
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)

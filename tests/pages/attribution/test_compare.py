@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,24 @@ def test_two_sentences_of_equal_length_have_a_difference(bundled: Callable[..., 
     assert one == other and apart[0] == -apart[1] and apart[1] >= max(abs(x) for row in difference for x in row)
 
 
+@pytest.mark.parametrize(("rows", "reading"), [("predicted", "the token predicted"), ("fed", "the token fed in")])
+def test_the_weight_that_changes_most_is_named_by_how_its_row_is_read(
+    bundled: Callable[..., AppTest], rows: str, reading: str
+) -> None:
+    model = transformer.load("en-de")
+    first, second = (model.trace(text) for text in ("I see a dog.", "I see a cat."))
+    change = (second.cross.weights[3, 5] - first.cross.weights[3, 5]).abs()
+    query, key = divmod(int(change.argmax()), change.shape[1])
+    label = (first.target_out_labels if rows == "predicted" else first.target_in_labels)[query]
+    text = page_text(bundled(source="I see a dog.", second="I see a cat.", cell_head="cross.4.6", rows=rows))
+    assert f"from “{label}” ({reading}) to “{first.source_labels[key]}” changes most, by {change.max():.2f}" in text
+
+
+def test_the_same_sentence_changes_nothing(bundled: Callable[..., AppTest]) -> None:
+    text = page_text(bundled(source="I see a dog.", second="I see a dog.", cell_head="cross.4.6"))
+    assert re.search(r"none of its \d+ weights changes", text)
+
+
 def scales(app: AppTest) -> list[tuple[float, float]]:
     """The smallest and the largest number of the colour scale of every figure."""
     found = []
@@ -83,6 +102,8 @@ def test_a_training_state_is_what_was_recorded(bundled: Callable[..., AppTest]) 
     )
     assert not app.exception and not messages(app)
     shown = numbers(maps(app)[1])
+    title = json.loads(json.loads(components(app, "figure")[1].json)["figure"])["layout"]["title"]["text"]
+    assert title == f"en-de at step {recording.steps[1]}, layer 3, head 2"
     assert shown[0] == pytest.approx((recording.weights["cross"][0][1, 2, 1, 0] / 255).tolist(), abs=1e-4)
     other = bundled(source="A sentence of my own.", beside="training")
     assert "recorded for this model&#x27;s examples only" in messages(other)

@@ -96,7 +96,12 @@ def test_patching_shows_the_recovery_of_every_head_and_place(bundled: Callable[.
     def shown(cells: Sequence[Sequence[Mapping[str, str]]]) -> list[int]:
         return [int(cell["text"].replace("−", "-")) for row in cells for cell in row]
 
-    cells = heads["panels"][2]["cells"]
+    of_all = {kind: found(places) for kind, places in head_places(model).items()}
+    best = max(of_all, key=lambda kind: max(of_all[kind]))
+    panel, layer, head = heads["chosen"]  # the strongest head, whose kind comes first
+    assert [one["kind"] for one in heads["panels"]] == [best, *(kind for kind in of_all if kind != best)]
+    assert (panel, of_all[best][layer * count + head]) == (0, max(of_all[best]))
+    (cells,) = (one["cells"] for one in heads["panels"] if one["kind"] == "cross")
     assert shown([row[:count] for row in cells]) == found(head_places(model)["cross"])
     whole = [Place("head_outputs", f"decoder.{layer}.cross") for layer in range(len(cells))]
     assert shown([row[count + 1 :] for row in cells]) == found(whole)
