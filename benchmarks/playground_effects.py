@@ -137,7 +137,7 @@ def as_table(one: Measured) -> dict[str, Any]:
 def rows(found: dict[str, list[Measured]]) -> str:
     """The table as Markdown."""
     lines = [
-        "| preset | beside | exact, % | teacher-forced, % | loss | 95 % exact at step | entropy, before and after | "
+        "| preset | beside | exact, % | teacher-forced, % | loss | 95% exact at step | entropy, before and after | "
         "the paper expects | section | here |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]

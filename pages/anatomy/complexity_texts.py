@@ -107,7 +107,7 @@ def as_built(sizes: Sizes) -> str:
             "Table 1 leaves out the four projections, to Q, K and V and after the heads. They are {share} of what "
             "self-attention multiplies here. With them, and with a GRU's three gates, the two meet at n = {meet}."
         )
-    return sentence.format(share=f"{100 * (1 - mixing / whole):.0f} %", meet=f"{meet or 0:,}")
+    return sentence.format(share=f"{100 * (1 - mixing / whole):.0f}%", meet=f"{meet or 0:,}")
 
 
 def winners(layer_costs: Sequence[Cost]) -> str:

@@ -111,9 +111,9 @@ def _ended_message(measurement: Measurement) -> None:
         message(_("The measurement failed: {error}.").format(error=measurement.error), "error")
     elif measurement.stage == "stopped":
         sentence = (
-            _("Stopped after {done} % of the passes. The results so far are kept.")
+            _("Stopped after {done}% of the passes. The results so far are kept.")
             if measurement.stopping
-            else _("You left this part of the page, so the measurement ended after {done} % of the passes.")
+            else _("You left this part of the page, so the measurement ended after {done}% of the passes.")
         )
         message(sentence.format(done=100 * measurement.done // (ROUNDS * POINTS)), "note")
 

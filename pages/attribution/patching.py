@@ -190,7 +190,7 @@ def _says(base: Trace, donor: Trace, step: int, heads: dict[str, Recovery], stre
     any_one = next(iter(streams.values()))
     sentence = _(
         "Which part carries “{token}”? Its log-probability is {first} here and {other} in the other sentence. The "
-        "strongest single head, {kind}, layer {layer}, head {head}, moves it {share} % of the way."
+        "strongest single head, {kind}, layer {layer}, head {head}, moves it {share}% of the way."
     )
     return sentence.format(
         token=donor.target_out_labels[step], first=f"{any_one.first:.2f}".replace("-", "−"),

@@ -21,8 +21,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     labels = trace.target_out_labels
     low, high = min(range(len(found)), key=found.__getitem__), max(range(len(found)), key=found.__getitem__)
     sentence = _(
-        "Does the decoder translate, or only continue its own text? “{high}” takes {most} % of what it is made of "
-        "from the source, “{low}” only {least} %."
+        "Does the decoder translate, or only continue its own text? “{high}” takes {most}% of what it is made of "
+        "from the source, “{low}” only {least}%."
     )
     point(
         sentence.format(
@@ -39,6 +39,6 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     )
     frame.options.segment("by", _("Measured by"), WITH_SHARES, WITH_SHARES[0], names.__getitem__)
     paragraph(
-        _("Source and prefix together are 100 % at every step (Voita et al. 2021; with ALTI+, Ferrando et al. 2022)."),
+        _("Source and prefix together are 100% at every step (Voita et al. 2021; with ALTI+, Ferrando et al. 2022)."),
         quiet=True,
     )

@@ -246,7 +246,7 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
             for index, label in enumerate(labels):
                 share = found.rows[name][start + index]
                 percent = str(round(100 * share)).replace("-", "−")
-                says = _("{method}: {share} % from {token}").format(method=names[name], share=percent, token=label)
+                says = _("{method}: {share}% from {token}").format(method=names[name], share=percent, token=label)
                 row.append(
                     {
                         "text": percent,

@@ -376,8 +376,8 @@ def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool 
     )
     with_scaling, without = trained_exact("base"), trained_exact("no-scaling")
     trained = _(
-        "A small model trained without it shows the effect: after 1,000 updates on the toy task reverse, {unscaled} % "
-        "of the outputs were exact ({least} to {most} over three seeds), against {scaled} % with scaling."
+        "A small model trained without it shows the effect: after 1,000 updates on the toy task reverse, {unscaled}% "
+        "of the outputs were exact ({least} to {most} over three seeds), against {scaled}% with scaling."
     ).format(
         unscaled=f"{fmean(without):.1f}", least=f"{min(without):.1f}", most=f"{max(without):.1f}",
         scaled=f"{fmean(with_scaling):.1f}",

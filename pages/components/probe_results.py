@@ -20,7 +20,7 @@ def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
     """The rows of the table. BLEU says nothing about a toy task, whose words are letters."""
 
     def percent(share: float) -> str:
-        return f"{100 * share:.1f} %"
+        return f"{100 * share:.1f}%"
 
     rows = [
         (_("BLEU"), *(f"{score.bleu:.1f}" for score in scores)),
@@ -62,12 +62,12 @@ def chance(before: ProbeScores, after: ProbeScores) -> str:
     interval = bleu_interval(before.texts, after.texts, before.references)
     sentence = (
         _(
-            "When these sentences are resampled many times, BLEU changes by {low} to {high} (95 %, paired bootstrap): "
+            "When these sentences are resampled many times, BLEU changes by {low} to {high} (95%, paired bootstrap): "
             "that includes 0, so BLEU on these sentences does not show whether translation gets better or worse."
         )
         if interval[0] <= 0 <= interval[1]
         else _(
-            "When these sentences are resampled many times, BLEU changes by {low} to {high} (95 %, paired bootstrap)."
+            "When these sentences are resampled many times, BLEU changes by {low} to {high} (95%, paired bootstrap)."
         )
     )
     return sentence.format(low=f"{interval[0]:+.1f}", high=f"{interval[1]:+.1f}")

@@ -27,8 +27,8 @@ def paragraph(*sentences: str, quiet: bool = False) -> None:
 
 def point(text: str) -> None:
     """The one sentence that a part of a page makes its point with, above the picture that shows it. "" leaves its space
-    empty. No line begins with "%"."""
-    st.html(f'<p class="hs-point">{html.escape(text).replace(" %", "&nbsp;%")}</p>')
+    empty."""
+    st.html(f'<p class="hs-point">{html.escape(text)}</p>')
 
 
 def controls_and_picture() -> tuple[DeltaGenerator, DeltaGenerator]:

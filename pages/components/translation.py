@@ -55,14 +55,14 @@ def number(value: float) -> str:
 
 
 def relative(before: float, after: float) -> str:
-    """The change of a positive number, e.g. "+12 %", or "× 25" from ten times on."""
+    """The change of a positive number, e.g. "+12%", or "× 25" from ten times on."""
     ratio = after / before if before else math.inf
     if not math.isfinite(ratio):
         return "× ∞"
     if ratio >= 10:
         return f"× {number(ratio) if ratio >= 1000 else f'{ratio:.0f}'}"
     moved = 100 * (ratio - 1)
-    return f"{moved:+.0f} %" if abs(moved) >= 9.95 else f"{round(moved, 1) + 0.0:+.1f} %"  # + 0.0: no -0.0
+    return f"{moved:+.0f}%" if abs(moved) >= 9.95 else f"{round(moved, 1) + 0.0:+.1f}%"  # + 0.0: no -0.0
 
 
 def short(probability: float) -> str:
@@ -153,7 +153,7 @@ def _scaling(compared: Compared, word_list: Sequence[Word], marks: Sequence[bool
     rows = []
     for recipe, label in recipes.items():
         exact = trained_exact(recipe)
-        rows.append((label, f"{fmean(exact):.1f} %", *(f"{share:.1f} %" for share in exact)))
+        rows.append((label, f"{fmean(exact):.1f}%", *(f"{share:.1f}%" for share in exact)))
     seeds = [_("seed {seed}").format(seed=seed + 1) for seed in range(len(rows[0]) - 2)]
     st.html(table([_("Exactly right outputs of small models (task reverse)"), _("mean"), *seeds], rows))
 

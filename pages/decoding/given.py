@@ -56,7 +56,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             )
         )
         return
-    mean = {name: f"{100 * float(one.probabilities.mean()):.0f} %" for name, one in (("given", trace), ("own", own))}
+    mean = {name: f"{100 * float(one.probabilities.mean()):.0f}%" for name, one in (("given", trace), ("own", own))}
     text = _(
         "In training the decoder always reads the right words, in use its own. After your words it gives the next one "
         "a probability of {given} on average, after its own {own}."

@@ -234,4 +234,4 @@ def _says(model: Pretrained, found: Continuation, step: int) -> str:
             "The decoder writes one token at a time. At step {step} “{token}” would be the most probable next token, "
             "with {p}, but “{taken}” was taken."
         )
-    return text.format(step=step + 1, token=token, taken=taken, p=f"{100 * here.probabilities[0]:.0f} %")
+    return text.format(step=step + 1, token=token, taken=taken, p=f"{100 * here.probabilities[0]:.0f}%")

@@ -377,8 +377,8 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
             return
         paragraph(
             _(
-                "This plane shows {low} to {high} % of the tokens' variance; the best plane for each single layer "
-                "would show {best_low} to {best_high} %. The other {others} dimensions are not visible here."
+                "This plane shows {low} to {high}% of the tokens' variance; the best plane for each single layer "
+                "would show {best_low} to {best_high}%. The other {others} dimensions are not visible here."
             ).format(
                 low=f"{min(shares):.0f}", high=f"{max(shares):.0f}", best_low=f"{min(best):.0f}",
                 best_high=f"{max(best):.0f}", others=f"{frame.model.config.d_model - 2:,}",
@@ -391,5 +391,5 @@ def _layer_and_variance(layer: int, share: float | None) -> str:
     if share is None:
         return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")
     if layer:
-        return _("after layer {layer} ({share} % of the variance)").format(layer=layer, share=f"{share:.0f}")
-    return _("before layer 1 ({share} % of the variance)").format(share=f"{share:.0f}")
+        return _("after layer {layer} ({share}% of the variance)").format(layer=layer, share=f"{share:.0f}")
+    return _("before layer 1 ({share}% of the variance)").format(share=f"{share:.0f}")

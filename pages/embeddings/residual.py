@@ -49,8 +49,8 @@ def _largest_share(parts: Parts, names: tuple[str, ...]) -> str:
     mean = 100 * parts.shares.mean(1)
     most = int(mean.argmax())
     sentence = _(
-        "The vector is the sum of what every layer added. {most} made the largest share: {share} % in the mean over "
-        "the tokens. The input, embedding plus position, makes only {left} %."
+        "The vector is the sum of what every layer added. {most} made the largest share: {share}% in the mean over "
+        "the tokens. The input, embedding plus position, makes only {left}%."
     )
     return sentence.format(most=names[most], share=signed(float(mean[most]), 1), left=signed(float(mean[:2].sum()), 1))
 
@@ -171,7 +171,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 "The mean is linear, and once σ is the number it was in this pass, so is the rest: every part goes "
                 "through each LayerNorm by itself, and each β joins as one more part. A share is the length of the "
                 "part's projection onto the vector, as a fraction of the vector's length; the shares of a token add "
-                "up to 100 %. A **negative** share belongs to a part that points away from the result: the other "
+                "up to 100%. A **negative** share belongs to a part that points away from the result: the other "
                 "parts had to outweigh it. The shares say what the result is made of, not what it would be without a "
                 "part: then σ and every later update would be different."
             )

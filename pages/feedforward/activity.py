@@ -23,7 +23,7 @@ Column = st.delta_generator.DeltaGenerator
 
 
 def percent(share: float) -> str:
-    """A share as text; only 0 is "0 %" and only 1 is "100 %"."""
+    """A share as text; only 0 is "0%" and only 1 is "100%"."""
     if share in (0, 1):
         text = f"{100 * share:.0f}"
     elif share < 5e-5:
@@ -32,7 +32,7 @@ def percent(share: float) -> str:
         text = ">\N{NO-BREAK SPACE}99.9"
     else:
         text = f"{100 * share:.2f}" if share < 0.001 else f"{100 * share:.1f}"
-    return f"{text}\N{NO-BREAK SPACE}%"
+    return f"{text}%"
 
 
 def sides(trace: Trace) -> dict[str, FeedForwardTrace]:

@@ -262,12 +262,12 @@ def _most_can_go(found: list[tuple[Skip, float]], trained: float) -> str:
     worst, value = max(found, key=lambda pair: pair[1])
     sentence = _(
         "The model can do without most single sub-layers: for {small} of the {count}, leaving it out raises the "
-        "perplexity of this translation by less than {most} %. Without {worst} it goes from {before} to {after}."
+        "perplexity of this translation by less than {most}%. Without {worst} it goes from {before} to {after}."
     )
     if 2 * small <= len(found):
         sentence = _(
             "Sub-layers left out one at a time: for {small} of the {count} the perplexity of this translation rises by "
-            "less than {most} %. Without {worst} it goes from {before} to {after}."
+            "less than {most}%. Without {worst} it goes from {before} to {after}."
         )
     return sentence.format(
         small=small,

@@ -37,7 +37,7 @@ LANGUAGES = {"HANGUL": "ko"}  # script -> the language of this app that is writt
 READERS = {"HANGUL": "ko-numbers"}  # script -> a bundled model that reads it
 QUOTED = 20  # characters of an unknown token that a message quotes
 CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
-TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9 % of the training's sources have at most
+TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9% of the training's sources have at most
 
 
 def _typed() -> None:

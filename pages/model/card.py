@@ -51,7 +51,7 @@ def sizes(model: Pretrained) -> list[tuple[str, str, str]]:
             paper = _("27.3 (another test set)") if key == "bleu" else "–"
             rows.append((name, f"{metrics[key]:.1f}", paper))
     if _is_toy(model):
-        rows.append((_("exact match"), f"{100 * metrics['exact']:.2f}".rstrip("0").rstrip(".") + " %", "–"))
+        rows.append((_("exact match"), f"{100 * metrics['exact']:.2f}".rstrip("0").rstrip(".") + "%", "–"))
     return rows
 
 

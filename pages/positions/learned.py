@@ -223,7 +223,7 @@ def _tables(options: Options, pair: Pair, beside: bool) -> tuple[DeltaGenerator,
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
+    return "–" if share is None else f"{100 * share:.0f}%"
 
 
 def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]], last: int) -> str:

@@ -118,7 +118,7 @@ def draw(frame: PageFrame) -> None:
             "All rows of a batch need one length, so short sentences get padding. In batches of similar lengths "
             "{buckets} of all positions are padding, in random order {random}."
         )
-        point(text.format(buckets=f"{100 * found[True].padding:.1f} %", random=f"{100 * found[False].padding:.1f} %"))
+        point(text.format(buckets=f"{100 * found[True].padding:.1f}%", random=f"{100 * found[False].padding:.1f}%"))
     ids = found[by_length]
     rows = sorted(ids.batches[number - 1], key=lambda i: (len(ids.source[i]), len(ids.target[i])))
     whole = make_batch([ids.source[i] for i in rows], [ids.target[i] for i in rows], model.config)
@@ -139,7 +139,7 @@ def draw(frame: PageFrame) -> None:
         "hatched: padding, {padding} of this batch. Its loss is the mean over {counted} tokens."
     )
     values = {"number": number, "count": count, "rows": len(rows), "shown": len(shown), "counted": targets}
-    paragraph(text.format(**values, padding=f"{100 * padding / (sources + targets + padding):.1f} %"), quiet=True)
+    paragraph(text.format(**values, padding=f"{100 * padding / (sources + targets + padding):.1f}%"), quiet=True)
     left, right = st.columns(2)
     with left:
         every, here = ids.lengths(range(len(ids.source))), ids.lengths(rows)

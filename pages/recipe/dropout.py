@@ -50,8 +50,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         low, high = float(found.probabilities[:, widest].min()), float(found.probabilities[:, widest].max())
         point(
             text.format(
-                p=f"{probability:g}", token=trace.target_out_labels[widest], low=f"{100 * low:.0f} %",
-                high=f"{100 * high:.0f} %", plain=f"{100 * float(found.plain[widest]):.0f} %",
+                p=f"{probability:g}", token=trace.target_out_labels[widest], low=f"{100 * low:.0f}%",
+                high=f"{100 * high:.0f}%", plain=f"{100 * float(found.plain[widest]):.0f}%",
             )
         )  # fmt: skip
     drawn = figure.built(

@@ -127,7 +127,7 @@ def _says(peak: float, warmup: int) -> str:
         "{share} of that."
     )
     share = learning_rate(2 * warmup, peak, warmup, 2 * warmup) / peak
-    return text.format(warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}", share=f"{100 * share:.0f} %")
+    return text.format(warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}", share=f"{100 * share:.0f}%")
 
 
 def _logged(steps: Sequence[float], rates: Sequence[float]) -> str:

@@ -96,7 +96,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             key: sum(run[key] for run in found_runs) / len(found_runs)
             for key in ("perplexity", "accuracy", "exact", "confidence")
         }
-        shares = (f"{100 * mean[key]:.2f} %" for key in ("accuracy", "exact", "confidence"))
+        shares = (f"{100 * mean[key]:.2f}%" for key in ("accuracy", "exact", "confidence"))
         rows.append((name, f"{mean['perplexity']:.4f}", *shares))
     paragraph(_verdict(runs))
     st.html(table(head_, rows, "hs-recipe-smoothing"))

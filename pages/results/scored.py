@@ -190,7 +190,7 @@ def _product(found: Bleu, character: float) -> str:
         (
             _("precision, n = {n}").format(n=n),
             f"{order.matched} / {order.total}" + (f" {_('(smoothed)')}" if order.smoothed else ""),
-            f"{order.precision:.2f} %",
+            f"{order.precision:.2f}%",
         )
         for n, order in enumerate(found.orders, start=1)
     ]

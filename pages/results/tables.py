@@ -173,4 +173,4 @@ def _table2(frame: PageFrame) -> None:
 
 def _range(values: Sequence[float]) -> str:
     mean = sum(values) / len(values)
-    return f"{100 * mean:.1f} % ({100 * min(values):.1f}–{100 * max(values):.1f})"
+    return f"{100 * mean:.1f}% ({100 * min(values):.1f}–{100 * max(values):.1f})"

@@ -92,7 +92,7 @@ def draw(frame: PageFrame) -> None:
 
 
 def _percent(one: Score) -> str:
-    return f"{100 * one.aer:.1f} %"
+    return f"{100 * one.aer:.1f}%"
 
 
 def _place(source: Source) -> str:
@@ -133,7 +133,7 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
             one = found.scores[source]
             numbers = _("error rate {error}, precision {precision}, recall {recall}")
             text = numbers.format(
-                error=_percent(one), precision=f"{100 * one.precision:.1f} %", recall=f"{100 * one.recall:.1f} %"
+                error=_percent(one), precision=f"{100 * one.precision:.1f}%", recall=f"{100 * one.recall:.1f}%"
             )
             row.append(
                 {"text": f"{100 * one.aer:.0f}", "tone": "cross", "level": 1 - one.aer, "says": [_place(source), text]}
@@ -173,10 +173,10 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
     )
     paragraph(
         text.format(
-            layer=chosen[0] + 1, head=chosen[1] + 1, error=_percent(one), precision=f"{100 * one.precision:.1f} %",
-            recall=f"{100 * one.recall:.1f} %",
+            layer=chosen[0] + 1, head=chosen[1] + 1, error=_percent(one), precision=f"{100 * one.precision:.1f}%",
+            recall=f"{100 * one.recall:.1f}%",
         ),
-        _("Each German word is linked to the English word with the largest value (Och and Ney 2003; 0 % is perfect)."),
+        _("Each German word is linked to the English word with the largest value (Och and Ney 2003; 0% is perfect)."),
     )  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def _reverse(frame: PageFrame, found: AlignmentScores) -> tuple[str, Score] | No
 
 def _published(found: AlignmentScores) -> None:
     names, readings = measure_names(), reading_names()
-    rows = [(f"{names[measure]}: {readings[reading]}", f"{value:.1f} %") for measure, reading, value in PUBLISHED]
+    rows = [(f"{names[measure]}: {readings[reading]}", f"{value:.1f}%") for measure, reading, value in PUBLISHED]
     st.html(table((_("published (other data)"), _("error rate")), rows, "hs-roles-shares"))
     paragraph(
         _(

@@ -213,7 +213,7 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
 def _score(effect: Effect) -> str:
     if effect.score is None or effect.low is None or effect.high is None:
         return "–"
-    text = _("{score} (95 %: {low} to {high})")
+    text = _("{score} (95%: {low} to {high})")
     return text.format(score=_signed(effect.score, 1), low=_signed(effect.low, 1), high=_signed(effect.high, 1))
 
 

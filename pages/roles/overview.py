@@ -185,7 +185,7 @@ def _chosen(frame: PageFrame, found: Mapping[str, Roles]) -> tuple[str, int, int
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}%"
 
 
 def _cell(found: Roles, layer: int, head: int, colour: str, largest: float) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> N
         (meanings[one.name], _percent(one.share), f"± {196 * one.error:.0f}", _percent(one.baseline))
         for one in found.of(layer, head)
     ]
-    st.html(table((_("largest weight on"), _("rows"), _("95 %"), _("baseline")), rows, "hs-roles-shares"))
+    st.html(table((_("largest weight on"), _("rows"), _("95%"), _("baseline")), rows, "hs-roles-shares"))
     if role is None:
         paragraph(_("No role of this head is clearly above its baseline."))
         name = found.of(layer, head)[0].name

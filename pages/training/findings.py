@@ -93,11 +93,7 @@ def predicts(finding: Finding, experiment: Experiment) -> str:
 
 def percent(share: float | None) -> str:
     """A percentage with one decimal; half of a tenth is rounded up, as in the curves."""
-    return (
-        "–"
-        if share is None
-        else f"{math.floor(1_000 * share + 0.5) / 10:.1f}".removesuffix(".0") + "\N{NO-BREAK SPACE}%"
-    )
+    return "–" if share is None else f"{math.floor(1_000 * share + 0.5) / 10:.1f}".removesuffix(".0") + "%"
 
 
 def _loss(value: float | None) -> str:

@@ -81,7 +81,7 @@ def test_the_gradient_of_any_tensor_by_a_central_difference(name: str, switches:
 
 
 def test_integrated_gradients_are_complete() -> None:
-    """Without a number of points, each row misses less than 1 % of its sum."""
+    """Without a number of points, each row misses less than 1% of its sum."""
     model = tiny_pretrained()
     trace = model.trace(*TEXT)
 

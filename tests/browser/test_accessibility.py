@@ -93,7 +93,7 @@ VIEWS = {page.name: (page.path, {}) for page in pages()} | VIEWS
 TITLES = {page.name: page.title for page in pages()}
 GROUPS = list(dict.fromkeys(page.group or page.title for page in pages()))  # what the header shows
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
-ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200 %
+ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200%
 DRAWN = (
     "[data-drawn], [data-testid=anatomy-stage], .hs-cx-table, [data-testid=measures], [data-testid=training], "
     "[data-testid=paper] svg, [data-testid=decoding] canvas, .paint-row, .beam-tree, .hs-batch, .hs-bleu-texts, "
@@ -143,7 +143,7 @@ def test_the_views_cover_every_part_of_every_page() -> None:
 
 @pytest.mark.parametrize("view", EACH)
 def test_a_page_opens_from_a_link_and_is_accessible(page: Page, server: str, view: str) -> None:
-    """No error, and nothing that axe finds: on a desk and on a phone, themes take turns. Then zoomed to 200 %,
+    """No error, and nothing that axe finds: on a desk and on a phone, themes take turns. Then zoomed to 200%,
     where nothing may be cut off, and in forced colours, where what is pressed must show."""
     first, second = ("light", "dark") if len(view) % 2 else ("dark", "light")
     problems: list[str] = []

@@ -149,7 +149,7 @@ def test_painted_attention_changes_the_translation_and_is_in_the_link(page: Page
     page.get_by_test_id("paint-only-9").click()  # everything on the full stop
     expect(point).to_contain_text("becomes")
     shares = page.locator(".paint-row output").all_inner_texts()
-    assert shares[9] == "100 %" and set(shares) == {"100 %", "0 %"}
+    assert shares[9] == "100%" and set(shares) == {"100%", "0%"}
     said = point.inner_text()
     page.wait_for_function("() => new URLSearchParams(location.search).has('paint')")
     other = context.new_page()

@@ -119,7 +119,7 @@ def test_numbers_and_letters_follow_the_slider_without_the_server(page: Page, tr
         frame = run.every[index]
         expect(page.get_by_test_id("training-step")).to_have_text(f"step {frame.step} of 400")
         measured = next(one for one in reversed(run.every[: index + 1]) if one.exact is not None)
-        shares = [f"{100 * getattr(measured, name):.1f}".removesuffix(".0") + " %" for name in ("exact", "forced")]
+        shares = [f"{100 * getattr(measured, name):.1f}".removesuffix(".0") + "%" for name in ("exact", "forced")]
         expect(page.get_by_test_id("training-values-exact")).to_have_text(" / ".join(shares))
         unseen = f"{measured.validation_loss:.{4 if measured.validation_loss < 0.0995 else 3}f} / "  # type: ignore[operator]
         assert page.get_by_test_id("training-values-loss").inner_text().startswith(unseen)

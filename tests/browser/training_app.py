@@ -19,14 +19,14 @@ from transformer.view.training_pack import training_pack
 STYLE = Path(__file__).parents[2] / "pages" / "frame" / "style.css"
 FINDINGS = [
     {"run": "000000000000", "title": "Baseline", "predicts": "The task is learned.", "section": "",
-     "happened": "Free-running exact match reached 95 % at step 236.", "verdict": "as predicted"},
+     "happened": "Free-running exact match reached 95% at step 236.", "verdict": "as predicted"},
     {"run": "000000000001", "title": "no causal mask", "section": "3.2.3",
      "predicts": "Positions must not attend to subsequent positions: teacher-forced loss falls, and writing by itself "
      "fails.",
-     "happened": "Teacher-forced exact match 100 %, free-running 3 %.", "verdict": "as predicted"},
+     "happened": "Teacher-forced exact match 100%, free-running 3%.", "verdict": "as predicted"},
     {"run": "000000000002", "title": "no positions", "section": "3.5",
      "predicts": "Without positions the order of the letters is lost: <b>reverse</b> cannot be learned.",
-     "happened": "Free-running exact match 98 %.", "verdict": "differs"},
+     "happened": "Free-running exact match 98%.", "verdict": "differs"},
     {"run": "000000000003", "title": "one head", "section": "3.2.2", "predicts": "One head is a little worse.",
      "happened": "It is still training.", "verdict": "open"},
 ]  # fmt: skip

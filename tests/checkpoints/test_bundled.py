@@ -60,7 +60,7 @@ def test_a_checkpoint_is_complete_and_small(models: dict[str, Pretrained], name:
     assert all(word in card for word in ("data", "licence", "attribution", "settings", "score"))
     metrics = models[name].metrics
     scores = [metrics["bleu"], metrics["chrf"]] if "bleu" in metrics else [100 * metrics["exact"]]
-    assert all(f"| {score:.1f} |" in card or f"| {score:.2f} % |" in card for score in scores)
+    assert all(f"| {score:.1f} |" in card or f"| {score:.2f}% |" in card for score in scores)
 
 
 def labels(trace: Trace, kind: str, rows: str) -> tuple[Sequence[str], Sequence[str]]:

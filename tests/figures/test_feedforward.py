@@ -35,11 +35,7 @@ def test_the_map_shows_every_share_and_the_means_over_tokens() -> None:
     for dashes, layers in ((line, 2), (second_line, 3)):
         assert list(dashes.x) == [0.5, layers + 0.5] and list(dashes.y) == [3.0, 3.0]  # one line, unbroken
     assert line.line.color == GREY[theme] and line.line.dash == "dash"
-    assert (
-        line.name == "3.0\N{NO-BREAK SPACE}% in T5-Base (another model, other data)"
-        and line.showlegend
-        and not second_line.showlegend
-    )
+    assert line.name == "3.0% in T5-Base (another model, other data)" and line.showlegend and not second_line.showlegend
     assert figure.layout.yaxis3.range == (6.5, -0.5)  # the first token on top
     assert list(figure.layout.yaxis3.ticktext) == ["the", "the", "&lt;b&gt;x&lt;/b&gt;", ".", "&lt;/s&gt;"]
     assert figure.layout.meta["labels"]["y4"] == TOKENS["decoder"]

@@ -53,7 +53,7 @@ def test_the_bundled_checkpoint_is_complete_and_small(shipped: Recurrent) -> Non
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert all(word in card.lower() for word in ("data", "licence", "attribution", "settings", "score"))
     metrics = shipped.metrics
-    assert f"| 3 to 16 | {metrics['sentences']:,} | {100 * metrics['exact']:.2f} % |" in card
+    assert f"| 3 to 16 | {metrics['sentences']:,} | {100 * metrics['exact']:.2f}% |" in card
     assert f"{shipped.model.parameter_count():,} parameters" in card
     assert not shipped.model.training and not any(p.requires_grad for p in shipped.model.parameters())
     assert {parameter.dtype for parameter in shipped.model.parameters()} == {torch.float32}

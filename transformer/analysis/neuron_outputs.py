@@ -101,7 +101,7 @@ class Promotion:
 
 
 def expected_largest(count: int) -> float:
-    """How many standard deviations above the mean the largest of `count` normal numbers lies, on average, to 2 %
+    """How many standard deviations above the mean the largest of `count` normal numbers lies, on average, to 2%
     (Blom 1958: the quantile (count - 3/8) / (count + 1/4)). Raises ValueError for a count below 1."""
     if count < 1:
         raise ValueError(f"count must be at least 1, but it is {count}")

@@ -20,7 +20,7 @@ from transformer.tracing.trace import KINDS
 ROLES = ("previous", "same", "next", "predicted", "fed", "resting", "punctuation", "rarest", "broad")
 FARTHEST = 10  # largest offset of the baseline
 OVER, LEAST = 0.1, 0.25  # a role needs a share of at least LEAST, and so much above the baseline
-SURE = 1.96  # standard errors of a 95 % interval
+SURE = 1.96  # standard errors of a 95% interval
 BROAD, BROAD_KEYS = 2.0, 4  # broad: no weight above this many times the even one, among at least so many keys
 LEAST_ROWS = 3  # a sentence is evidence for a role only with at least so many rows
 

@@ -42,8 +42,8 @@ LABELS = {
     "active": N_("Active neurons per layer and token"),
     "active_equation": N_("{equation}; active: activation &gt; threshold; numbers: %"),
     "active_axis": N_("mean, %"),
-    "active_hover": N_("token %{customdata}<br>layer %{x}<br>active %{z:.2f} %"),
-    "mean_hover": N_("layer %{x}<br>active %{y:.2f} %, mean over tokens"),
+    "active_hover": N_("token %{customdata}<br>layer %{x}<br>active %{z:.2f}%"),
+    "mean_hover": N_("layer %{x}<br>active %{y:.2f}%, mean over tokens"),
     "threshold": N_("Threshold"),
     "published": N_("{share} in T5-Base (another model, other data)"),
     "encoder": N_("encoder"),
@@ -161,7 +161,7 @@ def activity(
                            xaxis=nth("x", index + 1), yaxis=f"y{index + 3}")  # fmt: skip
     for index, stack in enumerate(stacks):
         if published is not None:
-            share = f"{100 * published:.1f}\N{NO-BREAK SPACE}%"
+            share = f"{100 * published:.1f}%"
             figure.add_scatter(x=[0.5, len(layers[stack]) + 0.5], y=[100 * published] * 2, mode="lines",
                                hoverinfo="skip", meta=GUIDE,
                                name=texts["published"].format(share=share), showlegend=not index,

@@ -146,7 +146,7 @@ def exact_by_length(
     None: not measured, because the model has no such positions; its line has a gap there.
     """
     shares = {name: np.array([np.nan if share is None else 100 * share for share in ys]) for name, ys in exact.items()}
-    figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f} %", theme, marks=True)
+    figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f}%", theme, marks=True)
     figure.update_layout(
         xaxis={"title": texts["symbols"], "range": [min(lengths) - 0.5, max(lengths) + 0.5], **whole(len(lengths))},
         yaxis={"title": texts["share"], "range": [-4, 104]},

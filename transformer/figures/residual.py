@@ -114,7 +114,7 @@ def stream_heatmap(
     """Lengths of every token's vector at every sub-layer; a slider chooses among QUANTITIES.
 
     lengths: of those of QUANTITIES that there are, [sublayer, token]; labels: the tokens; sublayers: their names. One
-    colour scale over all frames, from 0 to where 99 % of the lengths end: a single vector ten times as long as the
+    colour scale over all frames, from 0 to where 99% of the lengths end: a single vector ten times as long as the
     others (in en-de that of <s> after the decoder's first feed-forward sub-layer) would leave all of them pale.
     """
     names, first = vectors(lengths)
@@ -147,7 +147,7 @@ def share_heatmap(
     texts: Labels = LABELS,
 ) -> Drawing:
     """The share of every part in every token's vector, in per cent: the stack's colour above 0, ink below. A row sums
-    to 100 %. Of at most MOST_NUMBERS tokens the numbers stand in the cells.
+    to 100%. Of at most MOST_NUMBERS tokens the numbers stand in the cells.
 
     shares: [part, token], 1 for the whole; labels: the tokens; parts: their names; stack: "encoder" or "decoder".
     """
@@ -155,7 +155,7 @@ def share_heatmap(
     most = max(float(np.abs(values).max(initial=0.0)), 1.0)
     figure = Drawing()
     cells = [[[name, signed(share, 1)] for share in row] for name, row in zip(numbered(labels), values, strict=True)]
-    hover = f"%{{customdata[0]}}<br>{texts['part']} %{{x}}<br>{texts['share']} %{{customdata[1]}} %<extra></extra>"
+    hover = f"%{{customdata[0]}}<br>{texts['part']} %{{x}}<br>{texts['share']} %{{customdata[1]}}%<extra></extra>"
     figure.add_heatmap(
         z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme, SIDE[stack]), showscale=False,
         text=[[signed(share, 0) for share in row] for row in values],

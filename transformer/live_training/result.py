@@ -94,7 +94,7 @@ def examples(session: Session) -> list[dict[str, Any]]:
 
 
 def _share(value: float | None) -> str:
-    return "not measured" if value is None else f"{100 * value:.1f} %"
+    return "not measured" if value is None else f"{100 * value:.1f}%"
 
 
 def card(session: Session, reason: str) -> str:

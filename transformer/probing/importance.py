@@ -163,7 +163,7 @@ def without(
 @dataclass(frozen=True)
 class Effect:
     """Of removing something. loss: change of the loss, nats per target token; score: change of the score of greedy
-    translations, of METRICS, with its 95 % interval, low and high (paired bootstrap); None if it was not asked for."""
+    translations, of METRICS, with its 95% interval, low and high (paired bootstrap); None if it was not asked for."""
 
     loss: float
     score: float | None = None
@@ -186,7 +186,7 @@ def _score(metric: str, texts: Sequence[str], references: Sequence[str]) -> floa
 def _interval(
     metric: str, before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]
 ) -> tuple[float, float]:
-    """95 % interval of the change of the score, by a paired bootstrap over sentences."""
+    """95% interval of the change of the score, by a paired bootstrap over sentences."""
     if metric == "bleu":
         return bleu_interval(before, after, references)
     changes = [(new == one) - (old == one) for old, new, one in zip(before, after, references, strict=True)]

@@ -133,7 +133,7 @@ def probe(
 
 
 def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]) -> tuple[float, float]:
-    """95 % interval of the change of BLEU between two sets of translations of the same sentences: percentiles of a
+    """95% interval of the change of BLEU between two sets of translations of the same sentences: percentiles of a
     paired bootstrap over sentences (Koehn 2004), seeded."""
     moved = [two - old for old, two in zip(_redrawn(before, references), _redrawn(after, references), strict=True)]
     low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

@@ -146,7 +146,7 @@ class View extends PlainView {
       row.querySelector("input").value = this.weights[k];
       row.querySelector("output").textContent = Number.isNaN(shares[k])
         ? this.t("none")
-        : `${(100 * shares[k]).toFixed(0)} %`;
+        : `${(100 * shares[k]).toFixed(0)}%`;
     });
   }
 

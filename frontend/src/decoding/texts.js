@@ -72,7 +72,7 @@ export const BEAM_TEXTS = {
 };
 export const PAINT_TEXTS = {
   region: "The weights of one row of attention, to be changed by hand",
-  lead: "What this step attends to, as a mean if there are several heads. Move a slider, or press a token to give it everything: all chosen heads then get these shares, and the others shrink or grow so that the sum stays 100 %.",
+  lead: "What this step attends to, as a mean if there are several heads. Move a slider, or press a token to give it everything: all chosen heads then get these shares, and the others shrink or grow so that the sum stays 100%.",
   weight_of: "Weight of {token}",
   only: "All attention on {token}",
   none: "–",

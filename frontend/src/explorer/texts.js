@@ -40,7 +40,7 @@ export const EXPLORER_TEXTS = {
   formation_title: "Recorded states of this model's training, from random to trained",
   recorded: "recorded in 8 bits",
   recorded_title: "Weights are rounded to 1/255. The queries and keys of this state were not recorded.",
-  percent: "{n} %",
+  percent: "{n}%",
   habits: "Largest weight, over {sentences} sentences:",
   habit_previous: "on the previous token",
   habit_same: "on the token itself",
@@ -62,8 +62,8 @@ export const EXPLORER_TEXTS = {
     "{rows} rows of {sentences} recorded sentences are fed a word that our word list pairs with a source word: the " +
     "share of these rows whose largest weight is on that source word",
   aligns:
-    "In {pairs} sentence pairs it finds the translated word for {predicted} % of the words by the token predicted, for " +
-    "{fed} % by the token fed in",
+    "In {pairs} sentence pairs it finds the translated word for {predicted}% of the words by the token predicted, for " +
+    "{fed}% by the token fed in",
   aligns_title:
     "Measured over {links} words in {pairs} sentence pairs that our word list pairs: the share of their rows in which " +
     "this head has its largest weight on the paired source word. A row of the decoder is fed one token and predicts " +

@@ -37,8 +37,8 @@ export const FORMATION_TEXTS = {
   kind_decoder_self: "Decoder",
   kind_cross: "Cross",
   head: "{kind} L{layer} H{head}",
-  shares: "{before} → {after} %",
-  percent: "{n} %",
+  shares: "{before} → {after}%",
+  percent: "{n}%",
   aligned_out_detail:
     "{rows} rows predict a word that our word list pairs with a source word. The share of these rows whose largest " +
     "weight is on such a source word: {before} at step {from}, {after} at step {to}.",

@@ -70,7 +70,7 @@ export const TRAINING_TEXTS = {
   none: "–",
   exact_both: "{thick} / {thin}",
   loss_both: "{thick} / {thin}",
-  percent: "{n} %",
+  percent: "{n}%",
   plot_spoken: "{name} over steps; at step {step}: {values}",
   plot_value: "{label} {value}",
   kinds: "Kind of attention",

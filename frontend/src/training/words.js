@@ -4,7 +4,7 @@ export function runLabel(t, run) {
   return run.about.label || t("run_unnamed", { n: run.slot + 1 });
 }
 
-// Shares for people; 99.6 % must not become 100 %.
+// Shares for people; 99.6% must not become 100%.
 export function percentText(t, share) {
   if (typeof share !== "number") return t("none");
   const value = 100 * share;

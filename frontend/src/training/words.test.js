@@ -27,9 +27,9 @@ test("each letter of an output is right, wrong or missing", () => {
   for (const [written, right, expected] of cases) assert.equal(states(written, right), expected, written);
 });
 
-test("99.6 % is not rounded to 100 %, and 0.5 % is not rounded to 0 %", () => {
+test("99.6% is not rounded to 100%, and 0.5% is not rounded to 0%", () => {
   const shares = [0, 1, 0.996, 0.005, 0.35, null].map((share) => percentText(t, share));
-  assert.deepEqual(shares, ["0 %", "100 %", "99.6 %", "0.5 %", "35 %", "–"]);
+  assert.deepEqual(shares, ["0%", "100%", "99.6%", "0.5%", "35%", "–"]);
   const losses = [3.3, 0.0042, 0.5, 12, null].map((loss) => lossText(t, loss));
   assert.deepEqual(losses, ["3.300", "0.0042", "0.500", "12.0", "–"]);
 });

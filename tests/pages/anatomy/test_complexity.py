@@ -227,7 +227,7 @@ def test_a_stopped_measurement_keeps_its_results(slow: Slow) -> None:
     app.button(key="hs-layers-stop").click().run()
     finished(app)
     assert labels(app) == ["Measure on this machine"] and not app.get("progress")
-    assert "Stopped after 8 % of the passes. The results so far are kept." in page_text(app)
+    assert "Stopped after 8% of the passes. The results so far are kept." in page_text(app)
     assert figures(app)["anatomy-timing"]["data"] == shown and "This is time, not operations" in page_text(app)
     # Stopped is not forbidden.
     slow.go.set()
@@ -322,7 +322,7 @@ def test_work_stops_when_its_viewer_no_longer_looks(slow: Slow, monkeypatch: pyt
     now[0] += layer_timing.PATIENCE + 1
     measurement.thread.join(30)
     assert measurement.stage == "stopped" and not measurement.stopping
-    assert "You left this part of the page, so the measurement ended after 8 % of the passes." in page_text(app.run())
+    assert "You left this part of the page, so the measurement ended after 8% of the passes." in page_text(app.run())
     assert "anatomy-timing" in figures(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
 
 

@@ -44,7 +44,7 @@ def test_conclusions_from_the_complexity_table() -> None:
     assert "and 1.3 times with all" in by_table(Sizes(512, 256))
     assert by_table(Sizes(256, 256)).startswith("n = d = 256: by Table 1")
     assert shortest(Sizes(12, 256)).endswith("1 in self-attention, 12 in a recurrent layer.")
-    assert "98 % of what" in as_built(Sizes(12, 256, 8)) and "meet again at n = 256." in as_built(Sizes(12, 256, 8))
+    assert "98% of what" in as_built(Sizes(12, 256, 8)) and "meet again at n = 256." in as_built(Sizes(12, 256, 8))
     meet = math.ceil((4 * 256**2 - 2 * 256 * 88) / (88 + 256))  # 2 n d 88 + 2 n d^2 + n^2 (88 + d) = 6 n d^2
     assert as_built(Sizes(12, 256, 8, d_k=11)).endswith(f"the two meet at n = {meet}.")
     assert as_built(Sizes(12, 256, 8, d_k=512)).endswith("self-attention needs more at any n.")

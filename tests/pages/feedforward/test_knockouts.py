@@ -154,7 +154,7 @@ def test_every_sub_layer_is_left_out_alone(open_page: Callable[..., AppTest], fo
     trained = perplexity_of(model, "")
     assert line["y"] == pytest.approx([trained] * 2, rel=1e-4)
     small = sum(value < 1.1 * trained for value in wanted)
-    assert "by less than 10 %" in shown(app)
+    assert "by less than 10%" in shown(app)
     assert f"for {small} of the {len(skips)}" in shown(app)
     assert f"it goes from {number(trained)} to {number(max(wanted))}" in shown(app)
 

@@ -124,4 +124,4 @@ def test_the_numbers_are_those_of_the_table() -> None:
         found = trained_exact(recipe)
         assert rows[recipe] == f"{fmean(found):.1f} ({min(found):.1f} to {max(found):.1f})"
     mean = rows["no-scaling"].split()[0]
-    assert f"{mean} % of the outputs" in scaling_note(Interventions.parse("scaling=off"), CONFIG)
+    assert f"{mean}% of the outputs" in scaling_note(Interventions.parse("scaling=off"), CONFIG)

@@ -80,7 +80,7 @@ def test_before_and_after_are_measured() -> None:
 def test_rows_have_bleu_where_words_are_words() -> None:
     scores = ProbeScores(120, 43.21, 3.456, 0.125, 0.5, 0.01)
     assert rows_of([scores, scores], toy=False)[0] == ("BLEU", "43.2", "43.2")
-    assert [row[1] for row in rows_of([scores], toy=True)] == ["3.46", "12.5 %", "50.0 %", "1.0 %"]
+    assert [row[1] for row in rows_of([scores], toy=True)] == ["3.46", "12.5%", "50.0%", "1.0%"]
 
 
 class Slow:
@@ -264,7 +264,7 @@ def test_the_interval_is_of_the_difference(english: English) -> None:
     width = high - low
     assert abs(plainly[5] - low) < width / 4 and abs(plainly[-6] - high) < width / 4
     says = chance(before, after)
-    assert f"BLEU changes by {low:+.1f} to {high:+.1f} (95 %" in says and ("includes 0" in says) == (low <= 0 <= high)
+    assert f"BLEU changes by {low:+.1f} to {high:+.1f} (95%" in says and ("includes 0" in says) == (low <= 0 <= high)
     assert "includes 0" in chance(before, before)
 
 

@@ -111,7 +111,7 @@ def test_numbers_as_people_read_them() -> None:
 def test_how_far_numbers_moved_as_people_read_it() -> None:
     pairs = [(1.55, 1.74), (2, 2), (2, 1.999999), (2, 1), (1, 25), (1, 1e9), (2, float("inf"))]
     texts = [relative(*pair) for pair in pairs]
-    assert texts == ["+12 %", "+0.0 %", "+0.0 %", "-50 %", "× 25", "× 1.0e+09", "× ∞"]
+    assert texts == ["+12%", "+0.0%", "+0.0%", "-50%", "× 25", "× 1.0e+09", "× ∞"]
 
 
 def test_a_note_about_scaling_stands_below_the_translation(section: Callable[..., AppTest]) -> None:
@@ -128,7 +128,7 @@ def test_a_note_about_scaling_stands_below_the_translation(section: Callable[...
     rows = dict((row[0], row[1:]) for row in cells(raw(app)))
     for label, recipe in (("trained with the division by √dₖ", "base"), ("trained without it", "no-scaling")):
         found = trained_exact(recipe)
-        assert rows[label] == [f"{value:.1f} %" for value in (fmean(found), *found)]
+        assert rows[label] == [f"{value:.1f}%" for value in (fmean(found), *found)]
     assert "trained without it" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
 
 

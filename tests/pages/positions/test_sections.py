@@ -234,7 +234,7 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     (more,) = app.expander
     source = html.unescape(" ".join(element.proto.body for element in more.get("html")))
     assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / d_model" in source
-    right = [f"{100 * exact(load(LEARNED), 'reverse', length):.0f} %" for length in (16, 17)]
+    right = [f"{100 * exact(load(LEARNED), 'reverse', length):.0f}%" for length in (16, 17)]
     assert f"It gets {right[0]} of the inputs with 16 symbols right and {right[1]} of those with 17." in page_text(
         app, "hs-point"
     )
@@ -286,10 +286,10 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
         assert line["mode"] == "lines+markers"
     assert [exact(load(LEARNED), "reverse", length) for length in (15, 16, 17, 18)] == [1, 1, 0, 0]
     text = page_text(app, "hs-said")
-    share = f"{100 * exact(load(FORMULA), 'reverse', 17):.0f} %"
+    share = f"{100 * exact(load(FORMULA), 'reverse', 17):.0f}%"
     conclusion = "Here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
     assert f"{conclusion}({share} of those with 17), and reverse-learned none beyond 16." in text
-    assert f"{LEARNED}: 100 % exact at 16 symbols, the longest it was trained on; 0 % at 17, 0 % at 18." in text
+    assert f"{LEARNED}: 100% exact at 16 symbols, the longest it was trained on; 0% at 17, 0% at 18." in text
     assert not app.get("progress")
 
 
@@ -300,12 +300,12 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
         (
             [1, 0.5, 0.1],
             [1, 0, None],
-            "up to 18 symbols right (50 % of those with 17), and reverse-learned none beyond 16.",
+            "up to 18 symbols right (50% of those with 17), and reverse-learned none beyond 16.",
         ),
         (
             [1, 0, 0],
             [1, 0.2, 0],
-            "right (0 % of those with 17), and reverse-learned of up to 17 (20 % of those with 17).",
+            "right (0% of those with 17), and reverse-learned of up to 17 (20% of those with 17).",
         ),
         ([0, 0, 0], [0, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
     ],

@@ -37,7 +37,7 @@ def test_the_grid_shows_error_rates_and_the_bounds(
             assert cell["text"] == f"{100 * found.scores[source].aer:.0f}"
     text = page_text(app)
     for bound in (found.diagonal, found.best, found.scores[found.winner()]):
-        assert f"{100 * bound.aer:.1f} %" in text
+        assert f"{100 * bound.aer:.1f}%" in text
     assert {"measure": "norm", "reading": "predicted"}.items() <= address(app).items()
 
 
@@ -57,13 +57,13 @@ def test_the_shipped_error_rates_are_what_is_measured(bundled: Callable[..., App
     assert best == Source("weights", "fed", 0, 1) and stored.best.aer < stored.scores[best].aer < stored.diagonal.aer
     app = bundled(checkpoint="en-de")
     text = page_text(app)
-    assert f"{stored.pairs} sentence pairs with an error rate of {100 * stored.scores[best].aer:.1f} %" in text
+    assert f"{stored.pairs} sentence pairs with an error rate of {100 * stored.scores[best].aer:.1f}%" in text
     for measure, reading, published in (
         ("Weights", "the token predicted", "47.7"),
         ("Weights", "the token fed in", "29.8"),
         ("Norm of the weighted vectors", "the token fed in", "25.0"),
     ):
-        assert re.search(rf"{measure}: {reading}\W+{published} %", text)
+        assert re.search(rf"{measure}: {reading}\W+{published}%", text)
 
 
 def test_a_model_of_other_languages(bundled: Callable[..., AppTest]) -> None:

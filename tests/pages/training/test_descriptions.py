@@ -99,8 +99,7 @@ def test_as_the_paper_predicts() -> None:
     assert finding["section"] == "3.2.3" and finding["verdict"] == "as predicted"
     assert finding["predicts"].startswith("Without the mask every position sees the token it must predict")
     assert finding["happened"] == (
-        "Fed the right answer, the model gets 100 % of the unseen inputs right. "
-        "Writing by itself: 0 % (reverse: 100 %)."
+        "Fed the right answer, the model gets 100% of the unseen inputs right. Writing by itself: 0% (reverse: 100%)."
     )
 
 
@@ -108,8 +107,8 @@ def test_a_result_against_the_prediction_is_marked() -> None:
     finding = row(made(PRESETS["no-positions"], 0.992, 1.0, 0.05, 1))
     assert finding["verdict"] == "differs" and finding["section"] == "3.5"
     assert finding["happened"] == (
-        "Writing by itself, the model gets 99.2 % of the unseen inputs right (reverse: 100 %). "
-        "It reached 95 % at step 200 (reverse: step 200). "
+        "Writing by itself, the model gets 99.2% of the unseen inputs right (reverse: 100%). "
+        "It reached 95% at step 200 (reverse: step 200). "
         "This is one run: train it with other seeds before you doubt the paper."
     )
 
@@ -117,7 +116,7 @@ def test_a_result_against_the_prediction_is_marked() -> None:
 def test_a_run_that_trains_or_ended_early_has_no_verdict() -> None:
     finding = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, ""))
     assert finding["verdict"] == "open" and finding["happened"].startswith(
-        "The run is at step 400. Fed the right answer, the model gets 100 %"
+        "The run is at step 400. Fed the right answer, the model gets 100%"
     )
     finding = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, "stopped"))
     assert finding["verdict"] == "open" and finding["happened"].startswith("It ended early, at step 400. ")
@@ -175,7 +174,7 @@ def test_a_run_alone_has_a_row() -> None:
     finding = plain(rows([GOOD], ["reverse"]))
     assert finding["predicts"].startswith("Attention alone") and finding["verdict"] == "as predicted"
     assert finding["happened"] == (
-        "Writing by itself, the model gets 100 % of the unseen inputs right. It reached 95 % at step 200."
+        "Writing by itself, the model gets 100% of the unseen inputs right. It reached 95% at step 200."
     )
     (finding,) = rows([made(PRESETS["no-mask"], 0.0, 1.0, 0.002)], ["reverse, no causal mask"])
     assert finding["verdict"] == "open" and finding["predicts"].startswith("To see what a part does")
