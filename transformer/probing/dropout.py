@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.inference.pretrained import Pretrained
-from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, Tap, scope
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import Trace
@@ -31,13 +31,16 @@ class Scatter:
 
 
 def training_copy(model: Transformer, probability: float) -> Transformer:
-    """The same weights, not copied, in a model that drops out with this probability, as in training."""
-    config: ModelConfig = dataclasses.replace(model.config, dropout=probability)
-    with torch.device("meta"):
-        copy = Transformer(config)
-    copy.load_state_dict(model.state_dict(), assign=True)
-    copy.positions = model.positions  # its table may be no parameter
-    return copy.train().requires_grad_(False)
+    """The same parameters, not copied, in a model that drops out with this probability, as in training.
+
+    A second model is not built: without memory of its own it would make torch import its compiler, a second of work.
+    """
+    copied = copy.deepcopy(model, {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())})
+    copied.config = dataclasses.replace(model.config, dropout=probability)
+    for module in copied.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = probability
+    return copied.train()
 
 
 @torch.inference_mode()
