@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from functools import partial
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -11,6 +12,7 @@ from pages.components.sentences import paragraph, point
 from pages.frame.frame import Content, Page, PageFrame
 from pages.paper import figures, visualised
 from pages.paper.views import Item, View, items
+from pages.runtime.streamlit import draw_again
 from transformer.texts import _
 
 
@@ -28,8 +30,15 @@ def draw(frame: PageFrame) -> None:
             figures.draw(frame.model.config, frame.state.view.big, _boxes(frame, pages))
             paragraph(_sizes(frame), quiet=True)
         with st.container(key="hs-paper-list"):
+            titles = tuple(page.title for page in frame.links)  # they tell languages apart
             for item in items():
-                _draw_item(frame, pages, item)
+                name = f"hs-paper-{item.name.replace('.', '-')}"
+                block, draw = st.container(key=name), partial(_draw_item, frame, pages, item)
+                if item.name == visualised.NAME:  # depends on the model
+                    with block:
+                        draw()
+                else:
+                    draw_again((name, titles), block, draw)
 
 
 def _key(item: Item, number: int) -> str:
@@ -60,18 +69,17 @@ def _sizes(frame: PageFrame) -> str:
 
 
 def _draw_item(frame: PageFrame, pages: dict[str, Page], item: Item) -> None:
-    with st.container(key=f"hs-paper-{item.name.replace('.', '-')}"):
-        st.html(f'<h2 class="hs-paper-title">{html.escape(item.title)}</h2>')
-        if item.name == visualised.NAME:
-            views = visualised.draw(frame)
-        else:
-            paragraph(item.point)
-            views = item.views
-        if item.equation:
-            st.latex(item.equation)
-        with st.container(horizontal=True, gap="small"):
-            for number, view in enumerate(views):
-                _draw_view(frame, pages[view.page], view, _key(item, number))
+    st.html(f'<h2 class="hs-paper-title">{html.escape(item.title)}</h2>')
+    if item.name == visualised.NAME:
+        views = visualised.draw(frame)
+    else:
+        paragraph(item.point)
+        views = item.views
+    if item.equation:
+        st.latex(item.equation)
+    with st.container(horizontal=True, gap="small"):
+        for number, view in enumerate(views):
+            _draw_view(frame, pages[view.page], view, _key(item, number))
 
 
 def _draw_view(frame: PageFrame, page: Page, view: View, key: str) -> None:

@@ -6,6 +6,9 @@ import contextlib
 import hashlib
 import itertools
 import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -19,23 +22,50 @@ from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_co
 from pages.runtime.texts import readable_text
 from transformer.inference.pretrained import Pretrained, Translation
 from transformer.interventions.sets import Interventions
+from transformer.paths import checkpoint_folders
 from transformer.tracing.trace import Trace
 
 GRACE, MOST_GRACE = 0.015, 2.0  # seconds for each source token, and at most, by which shorter ones may come later
+LISTED = 0.5  # seconds; a run of a page asks for the list about ten times
 MOST_FILES = 200  # of a checkpoint's folder; the bundled ones have eight
 
 
-def checkpoints() -> dict[str, Path]:
+@dataclass(frozen=True)
+class _Listing:
+    """What `checkpoints` found: in these folders, last changed then, and until when it is used."""
+
+    until: float
+    folders: tuple[tuple[str, int], ...]
+    found: Mapping[str, Path]
+
+
+_listed = _Listing(0.0, (), {})
+
+
+def _changed(folder: Path) -> int:
+    """When something was last added to a folder or removed, nanoseconds; 0 if it cannot be read."""
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def checkpoints() -> Mapping[str, Path]:
     """Name -> folder of every available checkpoint: HEADSCOPE_CHECKPOINT first if it is a path, then the bundled ones.
 
-    A folder whose name is not valid UTF-8 is left out, because it could not be sent to a browser.
+    The folders are read again when they have changed, and after LISTED seconds, because a checkpoint may be completed.
+    One whose name is not valid UTF-8 is left out, because it could not be sent to a browser.
     """
-    folders = {name: path for name, path in transformer.available().items() if name == readable_text(name)}
+    global _listed
     extra = os.environ.get("HEADSCOPE_CHECKPOINT", "")
-    if extra and extra not in folders:
-        path = Path(extra)
-        folders = {path.resolve().name or extra: path, **folders}
-    return folders
+    searched = ((extra, 0), *((str(folder), _changed(folder)) for folder in checkpoint_folders()))
+    if _listed.folders != searched or time.monotonic() > _listed.until:
+        folders = {name: path for name, path in transformer.available().items() if name == readable_text(name)}
+        if extra and extra not in folders:
+            path = Path(extra)
+            folders = {path.resolve().name or extra: path, **folders}
+        _listed = _Listing(time.monotonic() + LISTED, searched, folders)
+    return _listed.found
 
 
 def stamp(path: str) -> str:

@@ -527,15 +527,15 @@ def listen_to_sessions(
 def load_plotly() -> None:
     """Make the browser fetch plotly, with a small hidden chart of Streamlit's own. Call once per run, as early as
     possible."""
-    with st.container(key="hs-plotly"):
-        st.plotly_chart(
-            {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 20}},
-            key="hs-plotly-chart",
-            height=20,
-        )
+
+    def chart() -> None:
+        figure = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 20}}
+        st.plotly_chart(figure, key="hs-plotly-chart", height=20)
+
+    draw_again("plotly", st.container(key="hs-plotly"), chart)
 
 
-DRAWN = 200  # most blocks that are remembered
+DRAWN = 500  # most blocks that are remembered
 _drawn: dict[Hashable, list[ForwardMsg]] = {}
 
 
