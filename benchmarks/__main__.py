@@ -26,6 +26,7 @@ PARTS = {
     "decoding": "greedy decoding, compared with MarianMTModel.generate",
     "clicks": "a click in the trees of beam search and of branches, at 20 tokens",
     "many": "chosen tensors of 1,000 sentence pairs, compared with single traces; what every head is worth",
+    "commands": "wall clock, CPU and memory of every command of the command line",
     "attribution": "agreement, faithfulness and cost of the methods of attribution",
 }
 

@@ -15,6 +15,7 @@ from benchmarks import (
     __main__,
     anatomy,
     attribution,
+    commands,
     decoding,
     lab,
     many,
@@ -38,6 +39,7 @@ from tests.support.build import (
     variant_name,
 )
 from transformer import load
+from transformer.__main__ import COMMANDS
 from transformer.analysis.alignment import read_gold
 from transformer.attribution import METHODS
 from transformer.inference.search import greedy
@@ -285,6 +287,33 @@ def test_tensors_of_many_pairs_are_those_of_single_traces() -> None:
     assert [row.cells[0] for row in kept] == list(many.KEPT) and single.cells[3] == ""
     assert all(float(row.cells[3]) <= 1e-5 for row in kept)
     assert worth.title.startswith("2 heads") and [row.cells[0][-4:] for row in worth.rows] == ["zero", "mean"]
+
+
+def test_every_command_is_measured_but_those_that_do_not_end_or_need_a_network() -> None:
+    (table,) = commands.measure(load("reverse"), quick=True)
+    names = {row.cells[0].strip("`").split()[0] for row in table.rows}
+    assert COMMANDS.keys() - names == {"app", "get"}
+    for row in table.rows:
+        assert float(row.cells[2]) > 0 and float(row.cells[3]) > 0 and float(row.cells[4].replace(",", "")) > 50
+    assert "2 pairs" in next(row for row in table.rows if row.cells[0] == "`align`").cells
+
+
+def test_the_rates_that_are_wanted_by_hand(tmp_path: Path) -> None:
+    found = {job.name: job for job in commands.jobs(load("en-de"), tmp_path) if job.rate}
+    align, importance = found.pop("`align`").rate, found.pop("`importance --no-pruning`").rate
+    assert not found and align and importance
+    assert align(commands.Usage(60.0, 1.0, 1)) == ("3,000 pairs a minute", True)
+    assert align(commands.Usage(120.0, 1.0, 1)) == ("1,500 pairs a minute", False)
+    assert importance(commands.Usage(1.0, 110.0, 1)) == ("48 s of CPU for 96 ablations", True)  # of 220
+    assert importance(commands.Usage(1.0, 220.0, 1)) == ("96 s of CPU for 96 ablations", False)
+
+
+def test_the_memory_of_a_command_is_its_own_and_not_that_of_the_benchmarks() -> None:
+    mine = bytearray(b"a" * 300_000_000)
+    small, large = (commands.use(["-S", "-c", code]) for code in ("pass", "x = b'a' * 200_000_000"))
+    assert len(mine) > small.peak + 200_000_000 and 200_000_000 < large.peak < len(mine)
+    with pytest.raises(commands.CommandFailed, match=r"(?s)-c 1 / 0: .*ZeroDivisionError"):
+        commands.use(["-c", "1 / 0"])
 
 
 def test_every_method_is_compared_with_every_other_and_with_random_orders(monkeypatch: pytest.MonkeyPatch) -> None:
