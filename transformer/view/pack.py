@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -22,7 +22,8 @@ from torch import Tensor
 from transformer.analysis.attention import check, summarise
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
 from transformer.interventions.sets import Unmask
-from transformer.texts import _
+from transformer.text.meanings import load_meanings
+from transformer.texts import _, reader_language
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.languages import browser_texts
 from transformer.view.state import View
@@ -100,6 +101,18 @@ def wording(trace: Trace) -> dict[str, str]:
     }
 
 
+def meanings(trace: Trace, words: Mapping[str, Sequence[str]]) -> dict[str, list[str | None] | None] | None:
+    """The meaning of every word of each side for this reader, None for a side whose language the reader knows or the list
+    lacks; None if that is so of all sides. words: side -> its words."""
+    sides = {
+        side: (trace.languages[0], trace.source_text) if side == "source" else (trace.languages[1], trace.target_text)
+        for side in words
+    }
+    reader, found = reader_language().code, load_meanings()
+    told = {side: found.of(language, words[side], text, reader) for side, (language, text) in sides.items()}
+    return told if any(one is not None for one in told.values()) else None
+
+
 def full_pack(
     trace: Trace,
     view: View,
@@ -120,6 +133,7 @@ def full_pack(
         "source": trace.source_labels, "target_in": trace.target_in_labels, "target_out": trace.target_out_labels
     }  # fmt: skip
     words = {side: word_numbers(tokens[side], labels[side]) for side in tokens}
+    spelt = {side: word_labels(labels[side], words[side]) for side in tokens}
     kinds = {}
     for kind in KINDS:
         attention = trace.attention(kind)
@@ -154,7 +168,8 @@ def full_pack(
         "labels": labels,
         "special": {side: is_special(tokens[side]) for side in tokens},
         "words": words,
-        "word_labels": {side: word_labels(labels[side], words[side]) for side in tokens},
+        "word_labels": spelt,
+        "meanings": meanings(trace, spelt) if entry == "explorer" else None,
         "probabilities": [round(value, 6) for value in trace.probabilities.tolist()],
         "own": trace.own,
         "heads": trace.cross.heads,

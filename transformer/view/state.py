@@ -35,6 +35,7 @@ class View:
     summary:   how all are summarised, "mean" or "max"
     threshold: weights below it are not drawn
     view:      "heatmap" or "lines"
+    meanings:  of the words, under their labels: "off" or "on"
     cell:      chosen (query, key), indices of pieces, or None
     big:       big text for a projector; the viewer's, so no link holds it, but a link may ask for it
     training:  recorded step of the model's training that is looked at, or None: the model as it is. The picture does
@@ -51,6 +52,7 @@ class View:
     summary: str = _choice("mean", "max")
     threshold: float = 0.0
     view: str = _choice("heatmap", "lines")
+    meanings: str = _choice("off", "on")
     cell: tuple[int, int] | None = None
     big: bool = False
     training: int | None = None

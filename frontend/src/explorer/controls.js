@@ -3,7 +3,7 @@ import { makeSaveMenu } from "../core/menu.js";
 import { CHOICES } from "../state/generated.js";
 
 // The bar of switches. Native buttons, selects and a slider; values go out through hooks.change({key: value}).
-const { kind: KINDS, ...SWITCHES } = CHOICES;
+const { kind: KINDS, meanings: MEANINGS, ...SWITCHES } = CHOICES;
 
 export class Controls {
   constructor(hooks) {
@@ -39,6 +39,21 @@ export class Controls {
       0,
       el("label", { class: "hs-opt" }, el("span", null, t("threshold")), this.slider, this.sliderText),
     );
+    const [off, on] = MEANINGS;
+    this.meaningsBox = el("input", {
+      type: "checkbox",
+      "data-testid": "opt-meanings",
+      change: () => hooks.change({ meanings: this.meaningsBox.checked ? on : off }),
+    });
+    this.noMeanings = el("em", { hidden: true }, t("meanings_none"));
+    this.meanings = el(
+      "label",
+      { class: "hs-opt" },
+      this.meaningsBox,
+      el("span", null, t("meanings")),
+      this.noMeanings,
+    );
+    options.push(this.meanings);
     this.legend = el("div", { class: "hs-legend", "data-testid": "legend" });
     this.formation = el(
       "button",
@@ -92,9 +107,13 @@ export class Controls {
   }
 
   // legends: [{kind, low, high, gradient, text}]; formation: {open} of the slider over the training, null without a
-  // slider
-  draw(state, kinds, legends, formation) {
+  // slider; meanings: {any} whether a word of the sentences has one, null if there is nothing to tell this reader
+  draw(state, kinds, legends, formation, meanings) {
     const { t } = this.hooks;
+    this.meanings.hidden = !meanings;
+    this.meaningsBox.checked = state.meanings === "on";
+    this.noMeanings.hidden = !meanings || meanings.any || !this.meaningsBox.checked;
+    this.meanings.title = t(meanings && !meanings.any ? "meanings_none" : "meanings_title");
     this.formation.hidden = !formation;
     this.formation.setAttribute("aria-pressed", String(Boolean(formation && formation.open)));
     for (const button of this.kindButtons) {

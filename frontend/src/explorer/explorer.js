@@ -397,6 +397,7 @@ class Explorer {
       Object.keys(this.model.kinds),
       this.panels.map((panel) => this.legendOf(panel)),
       this.live.header.recorded ? { open: Boolean(this.training) } : null,
+      this.model.meaningsKnown(),
     );
   }
 }

@@ -29,7 +29,8 @@ export function measureRoom(explorer) {
   if (narrow) {
     const { layers, heads } = model.kinds[panels[0].kind];
     sizes.gridHeight = Math.min(520, (sizes.gridWidth / heads) * layers * 1.25 + 60);
-    sizes.headHeight = Math.max(260 * unit, Math.min(most * 24 * unit + 100 * unit, window.innerHeight * 0.75));
+    const row = state.meanings === "on" && model.header.meanings ? 32 : 24; // with a meaning under its label
+    sizes.headHeight = Math.max(260 * unit, Math.min(most * row * unit + 100 * unit, window.innerHeight * 0.75));
   } else if (panels.length > 1) {
     const left = work - titles - gridTitle - cell - 14;
     sizes.gridHeight = Math.max(120, left * 0.45);

@@ -3,6 +3,13 @@ import { arrowStep, stepIndex } from "../core/keys.js";
 import { makeRamp, rampIndex, cssColour, packPixel } from "../core/colour.js";
 import { HeadCanvas, outline } from "./canvas.js";
 
+// Meanings of words under the labels, smaller: their size, the height of both lines in sizes of the label, the height that
+// two lines need in pixels, and the gap between a label and the meaning after it.
+export const MEANING_SIZE = 0.8;
+export const TWO_LINES = 1.95;
+export const MEANING_ROOM = 23;
+export const MEANING_GAP = 0.4;
+
 // One head as a heatmap with its tokens on both axes.
 export class HeadPlot extends HeadCanvas {
   /** @type {any} */ options;
@@ -35,50 +42,70 @@ export class HeadPlot extends HeadCanvas {
     const rows = Math.max(1, view.queries);
     const columns = Math.max(1, view.keys);
     const rowHeight = (height - (view.keys > 40 ? 90 : 64) * unit) / rows;
-    size = Math.max(least, Math.min(size, rowHeight / 1.06));
+    // Meanings stand under their labels, or beside them where that would make both too small.
+    const rowsUnder = Boolean(view.rowMeanings) && rowHeight >= MEANING_ROOM * unit;
+    size = Math.max(least, Math.min(size, rowHeight / (rowsUnder ? TWO_LINES : 1.06)));
+    const meaningSize = (of) => Math.max(least, of * MEANING_SIZE);
     const widest = (labels, font) => {
       context.font = font;
       return labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
     };
+    // Each label with its meaning, under it or after it.
+    const widths = (labels, meanings, of, under) => {
+      context.font = `700 ${of}px ${theme.font}`;
+      const plain = labels.map((label) => context.measureText(label).width);
+      if (!meanings) return plain;
+      context.font = `400 ${meaningSize(of)}px ${theme.font}`;
+      return plain.map((width, i) => {
+        const more = context.measureText(meanings[i]).width;
+        return under ? Math.max(width, more) : width + (more && more + MEANING_GAP * of);
+      });
+    };
     const names = [this.hooks.axis(view.sides.rows, "row"), this.hooks.axis(view.sides.columns, "column")];
     const nameFont = axisFont(unit, theme);
-    const rowWidest = widest(view.rowLabels, `700 ${size}px ${theme.font}`);
-    const left = Math.ceil(Math.max(widest(names, nameFont) + 1, Math.min(rowWidest, width * 0.3)) + 10 * unit);
+    const rowWidest = Math.max(0, ...widths(view.rowLabels, view.rowMeanings, size, rowsUnder));
+    const limit = width * (view.rowMeanings && !rowsUnder ? 0.4 : 0.3);
+    const left = Math.ceil(Math.max(widest(names, nameFont) + 1, Math.min(rowWidest, limit)) + 10 * unit);
     const most = 78 * unit;
     let cw = Math.min((width - left - 6) / columns, most);
     // Column labels: horizontal if they fit, else slanted, else vertical.
     let columnSize = Math.min(15 * unit, size + 2 * unit);
-    const flat = widest(view.columnLabels, `700 ${columnSize}px ${theme.font}`) + 6 * unit <= cw;
+    const { columnLabels, columnMeanings } = view;
+    const flat = Math.max(0, ...widths(columnLabels, columnMeanings, columnSize, true)) + 6 * unit <= cw;
+    const columnsUnder = Boolean(columnMeanings) && (flat || cw * 0.72 >= MEANING_ROOM * unit);
+    const lines = columnsUnder ? TWO_LINES : 0.95;
     const slanted = cw * 0.72 >= Math.max(least, 10.5 * unit) * 0.95;
     const angle = flat ? 0 : slanted ? Math.PI / 4 : Math.PI / 2;
-    if (slanted && !flat) columnSize = Math.min(columnSize, (cw * 0.72) / 0.95);
+    if (slanted && !flat) columnSize = Math.min(columnSize, (cw * 0.72) / lines);
     else if (!flat) columnSize = Math.max(least, Math.min(columnSize, cw));
-    const columnWidest = widest(view.columnLabels, `700 ${columnSize}px ${theme.font}`);
-    const longest = Math.min(columnWidest, Math.max(74 * unit, Math.min(130 * unit, height * 0.24)));
+    const columnWidths = widths(columnLabels, columnMeanings, columnSize, columnsUnder);
+    const deepest =
+      columnMeanings && !columnsUnder ? Math.min(190 * unit, height * 0.34) : Math.min(130 * unit, height * 0.24);
+    const longest = Math.min(Math.max(0, ...columnWidths), Math.max(74 * unit, deepest));
     let right = 4;
     if (angle === Math.PI / 4) {
       // The last slanted labels reach to the right: leave space for them.
-      const measure = (i) =>
-        Math.min(longest, context.measureText(view.columnLabels[i]).width) * 0.72 + columnSize * 0.35;
+      const measure = (i) => Math.min(longest, columnWidths[i]) * 0.72 + columnSize * 0.35;
       for (let i = 0; i < view.keys; i++) right = Math.max(right, measure(i) - (view.keys - i - 0.5) * cw);
       right = Math.min(right, width * 0.12);
       cw = Math.min((width - left - right - 2) / columns, most);
-      columnSize = Math.max(least, Math.min(columnSize, (cw * 0.72) / 0.95));
+      columnSize = Math.max(least, Math.min(columnSize, (cw * 0.72) / lines));
     }
+    const second = columnsUnder ? meaningSize(columnSize) * 1.15 : 0; // height of the second line
     const top = Math.ceil(
       Math.max(
         42 * unit,
         angle === 0
-          ? columnSize * 1.2 + 10 * unit
+          ? columnSize * 1.2 + 10 * unit + second
           : angle === Math.PI / 2
             ? longest + 14 * unit
-            : longest * 0.72 + columnSize * 0.75 + 8 * unit,
+            : longest * 0.72 + columnSize * 0.75 + 8 * unit + second * 0.36,
       ),
     );
     const bottom = 3;
     const fit = (height - top - bottom) / rows;
-    const ch = Math.max(1, Math.min(fit, 40 * unit, Math.max(cw * 1.6, 22 * unit)));
-    size = Math.max(least, Math.min(size, ch / 1.04));
+    const ch = Math.max(1, Math.min(fit, 40 * unit, Math.max(cw * 1.6, (rowsUnder ? 30 : 22) * unit)));
+    size = Math.max(least, Math.min(size, ch / (rowsUnder ? TWO_LINES : 1.04)));
     this.plot = {
       left,
       top,
@@ -88,6 +115,9 @@ export class HeadPlot extends HeadCanvas {
       longest,
       size,
       columnSize,
+      rowsUnder,
+      columnsUnder,
+      meaningSize,
       unit,
       rowStep: Math.max(1, Math.ceil(size / ch - 0.1)),
       columnStep: angle ? Math.max(1, Math.ceil(columnSize / (angle === Math.PI / 4 ? cw * 0.76 : cw) - 0.05)) : 1,
@@ -203,14 +233,19 @@ export class HeadPlot extends HeadCanvas {
     context.textAlign = "right";
     context.textBaseline = "middle";
     const space = plot.left - 10 * plot.unit;
+    const x = plot.left - 8 * plot.unit;
     const write = (r, on) => {
+      const meaning = view.rowMeanings ? view.rowMeanings[r] : "";
+      const small = plot.meaningSize(plot.size);
+      const under = meaning && plot.rowsUnder;
+      const y = plot.top + (r + 0.5) * plot.ch;
       context.fillStyle = on ? this.sideColour(view.sides.rows) : cssColour(theme.ink);
       context.font = `${on ? 700 : 400} ${plot.size}px ${theme.font}`;
-      context.fillText(
-        shorten(context, view.rowLabels[r], space),
-        plot.left - 8 * plot.unit,
-        plot.top + (r + 0.5) * plot.ch,
-      );
+      context.fillText(shorten(context, view.rowLabels[r], space), x, under ? y - small * 0.54 : y);
+      if (!meaning) return;
+      context.font = `700 ${plot.size}px ${theme.font}`; // does not move when it is highlighted
+      const beside = under ? 0 : context.measureText(view.rowLabels[r]).width + MEANING_GAP * plot.size;
+      this.writeMeaning(context, meaning, x - beside, under ? y + plot.size * 0.54 : y, small, space - beside);
     };
     for (let r = 0; r < view.queries; r += plot.rowStep) {
       if (r !== lit && !(lit !== null && Math.abs(r - lit) * plot.ch < plot.size * 0.9)) write(r, false);
@@ -221,6 +256,7 @@ export class HeadPlot extends HeadCanvas {
   columnLabels(context, lit) {
     const { plot, theme, view } = this;
     context.textBaseline = "middle";
+    const small = plot.meaningSize(plot.columnSize);
     const gap = plot.angle === 0 || plot.angle === Math.PI / 2 ? plot.cw : plot.cw * 0.72;
     const write = (c, on) => {
       context.fillStyle = on ? this.sideColour(view.sides.columns) : cssColour(theme.ink);
@@ -231,7 +267,20 @@ export class HeadPlot extends HeadCanvas {
       const shift = plot.angle === Math.PI / 4 ? 2 * plot.unit : 0;
       context.translate(plot.left + (c + 0.5) * plot.cw + shift, plot.top - (plot.angle ? 7 : 12) * plot.unit);
       context.rotate(-plot.angle);
-      context.fillText(text, 0, 0);
+      const meaning = view.columnMeanings ? view.columnMeanings[c] : "";
+      const under = plot.columnsUnder && (meaning || !plot.angle); // horizontal labels stay on one line
+      const above = plot.angle ? small * 0.54 : small * 1.15;
+      context.fillText(text, 0, under ? -above : 0);
+      if (meaning) {
+        context.font = `700 ${plot.columnSize}px ${theme.font}`;
+        const after = plot.columnsUnder ? 0 : context.measureText(text).width + MEANING_GAP * plot.columnSize;
+        // A slanted label must not leave the picture.
+        const room =
+          plot.angle === Math.PI / 4 ? (this.width - plot.left - (c + 0.5) * plot.cw) / 0.72 - small : Infinity;
+        const space = plot.angle ? Math.min(plot.longest, room) - after : Infinity;
+        const y = !plot.columnsUnder ? 0 : plot.angle ? plot.columnSize * 0.54 : 0;
+        this.writeMeaning(context, meaning, after, y, small, space);
+      }
       context.restore();
     };
     for (let c = 0; c < view.keys; c += plot.columnStep) {
@@ -239,6 +288,14 @@ export class HeadPlot extends HeadCanvas {
         write(c, false);
     }
     if (lit !== null && lit < view.keys) write(lit, true);
+  }
+
+  // space: pixels; where not even a few letters fit, nothing is written.
+  writeMeaning(context, meaning, x, y, size, space) {
+    context.fillStyle = cssColour(this.theme.dim);
+    context.font = `400 ${size}px ${this.theme.font}`;
+    const text = shorten(context, meaning, space);
+    if (text === meaning || text.length > 2) context.fillText(text, x, y);
   }
 
   // Names rows and columns, in the free corner above the row labels.

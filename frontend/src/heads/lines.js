@@ -1,7 +1,7 @@
 import { el, svgEl, shorten } from "../core/dom.js";
 import { cssColour } from "../core/colour.js";
 import { formatWeight } from "../core/format.js";
-import { walkCells } from "./head.js";
+import { MEANING_GAP, MEANING_ROOM, MEANING_SIZE, TWO_LINES, walkCells } from "./head.js";
 
 // One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight. Lines
 // fainter than this share of the scale are invisible; skipping them keeps 128 x 128 tokens fast.
@@ -36,17 +36,34 @@ export class LinesPlot {
       (most > 40 ? 12.5 : 11) * Math.min(unit, 1.15),
       Math.min(30 * unit, (options.height - head - 6) / most),
     );
-    const size = Math.min(16 * unit, step * 0.86);
+    // Meanings stand under their labels, or beside them, away from the lines, where that would make both too small.
+    const under = Boolean(view.rowMeanings || view.columnMeanings) && step >= MEANING_ROOM * unit;
+    const size = Math.min(16 * unit, under ? step / TWO_LINES : step * 0.86);
+    const small = Math.max(9 * Math.min(unit, 1.15), size * MEANING_SIZE);
     const measure = document.createElement("canvas").getContext("2d");
-    measure.font = `600 ${size}px ${theme.font}`;
     const limit = options.width * 0.32;
-    const widest = (labels) =>
-      Math.min(
-        limit,
-        labels.reduce((m, text) => Math.max(m, measure.measureText(text).width), 0),
-      );
-    const left = Math.ceil(Math.max(widest(view.rowLabels), 70 * unit) + 10);
-    const right = Math.ceil(options.width - Math.max(widest(view.columnLabels), 70 * unit) - 10 - 54 * unit);
+    const font = (of) => `600 ${of}px ${theme.font}`;
+    // Widths of the labels, and of their meanings as they are written: as much of them as fits.
+    const sized = (labels, meanings) => {
+      measure.font = font(size);
+      const widths = labels.map((text) => Math.min(limit, measure.measureText(text).width));
+      measure.font = font(small);
+      const shown = labels.map((_, i) => {
+        const space = under ? limit : limit - widths[i] - MEANING_GAP * size;
+        const text = meanings && meanings[i] ? shorten(measure, meanings[i], space) : "";
+        return text.length > 2 || (meanings && text === meanings[i]) ? text : "";
+      });
+      const wholes = shown.map((text, i) => {
+        const more = text ? measure.measureText(text).width : 0;
+        return under ? Math.max(widths[i], more) : widths[i] + (more && more + MEANING_GAP * size);
+      });
+      measure.font = font(size);
+      return { widths, shown, wholes };
+    };
+    const rows = sized(view.rowLabels, view.rowMeanings);
+    const columns = sized(view.columnLabels, view.columnMeanings);
+    const left = Math.ceil(Math.max(...rows.wholes, 70 * unit) + 10);
+    const right = Math.ceil(options.width - Math.max(...columns.wholes, 70 * unit) - 10 - 54 * unit);
     const offset = (count) => head + ((most - count) * step) / 2 + step / 2;
     this.plot = {
       unit,
@@ -56,6 +73,10 @@ export class LinesPlot {
       right: Math.max(left + 40, Math.min(right, left + 520 * unit)),
       limit,
       measure,
+      under,
+      small,
+      rows,
+      columns,
       rowsFrom: offset(view.queries),
       columnsFrom: offset(view.keys),
     };
@@ -111,17 +132,31 @@ export class LinesPlot {
           fill,
           ...extra,
         },
-        shorten(plot.measure, label, plot.limit),
+        label,
       );
-    this.rowTexts = view.rowLabels.map((label, r) => text(label, plot.left - 8, this.rowY(r), "end"));
-    this.columnTexts = view.columnLabels.map((label, c) => text(label, plot.right + 8, this.columnY(c), "start"));
+    const short = (label) => shorten(plot.measure, label, plot.limit);
     const dim = { fill: cssColour(theme.dim), "font-size": (12 * plot.unit).toFixed(1) };
+    const meaningDim = { ...dim, "font-size": plot.small.toFixed(1) };
+    // The texts of a token: its label, and its meaning if it has one.
+    const token = (label, { widths, shown }, i, x, y, anchor) => {
+      const under = plot.under && shown[i];
+      const node = text(short(label), x, under ? y - plot.small * 0.54 : y, anchor);
+      if (!shown[i]) return [node];
+      const beside = plot.under ? 0 : (widths[i] + MEANING_GAP * plot.size) * (anchor === "end" ? -1 : 1);
+      return [node, text(shown[i], x + beside, under ? y + plot.size * 0.54 : y, anchor, meaningDim)];
+    };
+    const { rows, columns } = plot;
+    this.rowTexts = view.rowLabels.map((label, r) => token(label, rows, r, plot.left - 8, this.rowY(r), "end"));
+    this.columnTexts = view.columnLabels.map((label, c) =>
+      token(label, columns, c, plot.right + 8, this.columnY(c), "start"),
+    );
     const names = [
-      text(this.hooks.axis(view.sides.rows, "row"), plot.left - 8, 9 * plot.unit, "end", dim),
-      text(this.hooks.axis(view.sides.columns, "row"), plot.right + 8, 9 * plot.unit, "start", dim),
+      text(short(this.hooks.axis(view.sides.rows, "row")), plot.left - 8, 9 * plot.unit, "end", dim),
+      text(short(this.hooks.axis(view.sides.columns, "row")), plot.right + 8, 9 * plot.unit, "start", dim),
     ];
     this.colours = { rows: colour(view.sides.rows), columns: colour(view.sides.columns), plain: fill };
-    this.svg.replaceChildren(this.all, this.some, ...names, ...this.rowTexts, ...this.columnTexts, this.numbers);
+    const tokens = [...this.rowTexts, ...this.columnTexts].flat();
+    this.svg.replaceChildren(this.all, this.some, ...names, ...tokens, this.numbers);
     this.drawAll();
     this.emphasise();
   }
@@ -194,9 +229,7 @@ export class LinesPlot {
         const weight = view.data[r * view.keys + c];
         if (weight < 0.005) continue;
         strong[isRow ? "column" : "row"].add(i);
-        const label = (isRow ? view.columnLabels : view.rowLabels)[i];
-        const wide = plot.measure.measureText(shorten(plot.measure, label, plot.limit)).width;
-        const x = isRow ? plot.right + 14 + wide : plot.left + 8;
+        const x = isRow ? plot.right + 14 + plot.columns.wholes[i] : plot.left + 8;
         numbers.push(
           svgEl(
             "text",
@@ -227,10 +260,10 @@ export class LinesPlot {
     this.some.replaceChildren(...lines);
     this.numbers.replaceChildren(...numbers);
     const mark = (texts, chosen, colour) =>
-      texts.forEach((node, i) => {
-        node.setAttribute("font-weight", chosen.has(i) ? "700" : "400");
-        node.setAttribute("fill", chosen.has(i) ? colour : this.colours.plain);
-        node.setAttribute("opacity", focus && !chosen.has(i) ? "0.45" : "1");
+      texts.forEach(([label, ...meaning], i) => {
+        label.setAttribute("font-weight", chosen.has(i) ? "700" : "400");
+        label.setAttribute("fill", chosen.has(i) ? colour : this.colours.plain);
+        for (const node of [label, ...meaning]) node.setAttribute("opacity", focus && !chosen.has(i) ? "0.45" : "1");
       });
     mark(this.rowTexts, strong.row, this.colours.rows);
     mark(this.columnTexts, strong.column, this.colours.columns);

@@ -24,12 +24,23 @@ export class Reader {
       { text: this.explorer.t("link", { row: view.rowLabels[row], column: view.columnLabels[column] }) },
       { text: view.exact || masked ? value : this.explorer.t("approximate", { value }), class: "hs-tip-number" },
     ];
+    lines.splice(1, 0, ...this.meaningLines(view, row, column));
     const { recorded } = this.explorer.model;
     if (recorded && !masked) lines.push({ text: this.explorer.t("recorded"), class: "hs-tip-dim" });
     if (masked) lines.push({ text: this.explorer.t(this.whyMasked(view, row, column)), class: "hs-tip-dim" });
     if (this.isOut(view)) lines.push({ text: this.explorer.t("knocked_out"), class: "hs-tip-dim" });
     if (view.sides.rows !== "source") lines.push({ text: this.step(view.rows[row][0]), class: "hs-tip-dim" });
     return lines;
+  }
+
+  // What the two words of a cell mean, each once.
+  meaningLines(view, row, column) {
+    const { model, state, t } = this.explorer;
+    const { sides } = view;
+    const found = [model.meaning(sides.rows, view.rows[row][0], state)];
+    found.push(model.meaning(sides.columns, view.columns[column][0], state));
+    const lines = found.filter(Boolean).map((one) => t("meaning", one));
+    return [...new Set(lines)].map((text) => ({ text, class: "hs-tip-meaning" }));
   }
 
   isOut({ kind, layer, head }) {

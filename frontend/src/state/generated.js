@@ -9,6 +9,7 @@ export const CHOICES = /** @type {const} */ ({
   "scale": ["one", "common", "head"],
   "summary": ["mean", "max"],
   "view": ["heatmap", "lines"],
+  "meanings": ["off", "on"],
 });
 
 // The state of the explorer before any choice.
@@ -23,6 +24,7 @@ export const START_VIEW = /** @type {State} */ ({
   "summary": "mean",
   "threshold": 0.0,
   "view": "heatmap",
+  "meanings": "off",
   "cell": null,
   "big": false,
 });

@@ -2,6 +2,8 @@ import { summarise, tokenGroups, isIdentity, transformMatrix, groupMask, largest
 import { KINDS } from "../core/colour.js";
 import { printable } from "../core/dom.js";
 
+const MARK = "▁"; // a token that is only the mark of a word's start
+
 // The data of one trace: the pictures of all heads (8 bits) and the exact numbers that have arrived so far.
 export class TraceModel {
   constructor(pack) {
@@ -158,6 +160,35 @@ export class TraceModel {
     return printable((state.pieces === "marked" ? tokens : labels)[side][group[0]]);
   }
 
+  // The word of a token and what it means to this reader; null without the switch and for words that are not in the list.
+  meaning(side, index, state) {
+    const { meanings, words, word_labels: wordLabels } = this.header;
+    const word = words[side][index];
+    const meaning = state.meanings === "on" && meanings && meanings[side] && meanings[side][word];
+    return meaning ? { word: printable(wordLabels[side][word]), meaning: printable(meaning) } : null;
+  }
+
+  // {any: whether a word has a meaning}; null if there is nothing to tell this reader.
+  meaningsKnown() {
+    const { meanings } = this.header;
+    return meanings ? { any: Object.values(meanings).some((side) => side && side.some(Boolean)) } : null;
+  }
+
+  // What to write under the labels of an axis: a word's meaning under the first of its tokens that has a letter, "" under
+  // the others; null if no label has one.
+  meaningLabels(side, groups, state) {
+    const { tokens, words } = this.header;
+    const told = new Set();
+    const labels = groups.map((group) => {
+      const index = state.pieces === "words" ? group[0] : group.find((at) => tokens[side][at] !== MARK);
+      const found = index === undefined ? null : this.meaning(side, index, state);
+      if (!found || told.has(words[side][index])) return "";
+      told.add(words[side][index]);
+      return found.meaning;
+    });
+    return told.size ? labels : null;
+  }
+
   pieceLabel(side, index) {
     return printable(this.header.labels[side][index]);
   }
@@ -165,7 +196,8 @@ export class TraceModel {
   // Everything about one picture: weights to draw and to read, labels, mask.
   view(kind, layer, head, state) {
     const axes = this.axes(kind, state);
-    const key = ["view", kind, layer, head, state.summary, axes.sides.rows, state.pieces, state.special].join("|");
+    const { summary, pieces, special, meanings } = state;
+    const key = ["view", kind, layer, head, summary, axes.sides.rows, pieces, special, meanings].join("|");
     return this.remember(key, () => {
       const kindData = this.kinds[kind];
       const raw = this.weights(kind, layer, head, state.summary);
@@ -175,6 +207,8 @@ export class TraceModel {
         : transformMatrix(raw.data, kindData.keys, axes.rows, axes.columns, axes.renormalise, 1);
       return {
         ...axes,
+        rowMeanings: this.meaningLabels(axes.sides.rows, axes.rows, state),
+        columnMeanings: this.meaningLabels(axes.sides.columns, axes.columns, state),
         kind,
         layer,
         head,
