@@ -39,6 +39,7 @@ PATIENCE = 30.0  # seconds for one answer
 REPORTS = ("view", "lab", "ask", "command", "values", "anatomy", "training", "formation", "pick", "open", "close",
            "file", "frame", "measure", "shown")  # fmt: skip
 FIELDS = ("kind", "layer", "head", "rows", "pieces", "special", "scale", "summary", "threshold", "view", "cell", "big",
+          "meanings",
           "training", "switches", "cards", "row", "pane", "step", "depth", "d_k", "quantity", "axis", "scores",
           "temperature", "chosen", "d_model", "length", "dims", "zoom", "place", "encoder", "decoder", "matrix", "col",
           "t", "opened", "tempo", "run", "have", "scene", "number", "do", "words", "vector", "text", "name", "data",

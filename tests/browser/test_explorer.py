@@ -153,6 +153,35 @@ def test_a_saved_picture_tells_what_was_done_to_its_numbers(context: BrowserCont
     assert caption.endswith("Weights below 0.10 are not drawn.")
 
 
+def test_meanings_stand_under_the_words_in_tooltips_files_and_links(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="ko-KR")
+    page = opened(context, server, kind="cross", layer="2", head="6")
+    exact(page)
+    switch = page.get_by_test_id("opt-meanings")
+    expect(switch.locator("xpath=..")).to_have_text("뜻 보기")
+    assert "개" not in hover(page, "cross", 1, 1) and "meanings" not in params_of(page)
+    switch.check()
+    wait_for_params(page, meanings="on")
+    tip = hover(page, "cross", 1, 1)
+    assert "Hund: 개\n" in tip and "dog: 개\n" in tip
+    copy = opened(context, page.url.split("/?")[0], **params_of(page))
+    expect(copy.get_by_test_id("opt-meanings")).to_be_checked()
+    for view in ("heatmap", "lines"):
+        copy.get_by_test_id("opt-view").select_option(view)
+        wait_for_params(copy, view=view) if view == "lines" else None
+        svg = saved_pictures(copy)["head"].decode("utf-8")
+        texts = re.findall(r"<text [^>]*>([^<]*)</text>", svg)
+        assert [text for text in texts if text in ("개", "고양이")] == ["개", "개", "고양이", "고양이"], view
+    copy.get_by_test_id("opt-meanings").uncheck()
+    assert "고양이" not in saved_pictures(copy)["head"].decode("utf-8")
+    unknown = opened(context, server, source="Trains rattle.", target="Bahnen rattern.", meanings="on")
+    expect(unknown.get_by_test_id("opt-meanings").locator("xpath=..")).to_contain_text("이 문장의 단어는 목록에 없음")
+    toy = opened(context, server, checkpoint="reverse", source="headscope", meanings="on")
+    expect(toy.get_by_test_id("opt-meanings")).to_be_hidden()
+    assert not page.problems + copy.problems + unknown.problems + toy.problems  # type: ignore[attr-defined]
+    context.close()
+
+
 def test_the_arithmetic_ends_with_the_stored_weight_and_goes_on_to_what_is_drawn(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:

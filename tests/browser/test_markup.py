@@ -297,7 +297,7 @@ def test_names_and_cards_of_checkpoints_stay_text(watched: BrowserContext, evil:
 
 NAMES = {
     "": ("checkpoint", "kind", "layer", "head", "cell", "rows", "pieces", "special", "scale", "summary", "threshold",
-         "view", "big"),
+         "view", "meanings", "big"),
     "lab": ("part", "scaling", "causal", "padding", "weights", "zero", "mean", "resample", "hide", "pad"),
     "positions": ("part", "d_model", "length", "dims", "k", "q", "seed", "positions"),
     "embeddings": ("part", "side", "token", "word", "step", "stack", "layer"),

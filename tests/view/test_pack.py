@@ -29,9 +29,11 @@ def trace() -> Trace:
 
 
 def test_a_link_has_the_whole_state_and_is_read_back() -> None:
-    view = View("all", None, 2, "fed", "words", "renormalised", "head", "max", 0.25, "lines", (3, 4), True)
+    view = View(
+        "all", None, 2, "fed", "words", "renormalised", "head", "max", 0.25, "lines", (3, 4), True, meanings="on"
+    )
     params = view.to_params()
-    assert params["head"] == "3" and params["cell"] == "4,5" and params["layer"] == "all"
+    assert params["head"] == "3" and params["cell"] == "4,5" and params["layer"] == "all" and params["meanings"] == "on"
     assert view_from_params(params, LAYERS, 3) == (dataclasses.replace(view, big=False), [])  # big is the viewer's
     assert view_from_params({**params, "big": "1"}, LAYERS, 3) == (view, [])
     assert view_from_params(View().to_params(), LAYERS, 3) == (View(), [])

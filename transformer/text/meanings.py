@@ -24,7 +24,8 @@ CODES = {
 
 
 class Meanings:
-    """The list. readers: codes of the languages it is written in; rows: (language, word, sentence) -> code -> meaning."""
+    """The list. readers: codes of the languages that it explains words in; rows: (language, word, sentence) -> code ->
+    meaning."""
 
     def __init__(self, readers: tuple[str, ...], rows: Mapping[tuple[str, str, str], Mapping[str, str]]) -> None:
         self.readers, self.rows = readers, rows
@@ -39,7 +40,7 @@ class Meanings:
     def row(self, language: str, word: str, sentence: str) -> tuple[str, str, str] | None:
         """The row of a word as it stands in a sentence; a word in the list is found in capitals, too."""
         forms = dict.fromkeys((word, word[:1].lower() + word[1:], word.lower()))
-        keys = [(language, form, where) for where in (sentence, "") for form in forms]
+        keys = [(language, form, where) for form in forms for where in (sentence, "")]
         return next((key for key in keys if key in self.rows), None)
 
     def of(self, language: str, words: Sequence[str], sentence: str, reader: str) -> list[str | None] | None:
@@ -75,10 +76,10 @@ def parse_meanings(text: str) -> Meanings:
             raise ValueError(
                 f"line {number}: unknown language {language[:20]!r}, no word, or over {LONGEST} characters"
             )
-        if len(sentence) > LONGEST_SENTENCE or any(
-            cell != cell.strip() or not f"{cell}x".isprintable() for cell in cells
-        ):
-            raise ValueError(f"line {number}: over {LONGEST_SENTENCE} characters, or spaces around a cell")
+        if len(sentence) > LONGEST_SENTENCE:
+            raise ValueError(f"line {number}: over {LONGEST_SENTENCE} characters")
+        if any(cell != cell.strip() or not cell.isprintable() for cell in cells):
+            raise ValueError(f"line {number}: odd characters, or spaces around a cell")
         if key in rows:
             raise ValueError(f"line {number}: {word!r} is there twice")
         for reader, meaning in told.items():

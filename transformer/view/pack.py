@@ -102,8 +102,8 @@ def wording(trace: Trace) -> dict[str, str]:
 
 
 def meanings(trace: Trace, words: Mapping[str, Sequence[str]]) -> dict[str, list[str | None] | None] | None:
-    """The meaning of every word of each side for this reader, None for a side whose language the reader knows or the list
-    lacks; None if that is so of all sides. words: side -> its words."""
+    """The meaning of every word of each side for this reader; None for a side in a language that the reader knows or
+    the list lacks, and None if that is so of all sides. words: side -> its words."""
     sides = {
         side: (trace.languages[0], trace.source_text) if side == "source" else (trace.languages[1], trace.target_text)
         for side in words

@@ -35,11 +35,11 @@ class View:
     summary:   how all are summarised, "mean" or "max"
     threshold: weights below it are not drawn
     view:      "heatmap" or "lines"
-    meanings:  of the words, under their labels: "off" or "on"
     cell:      chosen (query, key), indices of pieces, or None
     big:       big text for a projector; the viewer's, so no link holds it, but a link may ask for it
     training:  recorded step of the model's training that is looked at, or None: the model as it is. The picture does
                not know of it; who mounts the slider of the training tells both.
+    meanings:  "on": what the words mean, under their labels
     """
 
     kind: str = _choice("encoder_self", "decoder_self", "cross", ALL, default="cross")
@@ -52,10 +52,10 @@ class View:
     summary: str = _choice("mean", "max")
     threshold: float = 0.0
     view: str = _choice("heatmap", "lines")
-    meanings: str = _choice("off", "on")
     cell: tuple[int, int] | None = None
     big: bool = False
     training: int | None = None
+    meanings: str = _choice("off", "on")
 
     def to_browser(self) -> dict[str, Any]:
         """As the view's JavaScript holds it: indices from 0, "all" for None."""

@@ -45,7 +45,7 @@ export class Controls {
       "data-testid": "opt-meanings",
       change: () => hooks.change({ meanings: this.meaningsBox.checked ? on : off }),
     });
-    this.noMeanings = el("em", { hidden: true }, t("meanings_none"));
+    this.noMeanings = el("em", null);
     this.meanings = el(
       "label",
       { class: "hs-opt" },
@@ -112,7 +112,8 @@ export class Controls {
     const { t } = this.hooks;
     this.meanings.hidden = !meanings;
     this.meaningsBox.checked = state.meanings === "on";
-    this.noMeanings.hidden = !meanings || meanings.any || !this.meaningsBox.checked;
+    const none = meanings && !meanings.any && this.meaningsBox.checked;
+    this.noMeanings.textContent = none ? t("meanings_none") : "";
     this.meanings.title = t(meanings && !meanings.any ? "meanings_none" : "meanings_title");
     this.formation.hidden = !formation;
     this.formation.setAttribute("aria-pressed", String(Boolean(formation && formation.open)));

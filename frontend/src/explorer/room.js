@@ -24,13 +24,20 @@ export function measureRoom(explorer) {
   const columnWidth = (node) => Math.floor(node.clientWidth);
   const most = Math.max(...panels.map((panel) => panel.view.queries), 1);
   // Every token of an ordinary sentence keeps a label that the back row can read, even where the page has to scroll.
-  const labelled = state.big ? Math.min(most, 40) * 12 * unit + 80 * unit : 0;
+  const meanings = state.meanings === "on" && model.header.meanings; // under or beside the labels
+  const labelled = state.big
+    ? Math.min(most, 40) * (meanings ? 16 : 12) * unit + 80 * unit
+    : meanings && panels.length > 1
+      ? Math.min(most, 40) * 14 * unit + 110 * unit
+      : 0;
   const sizes = { gridWidth: columnWidth(panels[0].gridBox), headWidth: columnWidth(panels[0].headBox) };
   if (narrow) {
     const { layers, heads } = model.kinds[panels[0].kind];
     sizes.gridHeight = Math.min(520, (sizes.gridWidth / heads) * layers * 1.25 + 60);
-    const row = state.meanings === "on" && model.header.meanings ? 32 : 24; // with a meaning under its label
-    sizes.headHeight = Math.max(260 * unit, Math.min(most * row * unit + 100 * unit, window.innerHeight * 0.75));
+    sizes.headHeight = Math.max(
+      260 * unit,
+      Math.min(most * (meanings ? 36 : 24) * unit + 100 * unit, window.innerHeight * 0.75),
+    );
   } else if (panels.length > 1) {
     const left = work - titles - gridTitle - cell - 14;
     sizes.gridHeight = Math.max(120, left * 0.45);

@@ -7,7 +7,7 @@ import { HeadCanvas, outline } from "./canvas.js";
 // two lines need in pixels, and the gap between a label and the meaning after it.
 export const MEANING_SIZE = 0.8;
 export const TWO_LINES = 1.95;
-export const MEANING_ROOM = 23;
+export const MEANING_ROOM = 27;
 export const MEANING_GAP = 0.4;
 
 // One head as a heatmap with its tokens on both axes.
@@ -80,7 +80,7 @@ export class HeadPlot extends HeadCanvas {
     else if (!flat) columnSize = Math.max(least, Math.min(columnSize, cw));
     const columnWidths = widths(columnLabels, columnMeanings, columnSize, columnsUnder);
     const deepest =
-      columnMeanings && !columnsUnder ? Math.min(190 * unit, height * 0.34) : Math.min(130 * unit, height * 0.24);
+      columnMeanings && !columnsUnder ? Math.min(200 * unit, height * 0.42) : Math.min(130 * unit, height * 0.24);
     const longest = Math.min(Math.max(0, ...columnWidths), Math.max(74 * unit, deepest));
     let right = 4;
     if (angle === Math.PI / 4) {
@@ -99,7 +99,7 @@ export class HeadPlot extends HeadCanvas {
           ? columnSize * 1.2 + 10 * unit + second
           : angle === Math.PI / 2
             ? longest + 14 * unit
-            : longest * 0.72 + columnSize * 0.75 + 8 * unit + second * 0.36,
+            : longest * 0.72 + columnSize * 0.75 + 8 * unit + second * 0.8,
       ),
     );
     const bottom = 3;
@@ -257,6 +257,7 @@ export class HeadPlot extends HeadCanvas {
     const { plot, theme, view } = this;
     context.textBaseline = "middle";
     const small = plot.meaningSize(plot.columnSize);
+    const raised = plot.angle && plot.columnsUnder ? small * 0.5 : 0; // the second line is lower
     const gap = plot.angle === 0 || plot.angle === Math.PI / 2 ? plot.cw : plot.cw * 0.72;
     const write = (c, on) => {
       context.fillStyle = on ? this.sideColour(view.sides.columns) : cssColour(theme.ink);
@@ -265,7 +266,7 @@ export class HeadPlot extends HeadCanvas {
       context.save();
       const text = plot.angle ? shorten(context, view.columnLabels[c], plot.longest) : view.columnLabels[c];
       const shift = plot.angle === Math.PI / 4 ? 2 * plot.unit : 0;
-      context.translate(plot.left + (c + 0.5) * plot.cw + shift, plot.top - (plot.angle ? 7 : 12) * plot.unit);
+      context.translate(plot.left + (c + 0.5) * plot.cw + shift, plot.top - (plot.angle ? 7 : 12) * plot.unit - raised);
       context.rotate(-plot.angle);
       const meaning = view.columnMeanings ? view.columnMeanings[c] : "";
       const under = plot.columnsUnder && (meaning || !plot.angle); // horizontal labels stay on one line

@@ -32,9 +32,9 @@ const view = {
   ...{ rowLabels: ["<b>", 'a & "b"'], columnLabels: ["x", "y", "z"], sides: { rows: "target", columns: "source" } },
 };
 
-function svgOf(changes = {}) {
+function svgOf(changes = {}, height = 200) {
   const head = new HeadPlot("cross", { axis: (side) => side });
-  const options = { top: 1, cell: [1, 2], width: 300, height: 200, label: "" };
+  const options = { top: 1, cell: [1, 2], width: 300, height, label: "" };
   const svg = new SvgContext(measure);
   head.draw(/** @type {any} */ ({ ...view, ...changes }), /** @type {any} */ ({ threshold: 0 }), theme, options);
   head.drawOn(svg);
@@ -56,6 +56,37 @@ test("labels are escaped text in the SVG", () => {
   const texts = [...markup.matchAll(/<text [^>]*>(.*?)<\/text>/g)].map((match) => match[1]);
   // The lit row and column are written last, over the others.
   assert.deepEqual(texts.toSorted(), ["&lt;b&gt;", "a &amp; &quot;b&quot;", "source", "target", "x", "y", "z"]);
+});
+
+const written = (markup) =>
+  [...markup.matchAll(/<text ([^>]*)>(.*?)<\/text>/g)].map(([, attributes, text]) => ({
+    text,
+    size: Number(/font-size="([^"]+)"/.exec(attributes)[1]),
+    x: Number(/(?:^| )x="([^"]+)"/.exec(attributes)[1]),
+    y: Number(/(?:^| )y="([^"]+)"/.exec(attributes)[1]),
+  }));
+
+test("meanings are escaped text under their labels, smaller, and beside them where rows are low", () => {
+  const meanings = { rowMeanings: ["<i>", ""], columnMeanings: ["", "ja", ""] };
+  const find = (texts, text) => texts.find((one) => one.text === text);
+  const high = written(svgOf(meanings).markup);
+  assert.deepEqual(
+    high
+      .map((one) => one.text)
+      .filter((text) => ["&lt;i&gt;", "ja"].includes(text))
+      .toSorted(),
+    ["&lt;i&gt;", "ja"],
+  );
+  const [label, meaning] = [find(high, "&lt;b&gt;"), find(high, "&lt;i&gt;")];
+  assert.ok(meaning.size < label.size && meaning.x === label.x && meaning.y - label.y >= meaning.size);
+  const low = written(svgOf(meanings, 90).markup);
+  const [beside, after] = [find(low, "&lt;b&gt;"), find(low, "&lt;i&gt;")];
+  assert.ok(after.x < beside.x - 6 * 3); // right-aligned, left of a label of three letters
+});
+
+test("a head without meanings is drawn as one with none", () => {
+  const none = { rowMeanings: null, columnMeanings: null };
+  assert.equal(svgOf(none).markup, svgOf().markup);
 });
 
 test("a masked cell is hatched in the SVG, inside its own rectangle", () => {

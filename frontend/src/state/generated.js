@@ -24,9 +24,9 @@ export const START_VIEW = /** @type {State} */ ({
   "summary": "mean",
   "threshold": 0.0,
   "view": "heatmap",
-  "meanings": "off",
   "cell": null,
   "big": false,
+  "meanings": "off",
 });
 
 // Of the anatomy.

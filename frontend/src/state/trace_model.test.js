@@ -79,3 +79,31 @@ test("a layer or head that the model lacks falls back to the last one", () => {
   assert.deepEqual(model().clampChoice("cross", 7, 9), { layer: 0, head: 1 });
   assert.deepEqual(model().clampChoice("cross", "all", -1), { layer: "all", head: 0 });
 });
+
+const MEANINGS = { source: ["cat", null], target_in: null, target_out: ["<b>고양이</b>", null] };
+
+test("a word's meaning stands once, at the first of its tokens that has a letter", () => {
+  const tokens = { ...HEADER.tokens, source: ["▁", "katze", "</s>"] };
+  const made = model({ meanings: MEANINGS, tokens });
+  const on = (more = {}) => made.view("cross", 0, 0, state({ meanings: "on", ...more }));
+  assert.deepEqual(on().columnMeanings, ["", "cat", ""]);
+  assert.deepEqual(on().rowMeanings, ["<b>고양이</b>", "", ""]);
+  assert.deepEqual(on({ pieces: "words" }).columnMeanings, ["cat", ""]);
+  assert.equal(on({ rows: "fed" }).rowMeanings, null);
+});
+
+test("every token of a word tells its meaning, with the switch on", () => {
+  const made = model({ meanings: MEANINGS });
+  const on = state({ meanings: "on" });
+  assert.deepEqual(made.meaning("source", 1, on), { word: "katze", meaning: "cat" });
+  assert.equal(made.meaning("source", 2, on), null);
+  assert.equal(made.meaning("source", 1, state()), null);
+  assert.equal(made.view("cross", 0, 0, state()).columnMeanings, null);
+  assert.equal(model().meaning("source", 1, on), null);
+});
+
+test("the switch knows whether there is a meaning at all", () => {
+  assert.deepEqual(model({ meanings: MEANINGS }).meaningsKnown(), { any: true });
+  assert.deepEqual(model({ meanings: { source: [null, null], target_out: null } }).meaningsKnown(), { any: false });
+  assert.equal(model({ meanings: null }).meaningsKnown(), null);
+});

@@ -56,7 +56,7 @@ def test_a_sentence_is_drawn_and_the_address_says_so(open_app: Callable[..., App
 def test_a_link_reopens_the_same_state(open_app: Callable[..., AppTest]) -> None:
     params = {
         "checkpoint": "tiny", "source": "ka lo", "target": "mi nu", "kind": "encoder_self", "layer": "2", "head": "all",
-        "summary": "max", "pieces": "words", "view": "lines", "cell": "2,1", "big": "1",
+        "summary": "max", "pieces": "words", "view": "lines", "cell": "2,1", "meanings": "on", "big": "1",
     }  # fmt: skip
     app = open_app(**params)
     assert not app.exception and not messages(app)
