@@ -25,11 +25,8 @@ export function measureRoom(explorer) {
   const most = Math.max(...panels.map((panel) => panel.view.queries), 1);
   // Every token of an ordinary sentence keeps a label that the back row can read, even where the page has to scroll.
   const meanings = state.meanings === "on" && model.header.meanings; // under or beside the labels
-  const labelled = state.big
-    ? Math.min(most, 40) * (meanings ? 16 : 12) * unit + 80 * unit
-    : meanings && panels.length > 1
-      ? Math.min(most, 40) * 14 * unit + 110 * unit
-      : 0;
+  const [each, top] = meanings ? [15, 110] : [12, 80];
+  const labelled = state.big || meanings ? Math.min(most, 40) * each * unit + top * unit : 0;
   const sizes = { gridWidth: columnWidth(panels[0].gridBox), headWidth: columnWidth(panels[0].headBox) };
   if (narrow) {
     const { layers, heads } = model.kinds[panels[0].kind];

@@ -9,6 +9,7 @@ export const MEANING_SIZE = 0.8;
 export const TWO_LINES = 1.95;
 export const MEANING_ROOM = 27;
 export const MEANING_GAP = 0.4;
+const SLANTED_ROOM = 36; // nearer, the second line of a slanted label seems to belong to the next one
 
 // One head as a heatmap with its tokens on both axes.
 export class HeadPlot extends HeadCanvas {
@@ -72,7 +73,7 @@ export class HeadPlot extends HeadCanvas {
     let columnSize = Math.min(15 * unit, size + 2 * unit);
     const { columnLabels, columnMeanings } = view;
     const flat = Math.max(0, ...widths(columnLabels, columnMeanings, columnSize, true)) + 6 * unit <= cw;
-    const columnsUnder = Boolean(columnMeanings) && (flat || cw * 0.72 >= MEANING_ROOM * unit);
+    const columnsUnder = Boolean(columnMeanings) && (flat || cw * 0.72 >= SLANTED_ROOM * unit);
     const lines = columnsUnder ? TWO_LINES : 0.95;
     const slanted = cw * 0.72 >= Math.max(least, 10.5 * unit) * 0.95;
     const angle = flat ? 0 : slanted ? Math.PI / 4 : Math.PI / 2;
