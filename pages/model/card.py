@@ -19,7 +19,7 @@ from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
 from transformer.probing.importance import name_of
-from transformer.texts import _, comma_list, semicolon_list, translate
+from transformer.texts import _, comma_list, reader_language, semicolon_list, translate
 
 PAPER = 65_000_000  # parameters of the paper's base model, Table 3
 
@@ -191,10 +191,11 @@ def tamed(markdown: str) -> str:
 
 
 def card(model: Pretrained) -> None:
-    """The model card as Markdown without HTML and pictures: a checkpoint may come from anywhere, and a picture on
-    another server would tell that server who looks at it."""
+    """The model card, in the reader's language if the checkpoint has it, as Markdown without HTML and pictures: a
+    checkpoint may come from anywhere, and a picture on another server would tell that server who looks at it."""
+    translated = CARD.replace(".md", f".{reader_language().code}.md")
     try:
-        text = model.beside(CARD, LARGEST_BESIDE[CARD])
+        text = model.beside(translated, LARGEST_BESIDE[CARD]) or model.beside(CARD, LARGEST_BESIDE[CARD])
     except OSError as error:
         st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
         return

@@ -7,7 +7,7 @@
     training.csv         the training log, one row per entry
     learning.npz         how its heads formed, written by `python -m transformer record`
     examples.json        example sentences, and what to look for
-    README.md            the model card: data, licence, attribution, settings, scores
+    README.md            the model card: data, licence, attribution, settings, scores; README.ko.md: in Korean
     recipe.toml          the recipe for `python -m transformer train --recipe`, if it was trained on the Training page
 
 Reading never runs code from a checkpoint: it holds only JSON, safetensors and a SentencePiece model.

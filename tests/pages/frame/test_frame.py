@@ -195,6 +195,18 @@ def test_the_model_page_shows_the_checkpoints_metadata(open_app: Callable[..., A
     assert address(app)["kind"] == "encoder_self" and address(app)["source"] == "ka lo mi"
 
 
+def test_the_model_card_is_in_the_readers_language_if_the_checkpoint_has_it(
+    open_app: Callable[..., AppTest], folder: Path
+) -> None:
+    (folder / "tiny" / "README.md").write_text("Made for tests.")
+    for expected in ("Made for tests.", "테스트용입니다."):  # of a checkpoint without and with a Korean card
+        app = switch_page(open_app(lang="ko"), "model").run()
+        assert [card.value for card in app.markdown if card.value[-1] == "."] == [expected]
+        (folder / "tiny" / "README.ko.md").write_text("테스트용입니다.", encoding="utf-8")
+    app = switch_page(open_app(lang="en"), "model").run()
+    assert [card.value for card in app.markdown if card.value[-1] == "."] == ["Made for tests."]
+
+
 def test_a_toys_curve_leaves_bleu_out_as_its_scores_do(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "tiny" / "training.csv").write_text("step,loss,validation_loss,validation_bleu\n1,2.5,2.0,3.5\n")
     lines = {}
