@@ -12,6 +12,8 @@ from transformer.lessons import Computed, Question, parse_lesson
 from transformer.lessons.answers import AnswerError
 from transformer.lessons.questions import Asked
 from transformer.lessons.worksheet import Entry, Setting, answer_sheet, entries, settings, worksheet
+from transformer.texts import in_language
+from transformer.view.languages import load_language
 
 SERVER = "http://10.0.0.7:8501/"
 LESSON = parse_lesson(
@@ -139,3 +141,14 @@ def test_a_link_too_long_for_a_code_is_said(rows: tuple[Entry, ...]) -> None:
     long = entries(LESSON, SERVER, Setting("tiny", "a" * 3000), opening, evaluate)
     sheet = worksheet(LESSON, SERVER, long)
     assert sheet.count("<svg") == 4 and "too long for a code" in sheet
+
+
+def test_korean_sheets_have_korean_labels_and_break_lines_between_words(rows: tuple[Entry, ...]) -> None:
+    with in_language(load_language("ko")):
+        sheet, answers = worksheet(LESSON, SERVER, rows), answer_sheet(LESSON, rows)
+    assert "<th>번호</th><th>문제</th><th>정답</th>" in answers  # the button of the same English word is a verb
+    for page in (sheet, answers):
+        assert '<html lang="ko">' in page and ":lang(ko){word-break:keep-all" in page
+        labels = re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.DOTALL)
+        for text in ("Name", "Date", "Section", "Sentence", "The lesson", "Why?", "Answer", "Number"):
+            assert text not in re.sub("<[^>]*>", " ", labels)

@@ -109,7 +109,7 @@ def answer_sheet(lesson: Lesson, rows: tuple[Entry, ...]) -> str:
     """The sheet for the teacher: the answers to the questions of `worksheet`."""
     title = _("Answers: {lesson}", lesson=translate(lesson.title))
     note = _("Answers computed by the model hold for the sentence beside them; another sentence may have others.")
-    heads = "".join(f"<th>{_escape(text)}</th>" for text in (_("Stop"), _("Question"), _("Answer")))
+    heads = "".join(f"<th>{_escape(text)}</th>" for text in (_("No."), _("Question"), _("Right answer")))
     body = "".join(_answer(row, row.stop.question) for row in rows if row.stop.question is not None)
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
     return _document(title, f"<p>{_escape(note)}</p>", table)
@@ -222,6 +222,7 @@ _STYLE = """
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:178mm;color:#000;background:#fff;font:10.5pt/1.4 system-ui,"Segoe UI",sans-serif;
 overflow-wrap:anywhere}
+:lang(ko){word-break:keep-all;overflow-wrap:break-word}
 h1{font-size:17pt;line-height:1.2;margin:0 0 2mm}h2{font-size:12pt;line-height:1.25;margin:0}
 p{margin:1.2mm 0}small{font-size:9pt}code{font-family:ui-monospace,monospace;font-size:.95em}
 ul{margin:1mm 0;padding-left:6mm}

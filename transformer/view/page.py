@@ -43,6 +43,7 @@ header{padding:10px 16px;border-bottom:1px solid var(--st-border-color);overflow
 header h1{display:inline;font-size:1em;margin:0}
 header i{font-style:normal;color:light-dark(#7a2f8f,#d795ea)}header span{opacity:.75;margin-left:12px}
 main{padding:12px 16px}
+:lang(ko){word-break:keep-all;overflow-wrap:break-word}
 """
 
 
