@@ -10,8 +10,7 @@ import { DECODING_TEXTS } from "./texts.js";
 // cross, self: see heads.js}. rules: of sampling, each with what it left of the distribution before it.
 // What a person does goes to Python: `at`, the chosen token; `take`, {line, step, id}; `drop`, a line.
 
-const percent = (p) =>
-  p >= 0.0995 ? `${(100 * p).toFixed(0)}%` : p >= 0.0005 ? `${(100 * p).toFixed(1)}%` : "< 0.1%";
+const percent = (p) => (p >= 0.0995 ? `${(100 * p).toFixed(0)}%` : p >= 0.0005 ? `${(100 * p).toFixed(1)}%` : "< 0.1%");
 
 class View extends PlainView {
   constructor(parent) {
