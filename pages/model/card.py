@@ -13,7 +13,7 @@ from pages.components.training_log import training_log
 from pages.frame.messages import message
 from pages.runtime import session_models
 from pages.runtime.streamlit import load_plotly
-from transformer.checkpoints.folder import CARD, LARGEST_BESIDE
+from transformer.checkpoints.folder import CARD, CARDS, LARGEST_BESIDE
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
@@ -193,7 +193,7 @@ def tamed(markdown: str) -> str:
 def card(model: Pretrained) -> None:
     """The model card, in the reader's language if the checkpoint has it, as Markdown without HTML and pictures: a
     checkpoint may come from anywhere, and a picture on another server would tell that server who looks at it."""
-    translated = CARD.replace(".md", f".{reader_language().code}.md")
+    translated = CARDS.get(reader_language().code, CARD)
     try:
         text = model.beside(translated, LARGEST_BESIDE[CARD]) or model.beside(CARD, LARGEST_BESIDE[CARD])
     except OSError as error:

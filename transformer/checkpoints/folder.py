@@ -40,10 +40,11 @@ from transformer.texts import N_, Text, UserError
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
+CARDS = {"en": CARD, "ko": "README.ko.md"}  # language -> the model card in it
 HEADS = "heads.json"  # what each head does, as `python -m transformer heads --json` writes it
 IMPORTANCE, ALIGNMENT = "importance.json", "alignment.json"  # of `importance --json`, and `align --score --json`
 NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
-FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, CARD, RECIPE, HEADS, IMPORTANCE, ALIGNMENT)  # of a checkpoint
+FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, *CARDS.values(), RECIPE, HEADS, IMPORTANCE, ALIGNMENT)
 ARCHITECTURE = "headscope-transformer"
 # Other architectures of this project: what they are, and how to open them.
 OTHERS = {
@@ -61,8 +62,8 @@ DTYPES = {torch.float32, torch.float16, torch.bfloat16}
 LARGEST_JSON = 1_000_000
 # Most bytes that are read of the files beside the weights; those of the bundled models take 5,000.
 LARGEST_BESIDE = {
-    METRICS: LARGEST_JSON, LOG: 100_000, EXAMPLES: LARGEST_JSON, CARD: 100_000, RECIPE: 100_000, HEADS: LARGEST_JSON,
-    IMPORTANCE: LARGEST_JSON, ALIGNMENT: LARGEST_JSON,
+    METRICS: LARGEST_JSON, LOG: 100_000, EXAMPLES: LARGEST_JSON, **dict.fromkeys(CARDS.values(), 100_000),
+    RECIPE: 100_000, HEADS: LARGEST_JSON, IMPORTANCE: LARGEST_JSON, ALIGNMENT: LARGEST_JSON,
 }  # fmt: skip
 LARGEST_MODEL = 500_000_000  # parameters; in float32, with two copies during reading, 4 GB
 TOKENS = 128  # per side, the default of the app
