@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_FOLDED = Path(__file__).parent / "folded.css"
+_HERE = Path(__file__).parent
+
+
+def _text(file: Path) -> str:
+    """A style sheet as one line: in every run of every page Streamlit removes the common indent of all lines."""
+    return " ".join(file.read_text(encoding="utf-8").split())
+
+
+_FOLDED = _text(_HERE / "folded.css")
 STYLES = {  # folder -> the text of all its style sheets
-    folder.name: "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.css")) if file != _FOLDED)
-    for folder in Path(__file__).parents[1].iterdir()
+    folder.name: "".join(_text(file) for file in sorted(folder.glob("*.css")) if file != _HERE / "folded.css")
+    for folder in _HERE.parent.iterdir()
     if folder.is_dir()
 }
 PHONE, PROJECTOR = 760, 1700  # pixels
@@ -16,7 +24,7 @@ PHONE, PROJECTOR = 760, 1700  # pixels
 def folded(narrow: bool = False) -> str:
     """Header and sentence fold to a line each on phones; if the page is narrow, as in big text or beside a lesson, on
     screens of up to 1,700 pixels."""
-    return f"@media (max-width: {PROJECTOR if narrow else PHONE}px) {{{_FOLDED.read_text(encoding='utf-8')}}}"
+    return f"@media (max-width: {PROJECTOR if narrow else PHONE}px) {{{_FOLDED}}}"
 
 
 def first_style() -> str:

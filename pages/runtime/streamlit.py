@@ -22,10 +22,11 @@ import os
 import re
 import socket
 import stat
+import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -42,7 +43,9 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.caching.ttl_cache import TTLCache
 from streamlit.runtime.pages_manager import PagesManager
@@ -51,7 +54,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 from streamlit.runtime.session_manager import ActiveSessionInfo, SessionClientDisconnectedError
 from streamlit.runtime.state.common import WidgetMetadata, unpack_widget_state_value
-from streamlit.runtime.state.session_state import Serialized, SessionState
+from streamlit.runtime.state.session_state import Serialized, SessionState, _is_internal_key
 from streamlit.runtime.stats import StatsProvider
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.web.server.starlette import starlette_app, starlette_server
@@ -64,6 +67,9 @@ OPEN_FILES = "/dev/fd"  # Linux, macOS, BSD; Windows has no such list and is lef
 # -- the server -------------------------------------------------------------------------------------------------------
 
 
+# Seconds after which a thread that computes lets another one go on. A pass of a model lets go at every product of
+# matrices and asks again; with Python's own 0.005 it would wait so long each time that others click.
+SWITCH = 0.001
 # Messages that a page of this app sends. Streamlit knows others: `clear_cache` empties the caches of all viewers,
 # `load_git_info` runs git and tells the branch and the changed files, `file_urls_request` prepares uploads.
 MESSAGES = frozenset({"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"})
@@ -91,6 +97,64 @@ def prepare_server() -> None:
     take_only_needed_messages()
     check_values()
     shorten_log()
+    look_up_single_values()
+    read_theme_once()
+    sys.setswitchinterval(SWITCH)
+
+
+class _SingleValues(Mapping[str, Any]):
+    """A session's state by key, each value looked up when it is asked for."""
+
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and not _is_internal_key(key) and key in self._state
+
+    def __getitem__(self, key: str) -> Any:
+        if _is_internal_key(key):
+            raise KeyError(key)
+        return self._state[key]
+
+    def _all(self) -> dict[str, Any]:
+        state: dict[str, Any] = _whole_state.__get__(self._state)
+        return state
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+
+_whole_state: Any = inspect.getattr_static(SessionState, "filtered_state")
+
+
+def look_up_single_values() -> None:
+    """Every menu and every field asks for the whole state of the session, all values of all components, and looks at
+    one of them: 4% of what the process does while thirty viewers click."""
+    SessionState.filtered_state = property(_SingleValues)  # type: ignore[assignment, method-assign]
+
+
+def read_theme_once() -> None:
+    """Every run reads and packs the six themes of the configuration, which do not change: 4% of what the process does
+    while thirty viewers click."""
+    populate = inspect.unwrap(app_session._populate_theme_msg)
+    packed: dict[str, CustomThemeConfig] = {}
+
+    @functools.wraps(populate)
+    def populate_once(msg: CustomThemeConfig, section: str = "theme") -> None:
+        if section not in packed:
+            theme = CustomThemeConfig()
+            populate(theme, section)
+            packed[section] = theme
+        if packed[section].ByteSize():  # reading a part of a message does not make it a part that is sent
+            msg.MergeFrom(packed[section])
+
+    app_session._populate_theme_msg = populate_once
 
 
 def is_needed(message: BackMsg) -> bool:

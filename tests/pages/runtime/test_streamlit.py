@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import socket
+import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,12 +20,14 @@ import pytest
 import streamlit as st
 import uvicorn
 from starlette.applications import Starlette
-from streamlit import net_util, runtime
+from streamlit import config, net_util, runtime
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.pages_manager import PagesManager
@@ -56,6 +59,55 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starlette_app, "create_metrics_routes", original)
     original = inspect.unwrap(starlette_app.create_streamlit_static_assets_routes)
     monkeypatch.setattr(starlette_app, "create_streamlit_static_assets_routes", original)
+    monkeypatch.setattr(SessionState, "filtered_state", workarounds._whole_state)
+    monkeypatch.setattr(app_session, "_populate_theme_msg", inspect.unwrap(app_session._populate_theme_msg))
+    monkeypatch.setattr(sys, "setswitchinterval", lambda _: None)
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_menu_looks_up_one_value_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit's own reads every value for it; what is found is the same."""
+
+    def script() -> None:
+        import streamlit as st
+
+        st.session_state["own"] = [1]
+        st.session_state.setdefault("menu", None)
+        st.selectbox("menu", ["a", "b"], key="menu")
+        st.selectbox("other", ["c"], key="other")
+        st.text_input("without a key")
+
+    def looked_up() -> tuple[dict[str, Any], set[str]]:
+        read: list[str] = []
+        own = SessionState.__getitem__
+        monkeypatch.setattr(SessionState, "__getitem__", lambda state, key: read.append(key) or own(state, key))
+        app = AppTest.from_function(script).run()
+        monkeypatch.setattr(SessionState, "__getitem__", own)
+        return dict(app.session_state.items()), {key for key in read if key in ("own", "menu", "other")}
+
+    everything, read = looked_up()
+    assert everything == {"own": [1], "menu": None, "other": "c"} and read == {"own", "menu", "other"}
+    workarounds.look_up_single_values()
+    found, read = looked_up()
+    assert found == everything and read == {"menu", "other"}
+
+
+@pytest.mark.usefixtures("untouched")
+def test_the_theme_is_read_once_and_sent_with_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sent() -> list[bytes]:
+        session = NewSession()
+        app_session._populate_theme_msg(session.custom_theme)
+        app_session._populate_theme_msg(session.custom_theme.dark, "theme.dark")
+        return [session.SerializeToString()]
+
+    read: list[str] = []
+    own = config.get_options_for_section
+    monkeypatch.setattr(config, "get_options_for_section", lambda section: read.append(section) or own(section))
+    theirs = sent() + sent()
+    assert theirs[0] == theirs[1] != b"" and len(read) == 4
+    read.clear()
+    workarounds.read_theme_once()
+    assert sent() + sent() == theirs and read == ["theme", "theme.dark"]
 
 
 @pytest.mark.usefixtures("untouched")
