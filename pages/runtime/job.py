@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import threading
 import time
 from typing import ClassVar, TypeVar
@@ -15,6 +17,7 @@ from transformer.cancellation import Stopped
 from transformer.texts import UserError, reader_language, use_language
 
 Value = TypeVar("Value")
+LEAST = 19  # the nice value of a job's thread, where the system has one for a thread (Linux)
 POLL = 0.5  # seconds between two updates of a page
 MOST_WAITING = 20
 JOB_QUEUE = TurnQueue(1)  # of the jobs of all kinds
@@ -83,6 +86,8 @@ class BackgroundJob:
 
     def _run(self) -> None:
         use_language(self._language)
+        with contextlib.suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST)
         try:
             if JOB_QUEUE.waiting >= MOST_WAITING:
                 raise BusyError("{count} computations are waiting; try again in a few minutes", count=MOST_WAITING)

@@ -87,7 +87,7 @@ def _opened(session_model: SessionModel) -> Pretrained:
 def _split(name: str) -> tuple[str, str]:
     """The name of the whole model, and the heads that it is opened without; the name alone for a whole model."""
     whole, mark, heads = name.rpartition(pruned.MARK)
-    return (name, "") if name in names() or not mark else (whole, heads)
+    return (whole, heads) if mark and name not in names() else (name, "")
 
 
 def whole_name(name: str) -> str:

@@ -32,6 +32,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 from starlette.requests import Request
@@ -99,6 +100,7 @@ def prepare_server() -> None:
     shorten_log()
     look_up_single_values()
     read_theme_once()
+    gather_events()
     sys.setswitchinterval(SWITCH)
 
 
@@ -155,6 +157,38 @@ def read_theme_once() -> None:
             msg.MergeFrom(packed[section])
 
     app_session._populate_theme_msg = populate_once
+
+
+def gather_events() -> None:
+    """A script hands each of its events, seventy messages in a run, to the server's thread by a call of its own, which
+    wakes that thread. Here the server's thread takes all that are there at once, in their order."""
+    if hasattr(AppSession._on_scriptrunner_event, "__wrapped__"):
+        return
+    waiting: WeakKeyDictionary[AppSession, list[Callable[[], None]]] = WeakKeyDictionary()
+    lock = threading.Lock()
+
+    @functools.wraps(AppSession._on_scriptrunner_event)
+    def on_event(session: AppSession, *given: Any, **named: Any) -> None:
+        handle = functools.partial(session._handle_scriptrunner_event_on_event_loop, *given, **named)
+        with lock:
+            events = waiting.setdefault(session, [])
+            events.append(handle)
+            if len(events) > 1:
+                return
+
+        def take_all() -> None:
+            with lock:
+                events = waiting.pop(session)
+            for handle in events:
+                try:
+                    handle()
+                except Exception as error:  # the others are not lost
+                    found = {"message": "an event of a script", "exception": error}
+                    asyncio.get_running_loop().call_exception_handler(found)
+
+        session._call_soon_on_event_loop(take_all)
+
+    AppSession._on_scriptrunner_event = on_event  # type: ignore[method-assign, assignment]
 
 
 def is_needed(message: BackMsg) -> bool:

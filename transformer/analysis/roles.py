@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -68,11 +70,19 @@ class Roles:
     def of(self, layer: int, head: int) -> list[Role]:
         """Everything that the head was measured for, what is farthest above its baseline first: by the part of the way
         from the baseline to 1."""
-        found = [
-            Role(name, float(self.shares[index, layer, head]), float(self.errors[index, layer, head]), baseline)
-            for index, (name, baseline) in enumerate(zip(self.names, self.baselines.tolist(), strict=True))
-        ]
-        return sorted(found, key=lambda role: (role.baseline - role.share) / max(1 - role.baseline, 1e-9))
+        return list(self._sorted[layer][head])
+
+    @cached_property
+    def _sorted(self) -> list[list[list[Role]]]:
+        layers, heads = self.confidence.shape
+        numbers = zip(self.names, self.shares.tolist(), self.errors.tolist(), self.baselines.tolist(), strict=True)
+        found: list[list[list[Role]]] = [[[] for _ in range(heads)] for _ in range(layers)]
+        for name, shares, errors, baseline in numbers:
+            for layer, head in itertools.product(range(layers), range(heads)):
+                found[layer][head].append(Role(name, shares[layer][head], errors[layer][head], baseline))
+        for roles in itertools.chain(*found):
+            roles.sort(key=lambda role: (role.baseline - role.share) / max(1 - role.baseline, 1e-9))
+        return found
 
     def role(self, layer: int, head: int) -> Role | None:
         """The role that is farthest above its baseline; None if none is."""

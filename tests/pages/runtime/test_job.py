@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -62,6 +64,17 @@ def test_one_job_runs_whatever_its_kind_and_its_result_is_for_all(gate: threadin
         assert task.stage == "done"
     assert kinds[0].find("key") == "result" and kinds[1].find("key") == "other"
     assert calls == ["begun"]  # the third found the result of the first
+
+
+@pytest.mark.skipif(not hasattr(os, "setpriority") or sys.platform != "linux", reason="no nice value for a thread")
+def test_a_job_has_the_lowest_priority_and_the_viewers_keep_theirs() -> None:
+    def priority(_: object = None) -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before, jobs = priority(), JobQueue[int]("test priority")
+    task = Task(jobs, "key", priority)
+    task.thread.join(30)
+    assert jobs.find("key") == job.LEAST and priority() == before < job.LEAST
 
 
 def test_a_job_stops_while_it_runs_and_while_it_waits(gate: threading.Event) -> None:

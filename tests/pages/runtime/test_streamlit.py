@@ -61,6 +61,7 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starlette_app, "create_streamlit_static_assets_routes", original)
     monkeypatch.setattr(SessionState, "filtered_state", workarounds._whole_state)
     monkeypatch.setattr(app_session, "_populate_theme_msg", inspect.unwrap(app_session._populate_theme_msg))
+    monkeypatch.setattr(AppSession, "_on_scriptrunner_event", inspect.unwrap(AppSession._on_scriptrunner_event))
     monkeypatch.setattr(sys, "setswitchinterval", lambda _: None)
 
 
@@ -90,6 +91,46 @@ def test_a_menu_looks_up_one_value_of_the_session(monkeypatch: pytest.MonkeyPatc
     workarounds.look_up_single_values()
     found, read = looked_up()
     assert found == everything and read == {"menu", "other"}
+
+
+class FakeSession:
+    """What of a session takes the events of a script; event 3 fails."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+        self.handled: list[object] = []
+        self._call_soon_on_event_loop = self.calls.append
+
+    def _handle_scriptrunner_event_on_event_loop(self, sender: None, event: int, *_: object) -> None:
+        if event == 3:
+            raise ValueError
+        self.handled.append(event)
+
+
+@pytest.mark.usefixtures("untouched")
+def test_the_servers_thread_takes_all_events_of_a_script_at_once() -> None:
+    def sent() -> tuple[int, list[object]]:
+        session, other = FakeSession(), FakeSession()
+        on_event: Any = AppSession._on_scriptrunner_event
+
+        async def main() -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+            for events in ((1, 2), (3, 4)):
+                begin = len(session.calls)
+                for event in events:
+                    on_event(session, None, event)
+                    on_event(other, None, event)
+                for call in session.calls[begin:]:
+                    asyncio.get_running_loop().call_soon(call)
+                await asyncio.sleep(0)
+
+        asyncio.run(main())
+        assert not other.handled
+        return len(session.calls), session.handled
+
+    assert sent() == (4, [1, 2, 4])
+    workarounds.gather_events()
+    assert sent() == (2, [1, 2, 4])
 
 
 @pytest.mark.usefixtures("untouched")
