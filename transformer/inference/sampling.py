@@ -51,6 +51,8 @@ class Sampling:
         in the vocabulary stays.
         """
         scaled = (log_probs.double() / self.temperature).log_softmax(-1)
+        if not self.top_k and self.top_p == 1:
+            return scaled
         ordered, order = scaled.sort(dim=-1, descending=True, stable=True)
         if self.top_k:
             ordered[..., self.top_k :] = -torch.inf
