@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from transformer.model.cache import KeyValueCache
-from transformer.model.tap import OFF, AnyTap, Tap
+from transformer.model.tap import OFF, AnyTap, EditingTap, Tap
 from transformer.model.transformer import Transformer
 
 
@@ -39,11 +39,16 @@ class IncrementalDecoder:
 
     def logits(self, newest: Tensor) -> Tensor:
         """The logits of the token that follows: [batch, vocab]. An edit of "logits" gets those of all tokens fed so
-        far, [batch, target, vocab], as in a full pass."""
+        far, [batch, target, vocab], as in a full pass. Raises TapError if a person's edit makes them NaN."""
         hidden = self._decode(newest)
         if isinstance(self.tap, Tap) and "logits" in self.tap.edits:
-            return self.model.project(hidden, self.tap)[:, -1]
-        return self.model.project(hidden[:, -1])
+            logits = self.model.project(hidden, self.tap)[:, -1]
+        else:
+            logits = self.model.project(hidden[:, -1])
+        if isinstance(self.tap, EditingTap) and self.tap.explain and bool(logits.log_softmax(-1).isnan().any()):
+            assert self.source is not None and self.cache is None  # a tap that edits, whose every step starts again
+            self.tap.explain(self.source, self.fed)
+        return logits
 
     def _decode(self, newest: Tensor) -> Tensor:
         if self.cache is None:

@@ -32,7 +32,7 @@ from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer
 from transformer.texts import N_, Text, UserError, any_of
 from transformer.tracing.patch import Place, patches
-from transformer.tracing.trace import Trace, trace_pass
+from transformer.tracing.trace import Trace, record_pass, trace_pass
 
 if TYPE_CHECKING:
     from transformer.tracing.batch import Kept
@@ -235,7 +235,13 @@ class Pretrained:
         check_interventions(interventions)
         _check_edits(edits)
         together = joined(edits or {}, self.edits(interventions))
-        return EditingTap(together, bool(edits) or interventions.replays) if together else OFF
+        if not edits:
+            return EditingTap(together, interventions.replays) if together else OFF
+
+        def explain(source: torch.Tensor, fed: torch.Tensor) -> object:
+            return record_pass(self.model, source, fed, edits, interventions, self.outputs_elsewhere)
+
+        return EditingTap(together, True, explain)
 
     def output_limit(self, interventions: Interventions, limit: int | None = None) -> int:
         """Tokens that decoding may write: `token_limit`, or fewer if a switch shifts the positions."""
@@ -315,7 +321,8 @@ class Pretrained:
         edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each open hypothesis.
         prefix: what the translation has to begin with. sample: draw each token instead of taking the most probable one,
         without beams.
-        Raises InputError, InterventionError; TapError for edits that do not fit; WrongTypeError.
+        Raises InputError, InterventionError; TapError for edits that do not fit or that make NaN; NotFiniteError if a
+        sample has to be drawn from NaN; WrongTypeError.
         """
         return self._translations(text, beam, alpha, limit, interventions, edits, prefix, sample)[0]
 
@@ -468,7 +475,8 @@ class Pretrained:
         interventions and edits. limit: tokens allowed per side. edits: name -> function of the tensor that returns it
         changed, see `transformer.model.tap`; during decoding it gets the tensors of a full pass over the tokens
         written so far. output: ids of the model's greedy translation, if `outputs` has decoded them.
-        Raises InputError; InterventionError; TapError for edits that do not fit; WrongTypeError.
+        Raises InputError; InterventionError; TapError for edits that do not fit or that make infinity or NaN;
+        WrongTypeError.
         """
         source_ids = self.encode(source, "source", limit)
         expect(target, (str, type(None)), "target", Text("a text, or None for the model's own translation"))
@@ -514,7 +522,8 @@ class Pretrained:
         """Trace the first sentence again, with the other one's numbers at these places: activation patching.
 
         Both need as many source tokens and as many target tokens. Switches of the first trace stay.
-        Raises PatchError, also for a place that they lack; EditedError for a first trace with edits of its own.
+        Raises PatchError, also for a place that they lack; EditedError for a first trace with edits of its own;
+        NotFiniteError for NaN in the other one.
         """
         return self.retrace(trace, trace.interventions, edits=patches(trace, other, places))
 
@@ -593,7 +602,7 @@ class Pretrained:
         fed: position in target_in -> id to feed there instead (target_out stays); shows the leak.
         read: position in the source -> id to read there instead; the target stays.
         order: the source's tokens in another order, as indices of the old order; shows equivariance.
-        Raises InterventionError; InputError if the padding does not fit; TapError for edits that do not fit;
+        Raises InterventionError; InputError if the padding does not fit; TapError for edits as in `trace`;
         ValueError for invalid positions or ids; WrongTypeError.
         """
         expect(trace, Trace, "trace", Text("a Trace, as model.trace returns it"))

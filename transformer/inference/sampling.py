@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer.checks import check_fields, number, whole
 from transformer.texts import Text, UserError
+from transformer.tracing.finite import check_numbers
 
 
 class SamplingError(UserError):
@@ -72,7 +73,8 @@ class Drawn:
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, log_probs: Tensor, rows: Sequence[int]) -> Tensor:
-        """log_probs: [row, vocab]; rows: which sentence each row is. Returns ids, [row]."""
+        """log_probs: [row, vocab]; rows: which sentence each row is. Returns ids, [row]. Raises NotFiniteError."""
+        check_numbers(log_probs)
         cumulative = self.sampling.narrow(log_probs).exp().cumsum(-1).cpu()
         uniform = [torch.rand(1, dtype=torch.float64, generator=self.generators[row]) for row in rows]
         found = torch.searchsorted(cumulative, torch.stack(uniform) * cumulative[:, -1:], right=True)[:, 0]

@@ -64,7 +64,8 @@ def check_stack(stack: str) -> str:
 
 
 class TapError(UserError):
-    """A name that is recorded twice, an edit that changes the shape, or an edit of a tensor that does not exist."""
+    """A name that is recorded twice, an edit that changes the shape or makes NaN, or one of a tensor that does not
+    exist."""
 
 
 class Off:
@@ -138,16 +139,25 @@ class Tap:
 
 
 class EditingTap(Tap):
-    """Edits but records nothing: for the many passes of decoding. names: of the tensors it has seen."""
+    """Edits but records nothing: for the many passes of decoding.
 
-    def __init__(self, edits: Mapping[str, Edit], replays: bool = True) -> None:
+    names: of the tensors it has seen. explain: called with the ids of the source and those fed in, [batch, token] each,
+    after a step of decoding whose probabilities are no numbers; raises TapError if a person's edits are the reason.
+    """
+
+    def __init__(
+        self,
+        edits: Mapping[str, Edit],
+        replays: bool = True,
+        explain: Callable[[Tensor, Tensor], object] | None = None,
+    ) -> None:
         super().__init__(edits)
-        self.replays = replays
+        self.replays, self.explain = replays, explain
         self.names: set[str] = set()
 
     def at(self, scope: str) -> EditingTap:
         inner = object.__new__(EditingTap)
-        inner.replays, inner.names = self.replays, self.names
+        inner.replays, inner.names, inner.explain = self.replays, self.names, self.explain
         inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
         return inner
 

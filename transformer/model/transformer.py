@@ -11,7 +11,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.layers import DecoderLayer, EncoderLayer, layer_norm
 from transformer.model.masks import causal_mask, needed, padding_mask, real_tokens
 from transformer.model.positions import positions_of
-from transformer.model.tap import OFF, AnyTap
+from transformer.model.tap import OFF, AnyTap, TapError
 from transformer.texts import UserError
 
 
@@ -80,9 +80,22 @@ class Transformer(nn.Module):
                 max_positions=self.config.max_positions,
             )
         vectors = tap("embedding", F.embedding(ids, self.table(side)) * self.config.embedding_factor)
-        positions = tap("position_ids", torch.arange(start, start + length, device=ids.device))  # [token]
+        given = torch.arange(start, start + length, device=ids.device)  # [token]
+        positions = tap("position_ids", given)
+        if positions is not given:
+            self._check_positions(positions, side)
         total = vectors + tap("positions", self.positions(positions))
         return self.dropout(total) if self.training else total
+
+    def _check_positions(self, positions: Tensor, side: str) -> None:
+        """Raises TapError for edited positions that the model lacks."""
+        outside = positions[(positions < 0) | (positions >= self.config.max_positions)]
+        if len(outside):
+            raise TapError(
+                "the edit of {name} returned the position {value:,}; this model has positions 0 to {last:,}, so return "
+                "only these",
+                name=f"{side}.position_ids", value=int(outside[0]), last=self.config.max_positions - 1,
+            )  # fmt: skip
 
     def encode(self, source: Tensor, tap: AnyTap = OFF) -> Tensor:
         """source: ids [batch, source], padded with pad_id. Returns the memory, [batch, source, d_model]."""

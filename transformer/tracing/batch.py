@@ -58,6 +58,7 @@ class KeepingTap(EditingTap):
     def at(self, scope: str) -> KeepingTap:
         inner = object.__new__(KeepingTap)
         inner.edits, inner.replays, inner.names, inner.wanted = self.edits, self.replays, self.names, self.wanted
+        inner.explain = self.explain
         inner.records, inner._prefix = self.records, f"{self._prefix}{scope}."
         return inner
 

@@ -1,10 +1,27 @@
-"""Measurements need numbers: a model whose weights are finite may still overflow on the way."""
+"""Measurements need numbers: a model whose weights are finite may still overflow on the way, and so may an edit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+
+import torch
 from torch import Tensor
 
-from transformer.texts import UserError
+from transformer.model.tap import TapError
+from transformer.texts import N_, UserError
+
+_RETURNED = N_(
+    "the edit of {name} returned {value} at {index}; it must return finite numbers, so look in it for a division by 0, "
+    "a logarithm of 0 or a number that is too large"
+)
+_RETURNED_MASKED = N_(
+    "the edit of {name} returned {value} at {index}; it must return finite numbers, with -inf only for a part of each "
+    "row, so look in it for a division by 0, a logarithm of 0 or a number that is too large"
+)
+_FOLLOWED = N_(
+    "after the edit of {edits}, {name} is {value} at {index}; return smaller numbers, and leave every query a key to "
+    "attend to"
+)
 
 
 class NotFiniteError(UserError):
@@ -15,6 +32,43 @@ def check_numbers(*tensors: Tensor) -> None:
     """Raises NotFiniteError if one of them has NaN; infinity is allowed, because masked scores are -inf."""
     if any(bool(tensor.isnan().any()) for tensor in tensors):
         raise NotFiniteError(
-            "this model computes NaN, not a number, so nothing can be measured; its weights are probably too large "
-            "or damaged: check how they were trained or converted"
+            "this model computes NaN, not a number, so there is nothing to measure or to draw from; its weights are "
+            "probably too large or damaged: check how they were trained or converted"
         )
+
+
+def _wrong(name: str, tensor: Tensor) -> Tensor:
+    """Which cells are no number: NaN or infinite. Scores and logits may be -inf, logits not in a whole row."""
+    if not tensor.is_floating_point():
+        return torch.zeros_like(tensor, dtype=torch.bool)
+    if name.endswith(".scores"):
+        return tensor.isnan() | tensor.isposinf()
+    if name == "logits":
+        return tensor.isnan() | tensor.isposinf() | tensor.isneginf().all(-1, keepdim=True)
+    return ~tensor.isfinite()
+
+
+def check_edited(
+    records: Mapping[str, Tensor], edits: Collection[str], plain: Callable[[], Mapping[str, Tensor]]
+) -> None:
+    """Raises TapError for the first tensor of a pass that is no number because of a person's edits.
+
+    records: of the pass, in their order; edits: names of the edited tensors; plain: gives the records of the same pass
+    without these edits. What is no number there either comes from the model.
+    """
+    wrong = {name: cells for name, tensor in records.items() if bool((cells := _wrong(name, tensor)).any())}
+    if not wrong:
+        return
+    before = plain()
+    for name, cells in wrong.items():
+        cells = cells & ~_wrong(name, before[name])
+        if not bool(cells.any()):
+            continue
+        index = cells.nonzero()[0].tolist()
+        value = str(float(records[name][tuple(index)])).replace("nan", "NaN")
+        if name in edits:
+            text = _RETURNED_MASKED if name == "logits" or name.endswith(".scores") else _RETURNED
+            raise TapError(text, name=name, value=value, index=index)
+        order = list(records)
+        earlier = [one for one in order[: order.index(name)] if one in edits]
+        raise TapError(_FOLLOWED, edits=", ".join(earlier), name=name, value=value, index=index)

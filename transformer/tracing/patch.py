@@ -11,6 +11,7 @@ from torch import Tensor
 from transformer.interventions.skip import SUB_LAYERS
 from transformer.model.tap import Edit
 from transformer.texts import UserError, any_of
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.rerun import check_unedited
 from transformer.tracing.trace import Trace
 
@@ -42,7 +43,7 @@ def check_pair(first: Trace, second: Trace) -> None:
     if lengths[0] != lengths[1]:
         raise PatchError(
             "the sentences have {source_a} and {source_b} source tokens, {target_a} and {target_b} target tokens; "
-            "patching needs two pairs of equal length",
+            "patching needs two pairs of equal length, so exchange words only for words of as many tokens",
             source_a=lengths[0][0], source_b=lengths[1][0], target_a=lengths[0][1], target_b=lengths[1][1],
         )  # fmt: skip
 
@@ -109,10 +110,12 @@ def patch(places: Sequence[Place], rows: Sequence[int | None], other: Trace) -> 
 
 
 def patches(trace: Trace, other: Trace, places: Sequence[Place]) -> Mapping[str, Edit]:
-    """Edits that put the other trace's numbers at all of these places. Raises PatchError, EditedError."""
+    """Edits that put the other trace's numbers at all of these places. Raises PatchError, EditedError,
+    NotFiniteError."""
     check_unedited(trace)
     check_pair(trace, other)
     check_places(other, places)
+    check_numbers(*(tensor_of(other, place) for place in places))
     named: dict[str, list[Place]] = {}
     for place in places:
         named.setdefault(place.name, []).append(place)

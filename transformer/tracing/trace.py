@@ -30,6 +30,7 @@ from transformer.model.tap import KINDS, Edit, Tap, scope
 from transformer.model.transformer import Transformer
 from transformer.short_repr import shortened
 from transformer.texts import UserError, any_of, no_attribute
+from transformer.tracing.finite import check_edited
 
 __all__ = ["KINDS", "AttentionTrace", "FeedForwardTrace", "Trace", "trace_pass"]
 
@@ -275,6 +276,25 @@ def _attention(
 
 
 @torch.inference_mode()
+def record_pass(
+    model: Transformer,
+    source: Tensor,
+    target_in: Tensor,
+    edits: Mapping[str, Edit] | None = None,
+    interventions: Interventions = NONE,
+    reference: Reference = no_reference,
+) -> dict[str, Tensor]:
+    """The tensors of one pass by the names of `transformer.model.tap`, with the batch. Arguments as in `trace_pass`,
+    but with any number of rows. Raises TapError, also where an edit makes numbers infinite or NaN."""
+    tap = Tap(joined(edits or {}, edits_of(interventions, model.config, reference)))
+    model(source, target_in, tap)
+    records = tap.finish()
+    if edits:
+        check_edited(records, edits, lambda: record_pass(model, source, target_in, None, interventions, reference))
+    return records
+
+
+@torch.inference_mode()
 def trace_pass(
     model: Transformer,
     source: Tensor,
@@ -289,9 +309,8 @@ def trace_pass(
     head outputs of other sentences, for the switches that need them. Inference mode forbids in-place changes of the
     tensors from outside, so a cached Trace cannot change.
     """
-    tap = Tap(joined(edits or {}, edits_of(interventions, model.config, reference)))
-    model(source, target_in, tap)
-    records = {name: tensor.cpu() for name, tensor in tap.finish().items()}
+    found = record_pass(model, source, target_in, edits, interventions, reference)
+    records = {name: tensor.cpu() for name, tensor in found.items()}
     config = model.config
     return {
         **{kind: _attention(records, config, kind, interventions) for kind in KINDS},
