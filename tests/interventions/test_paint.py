@@ -84,6 +84,8 @@ def test_batches_beams_and_samples_are_what_a_trace_with_the_same_row_gives(
         ("paint=2:1_x@cross", "is not a painted row"),
         ("paint=2:1__1@cross", "is not a painted row"),
         ("paint=2:1.1.1@cross", "is not a painted row"),
+        ("paint=2:1e_1@cross", "is not a painted row"),
+        ("paint=2:1e999@cross", "numbers of at least 0"),
         ("paint=2:1@cross.9", "asks for layer 9"),
     ],
 )
@@ -101,3 +103,28 @@ def test_rows_and_weights_must_fit_the_sentence() -> None:
         traced(Paint(0, (0.0, 1.0), False, Where("decoder_self")))
     with pytest.raises(InterventionError, match="numbers of at least 0"):
         Paint(0, (-1.0, 2.0), False, CROSS)
+    with pytest.raises(InterventionError, match="numbers of at least 0"):
+        Paint(0, (10**400,), False, CROSS)
+
+
+@pytest.mark.parametrize(
+    "weights, row",
+    [
+        ((1e300, 3e300), (0.25, 0.75)),  # float32 ends at 3e38
+        ((1.5e308, 1.5e308), (0.5, 0.5)),  # and so does float64, for the sum
+        ((1e-300, 3e-300), (0.25, 0.75)),
+        ((5e-324,), (1.0,)),
+        ((1e39, 1.0), (1.0, 0.0)),
+        ((1_000_000.0, 1_000_000.0), (0.5, 0.5)),
+        ((1e-05, 0.0, 1e-05), (0.5, 0.0, 0.5)),
+    ],
+)
+def test_weights_of_any_size_are_a_distribution_and_have_a_text(
+    weights: tuple[float, ...], row: tuple[float, ...]
+) -> None:
+    switch = Paint(2, weights, False, CROSS)
+    found = traced(switch)
+    keys = found.cross.weights.shape[-1]
+    assert found.cross.weights[1, 0, 2].tolist() == pytest.approx([*row, *[0.0] * (keys - len(row))])
+    assert found.logits.isfinite().all()
+    assert Interventions.parse(str(Interventions((switch,)))).switches == (switch,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +24,8 @@ from transformer.interventions.switch import (
 from transformer.model.tap import Edit
 
 MOST = 1_024  # weights of a row
-_TEXT = re.compile(r"([1-9][0-9]{0,5})(\+?):([0-9._]{1,12000})")
+LARGEST = sys.float_info.max
+_TEXT = re.compile(r"([1-9][0-9]{0,5})(\+?):([0-9._e+-]{1,12000})")
 
 
 @dataclass(frozen=True)
@@ -53,18 +55,19 @@ class Paint(HeadSwitch):
             raise InterventionError("row {value} cannot be painted; give its index, from 0", value=brief(self.row))
         given: object = self.weights
         fits = isinstance(given, tuple) and 0 < len(given) <= MOST
-        if not fits or not all(is_number(one) and 0 <= one < math.inf for one in self.weights):
+        if not fits or not all(is_number(one) and 0 <= one <= LARGEST for one in self.weights):
             raise InterventionError(
                 "{value} are not the weights of a row; give 1 to {most} numbers of at least 0",
                 value=brief(given),
                 most=MOST,
             )
-        if not sum(self.weights):
+        if not any(self.weights):
             raise InterventionError("the painted row sums to 0; give at least one key a weight")
 
     @property
     def setting(self) -> str:
-        return f"{self.row + 1}{'+' if self.later else ''}:{'_'.join(f'{weight:.6g}' for weight in self.weights)}"
+        weights = "_".join(f"{weight:.6g}".replace("e+", "e") for weight in self.weights)
+        return f"{self.row + 1}{'+' if self.later else ''}:{weights}"
 
     @classmethod
     def read(cls, setting: str, where: Where, param: str) -> Paint:
@@ -107,6 +110,11 @@ class Paint(HeadSwitch):
     def edit_heads(cls, heads: Sequence[Sequence[Paint]], sub_layer: SubLayer) -> dict[str, Edit]:
         before: dict[str, Tensor] = {}
 
+        def numbers(switch: Paint, keys: int) -> list[float]:
+            """The weights of so many keys, times a power of 2: exact, and below 1, so that float32 holds the sum."""
+            exponent = math.frexp(max(switch.weights))[1]
+            return [math.ldexp(weight, -exponent) for weight in switch.weights[:keys]]
+
         def mask(tensor: Tensor) -> Tensor:
             before["mask"] = tensor
             return tensor
@@ -119,7 +127,7 @@ class Paint(HeadSwitch):
                     rows = range(switch.row, queries if switch.later else min(switch.row + 1, queries))
                     row = tensor.new_zeros(keys)
                     count = min(len(switch.weights), keys)
-                    row[:count] = torch.tensor(switch.weights[:count], dtype=tensor.dtype)
+                    row[:count] = torch.tensor(numbers(switch, count), dtype=tensor.dtype)
                     for query in rows:
                         visible = row * before["mask"][..., head, query, :]
                         total = visible.sum(-1, keepdim=True)
