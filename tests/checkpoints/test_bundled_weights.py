@@ -71,12 +71,25 @@ def test_a_header_of_another_length(folder, size):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: t.pop(EMBEDDING), "has no tensor embedding.weight"),
-        (lambda t: t.update(z=torch.zeros(2)), "has a tensor 'z'"),
+        (
+            lambda t: t.pop(EMBEDDING),
+            "model.safetensors has no tensor embedding.weight, but config.json needs it; take both files from the same "
+            "checkpoint",
+        ),
+        (
+            lambda t: [t.pop(name) for name in list(t) if name.startswith("decoder.1.cross_")],  # a layer without it
+            "model.safetensors has no tensor decoder.1.cross_attention.key.bias, but config.json needs it; take both "
+            "files from the same checkpoint",
+        ),
+        (
+            lambda t: t.update(z=torch.zeros(2)),
+            "model.safetensors has a tensor 'z' that does not belong to the model in config.json; take both files from "
+            "the same checkpoint",
+        ),
         (lambda t: t.update({"z" * 10**4: torch.zeros(2)}), "has a tensor 'zzz"),
         (
             lambda t: t.update({EMBEDDING: t[EMBEDDING].T.contiguous()}),
-            "has shape [66, 67]; config.json needs [67, 66]",
+            "has shape [66, 67]; config.json needs [67, 66], so take both files from the same checkpoint",
         ),
         (
             lambda t: t.update({EMBEDDING: t[EMBEDDING][:5].contiguous()}),
@@ -86,7 +99,11 @@ def test_a_header_of_another_length(folder, size):
         (lambda t: t.update({EMBEDDING: t[EMBEDDING].long()}), "has type torch.int64; it must be float16"),
         (lambda t: t.update({EMBEDDING: t[EMBEDDING].double()}), "has type torch.float64; it must be float16"),
         (lambda t: t.update({EMBEDDING: t[EMBEDDING] > 0}), "has type torch.bool; it must be float16"),
-        (lambda t: t[EMBEDDING][3].fill_(torch.nan), "not finite"),
+        (
+            lambda t: t[EMBEDDING][3].fill_(torch.nan),
+            "model.safetensors: embedding.weight has values that are not finite numbers; copy the file again, or save "
+            "the model at a step before its training diverged",
+        ),
         (lambda t: t["decoder.1.cross_attention.key.bias"][:1].fill_(-torch.inf), "decoder.1.cross_attention.key.bias"),
     ],
 )

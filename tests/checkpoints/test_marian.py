@@ -283,8 +283,11 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"decoder_start_token_id": 0}, ["special ids"]),
         ({"pad_token_id": 4_000}, ["special ids"]),
         ({"eos_token_id": [0, 5]}, ["special ids"]),
-        ({"encoder_layers": 3}, ["model.safetensors", "model.encoder.layers.2"]),
-        ({"encoder_layers": 1}, ["model.safetensors", "rs.1.fc1.bias", "does not belong"]),
+        ({"encoder_layers": 3}, ["model.safetensors", "model.encoder.layers.2", "take all files from the same model"]),
+        (
+            {"encoder_layers": 1},
+            ["model.safetensors", "rs.1.fc1.bias", "does not belong", "take all files from the same model"],
+        ),
         ({"tie_word_embeddings": False}, ["lm_head.weight"]),
         ({"scale_embedding": "yes"}, ["embedding_scale", "yes"]),
         (
@@ -325,7 +328,7 @@ def test_damaged_weights_and_splitters_are_refused(folder: Path) -> None:
     good = load_file(folder / "model.safetensors")
     path = folder / "model.safetensors"
     save_file({**good, "final_logits_bias": good["final_logits_bias"] * torch.nan}, path)
-    refusal(folder, "final_logits_bias", "finite")
+    refusal(folder, "final_logits_bias", "finite", "copy the file again")
     save_file({**good, "final_logits_bias": good["final_logits_bias"].double()}, path)
     refusal(folder, "final_logits_bias", "float64")
     save_file({**good, "model.encoder.embed_positions.weight": torch.zeros(64, 66)}, path)

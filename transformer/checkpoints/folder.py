@@ -166,11 +166,15 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
             entries = read_header(file)
             if missing := sorted(set(wanted) - set(entries)):
                 raise CheckpointError(
-                    "{weights} has no tensor {missing}, but config.json needs it", weights=WEIGHTS, missing=missing[0]
+                    "{weights} has no tensor {missing}, but config.json needs it; take both files from the same "
+                    "checkpoint",
+                    weights=WEIGHTS,
+                    missing=missing[0],
                 )
             if extra := sorted(set(entries) - set(wanted)):
                 raise CheckpointError(
-                    "{weights} has a tensor {extra} that does not belong to the model in config.json",
+                    "{weights} has a tensor {extra} that does not belong to the model in config.json; take both files "
+                    "from the same checkpoint",
                     weights=WEIGHTS,
                     extra=shown(extra[0]),
                 )
@@ -178,7 +182,8 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
                 entry = entries[name]
                 if entry.shape != shape:
                     raise CheckpointError(
-                        "{weights}: {name} has shape {actual}; config.json needs {needed}",
+                        "{weights}: {name} has shape {actual}; config.json needs {needed}, so take both files from "
+                        "the same checkpoint",
                         weights=WEIGHTS,
                         name=name,
                         actual=shown(list(entry.shape)),
@@ -203,7 +208,10 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
                 tensor = read_tensor(file, entries[name]).float()
                 if not torch.isfinite(tensor).all():
                     raise CheckpointError(
-                        "{weights}: {name} has values that are not finite numbers", weights=WEIGHTS, name=name
+                        "{weights}: {name} has values that are not finite numbers; copy the file again, or save the "
+                        "model at a step before its training diverged",
+                        weights=WEIGHTS,
+                        name=name,
                     )
                 tensors[name] = tensor
             return tensors

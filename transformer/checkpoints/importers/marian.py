@@ -299,7 +299,8 @@ class _Tensors:
         known = {SHARED, SOURCE, TARGET, LOGITS, *POSITION_TABLES, *possible}
         if extra := sorted(set(found) - known):
             raise CheckpointError(
-                "{name} has a tensor {extra} that does not belong to the model in config.json",
+                "{name} has a tensor {extra} that does not belong to the model in config.json; take all files from "
+                "the same model",
                 name=self.path.name,
                 extra=shown(extra[0]),
             )
@@ -314,7 +315,7 @@ class _Tensors:
             theirs = next((name for name in alternatives if name in found), None)
             if theirs is None:
                 raise CheckpointError(
-                    "{name} has no tensor {missing}, but config.json needs it",
+                    "{name} has no tensor {missing}, but config.json needs it; take all files from the same model",
                     name=self.path.name,
                     missing=alternatives[0],
                 )
@@ -337,7 +338,8 @@ class _Tensors:
         actual = tuple(entry.shape)
         if actual != shape and not (name == BIAS and actual == (1, *shape)):
             raise CheckpointError(
-                "{name}: {tensor} has shape {actual}; config.json needs {needed}",
+                "{name}: {tensor} has shape {actual}; config.json needs {needed}, so take all files from the same "
+                "model",
                 name=self.path.name,
                 tensor=name,
                 actual=shown(list(actual)),
@@ -355,7 +357,10 @@ class _Tensors:
         tensor = tensor.detach().float()
         if not torch.isfinite(tensor).all():
             raise CheckpointError(
-                "{name}: {tensor} has values that are not finite numbers", name=self.path.name, tensor=name
+                "{name}: {tensor} has values that are not finite numbers; copy the file again, or save the model at a "
+                "step before its training diverged",
+                name=self.path.name,
+                tensor=name,
             )
         return tensor
 
