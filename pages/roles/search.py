@@ -142,7 +142,7 @@ def _file_chosen() -> None:
         lines = lines_of(text)
         if len(text) > MOST_CHARACTERS:
             raise SearchError(
-                "the text has {count:,} characters; at most {most:,} are searched",
+                "the text has {count:,} characters; at most {most:,} are searched, so shorten it",
                 count=len(text),
                 most=MOST_CHARACTERS,
             )
@@ -218,6 +218,7 @@ def _in_text(model: Pretrained, question: Question, text: str) -> Result | None:
         return pairs, found
 
     try:
+        lines_of(text)  # what it refuses is said before the viewer starts the search
         return _searched(model, question, text, work)
     except SearchError as error:
         message(capital(error) + ".", "error")

@@ -19,7 +19,7 @@ def test_a_file_is_chosen_and_a_longer_one_is_refused(context: BrowserContext, s
     (tmp_path / "long.txt").write_text("ka\n" * 5_001)
     chosen.set_input_files(tmp_path / "long.txt")
     expect(page.locator(".hs-message").first).to_contain_text(
-        "The file cannot be searched: the text has 5,001 lines; at most 5,000 are searched."
+        "The file cannot be searched: the text has 5,001 lines; at most 5,000 are searched, so leave out 1."
     )
     expect(field).to_have_value("ka lo\nmi vu")
     page.close()

@@ -64,7 +64,7 @@ def _gold(source: str, target: str, written: str, number: int) -> Gold:
         if link[0] >= sizes[0] or link[1] >= sizes[1]:
             raise AlignmentError(
                 "line {number}: the link {part} is out of range; the source has {source} words and the target "
-                "{target}, counted from 0",
+                "{target}, counted from 0, so correct or remove the link",
                 number=number,
                 part=part,
                 source=sizes[0],

@@ -60,7 +60,10 @@ def lines_of(text: str) -> list[str]:
         raise SearchError("the text is empty; give one sentence a line")
     if len(lines) > MOST_LINES:
         raise SearchError(
-            "the text has {lines:,} lines; at most {most:,} are searched", lines=len(lines), most=MOST_LINES
+            "the text has {lines:,} lines; at most {most:,} are searched, so leave out {more:,}",
+            lines=len(lines),
+            most=MOST_LINES,
+            more=len(lines) - MOST_LINES,
         )
     return lines
 
@@ -75,7 +78,7 @@ def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, t
     for number, line in enumerate(lines, 1):
         source, _, target = line.partition("\t")
         if len(line) > LONGEST:
-            raise SearchError("line {number} has {length:,} characters; at most {most:,} are allowed",
+            raise SearchError("line {number} has {length:,} characters; at most {most:,} are allowed, shorten it",
                               number=number, length=len(line), most=LONGEST)  # fmt: skip
         try:
             model.encode(source)

@@ -63,21 +63,39 @@ def test_a_text_of_ones_own_is_searched_on_demand(bundled: Callable[..., AppTest
 def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) -> None:
     app = bundled(panel="own")
     app.text_area(key=OWN).set_value("a\n" * 5_001).run()
+    assert not app.exception and not any(button.key == "hs-task-start" for button in app.button)
+    assert "The text has 5,001 lines; at most 5,000 are searched, so leave out 1." in messages(app)
+    assert app.text_area(key=OWN).value == "a\n" * 5_001
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("a\n" + "b" * 1_001, "Line 2 has 1,001 characters; at most 1,000 are allowed, shorten it."),
+        ("a\n\nb", "Line 2: the source text is empty; type a sentence of up to 256 tokens."),
+        ("a\n" + "b c " * 200, "Line 2: the source text has 401 tokens; at most 256 are allowed, shorten it."),
+    ],
+)
+def test_a_line_that_cannot_be_searched_is_named_and_the_text_stays(
+    bundled: Callable[..., AppTest], text: str, said: str
+) -> None:
+    app = bundled(panel="own")
+    app.text_area(key=OWN).set_value(text).run()
     app.button(key="hs-task-start").click().run()
     app.session_state["headscope_task"].thread.join(60)
     app.run()
-    assert "The text has 5,001 lines; at most 5,000 are searched." in messages(app)
-    assert app.text_area(key=OWN).value.startswith("a\na\n")
+    assert not app.exception and said in messages(app)
+    assert app.text_area(key=OWN).value == text
 
 
 @pytest.mark.parametrize(
     "data, said",
     [
-        (b"a\n" * 5_001, "the text has 5,001 lines; at most 5,000 are searched"),
+        (b"a\n" * 5_001, "the text has 5,001 lines; at most 5,000 are searched, so leave out 1"),
         (b"\n \n", "the text is empty; give one sentence a line"),
         (b"ab\xff", "byte 3 is not UTF-8; save the file as UTF-8"),
         (b"a\0b", "it has a zero byte; choose a text file"),
-        (b"a" * 1_000_001, "the text has 1,000,001 characters; at most 1,000,000 are searched"),
+        (b"a" * 1_000_001, "the text has 1,000,001 characters; at most 1,000,000 are searched, so shorten it"),
         (b"\xef\xbb\xbf" + b"a\tb\r\n" * 5_000 + b"\n", None),
     ],
 )
