@@ -23,6 +23,7 @@ from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, n_best, output_limit
 from transformer.texts import _
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
@@ -124,6 +125,7 @@ def search(model: Pretrained, source: str, beams: int, alpha: float, begin: tupl
     allowed = output_limit(model.model, ids.shape[1], model.token_limit(limit))
     trail: Trail = []
     n_best(model.model, ids, beams, alpha, allowed, rule=model.rule, prefixes=[begin], trail=trail)
+    check_numbers(torch.tensor([one.total for candidates in trail for one in candidates]))
     plain = payload.continued(model, source, (begin,), limit)[0].hypothesis
     found = Search(_tree(model, trail, allowed), beams, allowed, model.rule, plain)
     positions = range(int(MOST_ALPHA * POSITIONS) + 1)

@@ -16,6 +16,7 @@ from transformer.analysis.translation import words
 from transformer.figures.attention import head_map
 from transformer.interventions.sets import layers_of
 from transformer.texts import _
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 
 OPTIONS = ("given_kind", "given_layer", "given_head")
@@ -56,6 +57,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             )
         )
         return
+    check_numbers(trace.logits, own.logits)
     mean = {name: f"{100 * float(one.probabilities.mean()):.0f}%" for name, one in (("given", trace), ("own", own))}
     text = _(
         "In training the decoder always reads the right words, in use its own. After your words it gives the next one "

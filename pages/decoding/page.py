@@ -5,8 +5,10 @@ from __future__ import annotations
 from pages.components.comparison import note_waiting_switches
 from pages.decoding import beam, given, paint, sampling, step
 from pages.frame.frame import Content, PageFrame
+from pages.frame.messages import capital, message
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
+from transformer.tracing.finite import NotFiniteError
 
 
 def parts() -> dict[str, str]:
@@ -26,7 +28,10 @@ def draw(frame: PageFrame) -> None:
     if frame.part == "given":
         load_plotly()
     parts_of = {"step": step, "beam": beam, "sampling": sampling, "paint": paint, "given": given}
-    parts_of[frame.part].draw(frame, frame.trace)
+    try:
+        parts_of[frame.part].draw(frame, frame.trace)
+    except NotFiniteError as error:
+        message(capital(error) + ".", "error")
 
 
 OPTIONS = (*step.OPTIONS, *beam.OPTIONS, *sampling.OPTIONS, *paint.OPTIONS, *given.OPTIONS)

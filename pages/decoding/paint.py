@@ -24,6 +24,7 @@ from transformer.interventions.sets import NONE, InterventionError, Intervention
 from transformer.interventions.switch import brief, is_number, parse_number
 from transformer.model.config import ModelConfig
 from transformer.texts import _
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
@@ -141,6 +142,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     controls, picture = controls_and_picture()
     columns = controls.columns(3, vertical_alignment="bottom")
     own = cache.trace(model, model.name, trace.source_text, "", max_tokens())
+    check_numbers(own.logits)
     kinds = {"cross": _("cross"), "decoder_self": _("masked self")}
     with columns[0]:
         kind = str(options.segment("paint_kind", _("Attention"), tuple(kinds), "cross", kinds.__getitem__))

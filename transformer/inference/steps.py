@@ -11,6 +11,7 @@ from torch import Tensor
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.sampling import Drawn, Sampling
 from transformer.inference.search import Choose, Hypothesis, greedy, most_probable, output_limit
+from transformer.tracing.finite import check_numbers
 
 TOP = 20
 
@@ -47,6 +48,8 @@ class StepRecorder:
         self.steps: list[list[Step]] = [[] for _ in range(count)]
 
     def __call__(self, log_probs: Tensor, rows: Sequence[int]) -> Tensor:
+        """As `Choose`. Raises NotFiniteError."""
+        check_numbers(log_probs)
         best = log_probs.topk(min(self.top, log_probs.shape[-1]), -1)
         probabilities = log_probs.double().exp()
         entropy = torch.special.entr(probabilities).sum(-1)
@@ -81,7 +84,7 @@ def continuations(
 
     prefixes: ids of the beginnings, each shorter than the limit. limit: as in `translate`. sample: draw the tokens
     after the beginning; the n-th translation has the seed sample.seed + n. Without it they are the most probable ones.
-    Raises InputError.
+    Raises InputError, NotFiniteError.
     """
     ids = torch.tensor([model.encode(source, limit=limit)] * len(prefixes), device=model.model.device)
     allowed = output_limit(model.model, ids.shape[1], model.token_limit(limit))

@@ -118,7 +118,15 @@ def test_patching_shows_the_recovery_of_every_head_and_place(bundled: Callable[.
 
 @pytest.mark.parametrize(
     "other, said",
-    [("No.", "equal length"), ("My brother is here.", "the same output")],
+    [
+        (
+            "No.",
+            "The sentences have 6 and 3 source tokens, 6 and 3 target tokens; patching needs two pairs of equal "
+            "length, so exchange words only for words of as many tokens.",
+        ),
+        ("My brother is here.", "Both sentences have the same output; choose two that differ in one word."),
+        ("word " * 70, "The source text has 71 tokens; at most 48 are allowed, shorten it."),
+    ],
 )
 def test_sentences_that_cannot_be_patched_are_refused(bundled: Callable[..., AppTest], other: str, said: str) -> None:
     app = bundled(part="patching", source="My brother is here.", other=other)

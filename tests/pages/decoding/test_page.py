@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -380,6 +381,15 @@ def test_a_painted_row_that_does_not_fit_is_said_in_one_sentence_and_kept(
 
 def test_painted_weights_above_1_keep_their_shares() -> None:
     assert read_weights("2_0_6", 3) == [2 / 6, 0.0, 1.0] and read_weights("0.5_0.25", 2) == [0.5, 0.25]
+    assert read_weights("1e300_2e300", 2) == [0.5, 1.0] and read_weights("1e-05_0", 2) == [1e-05, 0.0]
+
+
+def test_a_weight_near_0_gives_a_switch_that_the_command_line_reads(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("decoding", part="paint", paint="_".join(["1e-05", *["0"] * 5]))
+    assert not app.exception and not messages(app)
+    (text,) = re.findall(r"In Python and on the command line: paint=(\S+)", page_text(app))
+    (switch,) = Interventions.parse({"paint": text}).switches
+    assert isinstance(switch, Paint) and switch.weights == (1e-05, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def test_a_painted_row_in_another_pages_link_is_no_switch_there(open_page: Callable[..., AppTest]) -> None:

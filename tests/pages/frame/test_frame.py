@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 from pages.runtime.shared import clear_caches
@@ -267,6 +269,45 @@ def test_a_damaged_model_can_be_left_again(family: Path, open_app: Any) -> None:
     assert "cannot be opened" in messages(app)
     app.selectbox(key="checkpoint").select("tiny").run()
     assert texts(app)[0] == "ka zen" and pictures(app) == 1
+
+
+def _without_cross_attention(tensors: dict[str, torch.Tensor]) -> None:
+    for name in [name for name in tensors if name.startswith("decoder.1.cross_")]:
+        del tensors[name]
+
+
+def _with_nan(tensors: dict[str, torch.Tensor]) -> None:
+    tensors["decoder.0.cross_attention.query.weight"][0, 0] = torch.nan
+
+
+@pytest.mark.parametrize(
+    "damage, sentence",
+    [
+        (
+            _without_cross_attention,
+            "This checkpoint cannot be opened: model.safetensors has no tensor decoder.1.cross_attention.key.bias, but "
+            "config.json needs it; take both files from the same checkpoint.",
+        ),
+        (
+            _with_nan,
+            "This checkpoint cannot be opened: model.safetensors: decoder.0.cross_attention.query.weight has values "
+            "that are not finite numbers; copy the file again, or save the model at a step before its training "
+            "diverged.",
+        ),
+    ],
+)
+def test_a_model_that_lacks_a_part_or_has_nan_is_one_sentence_and_what_was_typed_stays(
+    family: Path, open_app: Any, damage: Callable[[dict[str, torch.Tensor]], None], sentence: str
+) -> None:
+    weights = family / "twin" / "model.safetensors"
+    tensors = load_file(weights)
+    damage(tensors)
+    save_file(tensors, weights)
+    app = open_app(source="ka zen", target="mi")
+    app.selectbox(key="checkpoint").select("twin").run()
+    assert not app.exception and said(app) == sentence
+    app.selectbox(key="checkpoint").select("tiny").run()
+    assert texts(app) == ("ka zen", "mi") and pictures(app) == 1
 
 
 def test_a_link_without_a_sentence_shows_the_models_first_example(family: Path) -> None:

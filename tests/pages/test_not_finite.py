@@ -1,0 +1,78 @@
+"""The pages with a model that overflows: a part that measures or draws says so in one sentence, and keeps what was
+typed; the others show the trace."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from tests.support.app import app_test, linked, messages
+from tests.support.build import pretrained_variant
+from transformer.checkpoints.folder import save_checkpoint
+
+SAID = (
+    "This model computes NaN, not a number, so there is nothing to measure or to draw from; its weights are probably "
+    "too large or damaged: check how they were trained or converted."
+)
+SOURCE, TARGET = "ka lo minu", "zen pol"
+MEASURE = [
+    ("roles", "roles"), ("roles", "alignment"), ("roles", "importance"), ("roles", "search"),
+    ("attribution", "token"), ("attribution", "source"), ("attribution", "patching"), ("attribution", "compare"),
+    ("decoding", "step"), ("decoding", "beam"), ("decoding", "sampling"), ("decoding", "paint"), ("decoding", "given"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint whose weights are finite, but not the scores of its decoder. It says that it reads English, so that
+    it has a probe set."""
+    model = pretrained_variant()
+    attention: Any = model.model.decoder[0]
+    with torch.no_grad():
+        for matrix in (attention.self_attention.query.weight, attention.self_attention.key.weight):
+            matrix.fill_(3e38)
+    folder = tmp_path_factory.mktemp("overflowing")
+    save_checkpoint(folder / "tiny", model.model, model.tokenizer, ("English", "German"))
+    return folder
+
+
+def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str, part: str, **params: str) -> AppTest:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
+    monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "40")
+    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
+        monkeypatch.delenv(name, raising=False)
+    asked = {"source": SOURCE, "target": TARGET, "checkpoint": "tiny", **params}
+    app = app_test(page, **linked(part, **asked)).run()
+    if any(button.key == "hs-task-start" for button in app.button):
+        app.button(key="hs-task-start").click().run()
+        app.session_state["headscope_task"].thread.join(60)
+        app.run()
+    return app
+
+
+@pytest.mark.parametrize("page, part", MEASURE)
+def test_a_part_that_measures_nan_says_so(
+    overflowing: Path, monkeypatch: pytest.MonkeyPatch, page: str, part: str
+) -> None:
+    app = opened(overflowing, monkeypatch, page, part)
+    assert not app.exception, [one.message for one in app.exception]
+    said = re.findall(r'role="status">(.*?)</div>', messages(app))
+    assert SAID in said, said
+    if page != "roles":
+        assert (app.text_input(key="source").value, app.text_input(key="target").value) == (SOURCE, TARGET)
+
+
+def test_the_second_sentence_of_patching_stays(overflowing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(overflowing, monkeypatch, "attribution", "patching", other="mi lo minu")
+    assert not app.exception and SAID in messages(app)
+    assert app.text_input(key="attribution_other").value == "mi lo minu"
+
+
+def test_the_maps_of_a_model_that_overflows_are_drawn(overflowing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(overflowing, monkeypatch, "heads", "")
+    assert not app.exception and SAID not in messages(app)
