@@ -92,8 +92,10 @@ def test_a_number_is_held_out_in_digits_and_in_words() -> None:
     train, validation = training_pairs(spec)
     assert Counter(train)["천", "1000"] > 9  # of all thousands, the only one that begins with its unit
     assert all(sum(digit != "0" for digit in str(number_of(source))) > 2 for source, _ in validation)
-    with pytest.raises(DataError, match="inputs of up to 12 symbols, not 13"):
+    with pytest.raises(DataError, match="inputs of up to 12 digits, not 13"):
         task_pairs("ko-numbers", 5, (9, 13), 1)
+    with pytest.raises(DataError, match="too few inputs of 1 to 2 digits to keep 1,000"):
+        training_pairs({**spec, "lengths": [1, 2]})
     with pytest.raises(DataError, match="'ko-numbers' takes no alphabet"):
         training_pairs({**spec, "alphabet": "abc"})
 

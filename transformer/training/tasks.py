@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transformer.text.tokenizer import clean
-from transformer.texts import N_
+from transformer.texts import N_, Text
 from transformer.training import numerals
 from transformer.training.data import DataError, Pair
 
@@ -51,7 +51,7 @@ class Task:
     alphabet: str = ""
     same: Callable[[str], str] = str
     longest: int | None = None
-    unit: str = "symbols"
+    unit: str = N_("symbols")
     basic: Callable[[str], bool] = lambda text: False
     words: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ TASKS = {
         numerals.other_form,
         same=lambda text: str(numerals.number_of(text)),
         longest=numerals.LONGEST,
-        unit="digits",
+        unit=N_("digits"),
         basic=lambda text: len(str(numerals.number_of(text)).replace("0", "")) <= 2,
         words=numerals.WORDS,
     ),
@@ -161,15 +161,17 @@ def task_pairs(
     low, high = lengths
     if task.longest and high > task.longest:
         raise DataError(
-            "the task {name!r} has inputs of up to {longest} symbols, not {high}",
+            "the task {name!r} has inputs of up to {longest} {unit}, not {high}",
             name=name,
+            unit=Text(task.unit),
             longest=task.longest,
             high=high,
         )
     if count < 1 or not 1 <= low <= high:
         raise DataError(
-            "{count} inputs of {low} to {high} symbols are impossible; choose at least 1 of each",
+            "{count} inputs of {low} to {high} {unit} are impossible; choose at least 1 of each",
             count=count,
+            unit=Text(task.unit),
             low=low,
             high=high,
         )
@@ -226,7 +228,8 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
     ]
     if not validation:
         raise DataError(
-            "there are too few inputs of {low} to {high} symbols to keep {count:,} for validation; allow longer inputs",
+            "there are too few inputs of {low} to {high} {unit} to keep {count:,} for validation; allow longer inputs",
+            unit=Text(task.unit),
             low=lengths[0],
             high=lengths[1],
             count=count,
@@ -246,7 +249,8 @@ def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int =
     pairs = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen, **_of(spec))
     if not pairs:
         raise DataError(
-            "training has seen every input of {low} to {high} symbols; choose longer inputs",
+            "training has seen every input of {low} to {high} {unit}; choose longer inputs",
+            unit=Text(task.unit),
             low=lengths[0],
             high=lengths[1],
         )
