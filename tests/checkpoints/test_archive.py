@@ -185,7 +185,7 @@ def test_files_added_by_file_managers_are_ignored() -> None:
 
 
 def test_every_bundled_checkpoint_survives_a_zip() -> None:
-    for name in ("reverse", "reverse-gelu", "reverse-learned", "sort", "en-de"):
+    for name in ("ko-numbers", "reverse", "reverse-gelu", "reverse-learned", "sort", "en-de"):
         files = files_of(name)
         assert set(files) <= set(FILES)
         assert read_zip(zipped(files, name)) == files

@@ -128,6 +128,6 @@ def run(options: argparse.Namespace) -> int:
         if interventions:
             about["switches"] = str(interventions)
         if spec:
-            about = {name: value for name, value in about.items() if not name.startswith(("bleu", "chrf"))}
+            about = {name: value for name, value in about.items() if not name.startswith(("bleu", "chrf", "subsets"))}
         write_whole(options.json, (json.dumps(about, indent=2) + "\n").encode())
     return 0
