@@ -34,7 +34,8 @@ from transformer.tracing.trace import Trace
 from transformer.view.languages import languages, load_language
 
 LANGUAGES = {"HANGUL": "ko"}  # script -> the language of this app that is written in it
-READERS = {"HANGUL": "ko-numbers"}  # script -> a bundled model that reads it
+# script -> a bundled model that reads it, and what of it
+READERS = {"HANGUL": ("ko-numbers", N_("digits or Korean numerals"))}
 QUOTED = 20  # characters of an unknown token that a message quotes
 CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9% of the training's sources have at most
@@ -168,10 +169,26 @@ def _offer(model: Pretrained, letters: str | None, switch: Callable[[str], None]
         for example in examples(model)[:1]:
             label = _("Example: {text}").format(text=example.source)
             st.button(plain_markdown(label), key="offer-example", on_click=_show, args=(example,))
-        reader = READERS.get(letters or "")
+        reader, language = READERS.get(letters or "", ("", ""))
         if reader in session_models.names() and reader != model.name:
-            label = _("The model {name}").format(name=reader)
-            st.button(plain_markdown(label), key="offer-model", on_click=switch, args=(reader,))
+            label = _("Open {name}, which reads {language}").format(name=reader, language=translate(language))
+            st.button(plain_markdown(label), key="offer-model", on_click=_open_reader, args=(reader, switch))
+
+
+def _open_reader(name: str, switch: Callable[[str], None]) -> None:
+    """Switch to a model; the text stays if the model knows all its tokens."""
+    before = current_state()
+    switch(name)
+    after = current_state()
+    if before is None or after is None or before.source == after.source:
+        return
+    model = session_models.load(name)
+    try:
+        known = model.config.unk_id not in model.encode(before.source, limit=max_tokens())
+    except InputError:
+        return
+    if known:
+        change_state(source=before.source, target="", view=replace(after.view, cell=None))
 
 
 def _note_length(model: Pretrained, trace: Trace) -> None:

@@ -339,6 +339,34 @@ def test_a_text_in_hangul_is_answered_in_korean_with_an_example(open_page: Calla
     assert script(texts(app)[0]) == "LATIN" and not messages(app) and not app.exception
 
 
+@pytest.mark.parametrize(
+    ("typed", "opened"), [("안녕하세요", "이만 삼천오백육"), ("십이만 삼", "십이만 삼"), ("육" * 60, "이만 삼천오백육")]
+)
+def test_a_text_in_hangul_is_offered_a_model_that_reads_numerals(
+    open_page: Callable[..., AppTest], typed: str, opened: str
+) -> None:
+    """Its first example opens, or the text itself if the model can read it."""
+    app = open_page("heads", checkpoint="en-de", source=typed, target="")
+    offer = app.button(key="offer-model")
+    assert offer.label == "Open ko-numbers, which reads digits or Korean numerals"
+    offer.click().run()
+    assert address(app)["checkpoint"] == "ko-numbers" and texts(app)[0] == opened and not app.exception
+    assert not messages(app) and "offer-model" not in {button.key for button in app.button}
+    assert pictures(app) == 1
+    app.selectbox(key="checkpoint").select("en-de").run()
+    assert texts(app)[0] == typed  # typed for en-de
+
+
+def test_a_text_that_is_no_numeral_is_offered_no_other_model_by_the_model_of_numerals(
+    open_page: Callable[..., AppTest],
+) -> None:
+    app = open_page("heads", checkpoint="ko-numbers", source="안녕하세요", target="")
+    assert "이 모델은 숫자나 한글로 쓴 수만 읽습니다" in said(app)
+    assert "offer-model" not in {button.key for button in app.button}
+    app.button(key="offer-example").click().run()
+    assert texts(app)[0] == "이만 삼천오백육" and not messages(app)
+
+
 def test_a_text_of_unknown_letters_names_what_the_model_reads(open_page: Callable[..., AppTest]) -> None:
     for checkpoint, source, reads in (
         ("en-de", "Привет!", "English"), ("reverse", "Привет!", "letters")
