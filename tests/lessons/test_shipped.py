@@ -23,6 +23,7 @@ from transformer.model.feedforward import FeedForward
 from transformer.probing.alignment import gold_pairs
 from transformer.probing.probes import probe_pairs
 from transformer.tracing.trace import Trace
+from transformer.training.numerals import read_numeral
 
 FOLDER = Path(__file__).resolve().parents[2] / "lessons"
 LESSONS = {
@@ -30,12 +31,15 @@ LESSONS = {
     for path in sorted(FOLDER.glob("*.toml"))
 }
 QUESTIONS = [
-    pytest.param(question, stop.view.params, id=f"{name}-{number}")
+    pytest.param(name, question, id=f"{name}-{number}")
     for name, lesson in LESSONS.items()
     for number, stop in enumerate(lesson.stops, start=1)
     if (question := stop.question) is not None
 ]
 SENTENCES = ("Yesterday I bought a new car.", "The dog sees the cat.", "Where do you live?")
+KOREAN = "numbers-in-korean"
+MODELS = {name: "ko-numbers" if name == KOREAN else "en-de" for name in LESSONS}  # lesson -> model that it speaks of
+NUMBERS = ("이만 삼천오백육", "삼억 오", "54321")
 
 
 @pytest.fixture(scope="module")
@@ -48,21 +52,30 @@ def traces(model: Pretrained) -> list[Trace]:
     return [model.trace(sentence) for sentence in SENTENCES]
 
 
+@pytest.fixture(scope="module")
+def settings(model: Pretrained, traces: list[Trace]) -> dict[str, tuple[Pretrained, list[Trace]]]:
+    """For each lesson its model, and sentences for it."""
+    numbers = transformer.load("ko-numbers")
+    found = {"en-de": (model, traces), "ko-numbers": (numbers, [numbers.trace(text) for text in NUMBERS])}
+    return {name: found[model_name] for name, model_name in MODELS.items()}
+
+
 def answers(model: Pretrained, trace: Trace, question: Question) -> tuple[tuple[str, ...], object]:
     right = question.answer_for(model, trace)
     return question.options_for(model, trace), right
 
 
-def test_three_lessons_ship_with_twenty_five_questions_or_more() -> None:
-    assert set(LESSONS) == {"attention-in-10-minutes", "paper-in-45-minutes", "reading-heads"}
-    assert sum(len(lesson.questions) for lesson in LESSONS.values()) >= 25
+def test_four_lessons_ship_with_thirty_questions_or_more() -> None:
+    assert set(LESSONS) == {"attention-in-10-minutes", "numbers-in-korean", "paper-in-45-minutes", "reading-heads"}
+    assert sum(len(lesson.questions) for lesson in LESSONS.values()) >= 30
     assert len(LESSONS["paper-in-45-minutes"].stops) >= 14
 
 
-@pytest.mark.parametrize(("question", "params"), QUESTIONS)
+@pytest.mark.parametrize(("name", "question"), QUESTIONS)
 def test_a_question_has_a_right_answer_for_any_sentence(
-    model: Pretrained, traces: list[Trace], question: Question, params: tuple[tuple[str, str], ...]
+    settings: dict[str, tuple[Pretrained, list[Trace]]], name: str, question: Question
 ) -> None:
+    model, traces = settings[name]
     for trace in traces:
         options, right = answers(model, trace, question)
         if question.kind == "choose":
@@ -76,16 +89,22 @@ def test_a_question_has_a_right_answer_for_any_sentence(
         assert is_right(question, text, right) is (None if question.kind == "text" else True)
 
 
-def test_half_of_the_questions_change_with_the_sentence(model: Pretrained, traces: list[Trace]) -> None:
-    asked = [question for lesson in LESSONS.values() for question in lesson.questions]
-    changing = [one for one in asked if len({repr(answers(model, trace, one)) for trace in traces}) > 1]
+def test_half_of_the_questions_change_with_the_sentence(
+    settings: dict[str, tuple[Pretrained, list[Trace]]],
+) -> None:
+    asked = [(*settings[name], question) for name, lesson in LESSONS.items() for question in lesson.questions]
+    changing = [
+        question
+        for model, traces, question in asked
+        if len({repr(answers(model, trace, question)) for trace in traces}) > 1
+    ]
     assert 2 * len(changing) >= len(asked), f"{len(changing)} of {len(asked)}"
 
 
 def test_every_view_names_the_model_that_the_lesson_speaks_of() -> None:
-    for lesson in LESSONS.values():
+    for name, lesson in LESSONS.items():
         for stop in lesson.stops:
-            assert dict(stop.view.params).get("checkpoint") == "en-de" or stop.view.page in (
+            assert dict(stop.view.params).get("checkpoint") == MODELS[name] or stop.view.page in (
                 "paper",
                 "training",
                 "anatomy",
@@ -136,11 +155,12 @@ def test_one_english_verb_becomes_two_german_words(model: Pretrained) -> None:
     assert trace.target_out_labels.index("habe") == 1
 
 
-def test_a_cell_that_a_stop_presses_can_be_seen(model: Pretrained, traces: list[Trace]) -> None:
-    cells = [stop.cell for lesson in LESSONS.values() for stop in lesson.stops if stop.cell is not None]
-    assert cells
-    for trace in traces:
-        for cell in cells:
+def test_a_cell_that_a_stop_presses_can_be_seen(settings: dict[str, tuple[Pretrained, list[Trace]]]) -> None:
+    cells = [(name, stop.cell) for name, lesson in LESSONS.items() for stop in lesson.stops if stop.cell is not None]
+    assert {name for name, _ in cells} >= {"attention-in-10-minutes", KOREAN}
+    for name, cell in cells:
+        model, traces = settings[name]
+        for trace in traces:
             row, column = str(cell.answer(model, trace)).split(",")
             place = {**cell.arguments, "row": int(row), "column": int(column)}
             assert float(FUNCTIONS["weight"](model, trace, **place)) > 0.3  # type: ignore[arg-type]
@@ -246,3 +266,42 @@ def test_lessons_are_read_again_after_they_were_written() -> None:
 
     for name, lesson in LESSONS.items():
         assert isinstance(lesson, Lesson) and parse_lesson(to_toml(lesson), name) == lesson
+
+
+# -- Korean numerals --------------------------------------------------------------------------------------------------
+
+
+def test_what_the_lesson_on_numbers_says_of_each_stop(settings: dict[str, tuple[Pretrained, list[Trace]]]) -> None:
+    model, stops = settings[KOREAN][0], LESSONS[KOREAN].stops
+    right = {}
+    for stop in stops:
+        trace = model.trace(dict(stop.view.params)["source"])
+        assert stop.question is not None
+        right[stop.title] = stop.question.answer_for(model, trace)
+    assert right == {
+        "Words for numbers": 9,
+        "A digit and its word": "삼",
+        "A zero that nobody says": "백",
+        "Many zeros": 10,
+        "Does this head matter?": "31111555",
+        "And back: which unit?": "</s>",
+    }
+    trace = model.trace("이만 삼천오백육")
+    assert trace.target_text == "23506"
+    assert trace.source_labels[int(trace.cross.weights[1, 0, 0].argmax())] == "이"  # the row of 2
+    zeros = model.trace("삼억 오")
+    assert zeros.target_text == "300000005" and zeros.cross.weights[1, 2, 1:8].argmax(-1).tolist() == [1] * 7
+    back = model.trace("54321")
+    looks = dict(zip(back.target_out_labels, back.cross.weights[0, 2].argmax(-1).tolist(), strict=True))
+    assert back.target_out_labels[:2] == ("오", "만") and {looks[unit] for unit in "만천백십"} == {5}  # the end token
+
+
+def test_one_zero_needs_no_single_head_and_many_zeros_need_one(
+    settings: dict[str, tuple[Pretrained, list[Trace]]],
+) -> None:
+    model = settings[KOREAN][0]
+    off = Interventions.parse("zero=cross.2.3")
+    assert "0" not in model.translate("삼억 오", interventions=off).text
+    assert model.translate("이만 삼천오백육", interventions=off).text == "23506"
+    for text in ("십일만", "오백만 칠"):  # named in the lesson to be copied
+        assert model.translate(text).text == str(read_numeral(text))

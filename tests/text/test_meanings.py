@@ -14,9 +14,11 @@ from tests.view.test_pack import unpack
 from transformer.analysis.tokens import word_labels, word_numbers
 from transformer.lessons import parse_lesson
 from transformer.paths import app_folder
-from transformer.text.meanings import FILE, LARGEST, MOST, Meanings, load_meanings, parse_meanings
+from transformer.text.meanings import CODES, FILE, LARGEST, MOST, Meanings, load_meanings, parse_meanings
 from transformer.texts import Language, in_language
 from transformer.tracing.trace import Trace
+from transformer.training.numerals import number_of
+from transformer.training.tasks import TASKS
 from transformer.view.languages import load_language
 from transformer.view.pack import full_pack
 from transformer.view.state import View
@@ -72,24 +74,28 @@ def test_a_damaged_list_says_which_line(text: str, reason: str) -> None:
 
 @functools.cache
 def shipped() -> tuple[Trace, ...]:
-    """Every sentence that ships for the translator: of its examples, of the lessons, and the one the app starts with;
-    with the given target or the model's own translation."""
-    model = transformer.load("en-de")
-    examples = json.loads((app_folder() / "checkpoints" / "en-de" / "examples.json").read_text(encoding="utf-8"))
-    pairs = {(START, "")} | {(example["source"], example.get("target", "")) for example in examples}
+    """Every sentence that ships for the translator and for the model of numerals: of their examples, of the lessons,
+    and the one the app starts with; with the given target or the model's own output."""
+    return *sentences_of("en-de", (START, "")), *sentences_of("ko-numbers")
+
+
+def sentences_of(name: str, *more: tuple[str, str]) -> list[Trace]:
+    model = transformer.load(name)
+    examples = json.loads((app_folder() / "checkpoints" / name / "examples.json").read_text(encoding="utf-8"))
+    pairs = {*more} | {(example["source"], example.get("target", "")) for example in examples}
     for path in (app_folder() / "lessons").glob("*.toml"):
         for stop in parse_lesson(path.read_text(encoding="utf-8"), path.stem).stops:
             params = dict(stop.view.params)
-            if params.get("checkpoint") == "en-de" and "source" in params:
+            if params.get("checkpoint") == name and "source" in params:
                 pairs.add((params["source"], params.get("target", "")))
-    return tuple(model.trace(source, target) if target else model.trace(source) for source, target in sorted(pairs))
+    return [model.trace(source, target) if target else model.trace(source) for source, target in sorted(pairs)]
 
 
 def words_of(trace: Trace) -> list[tuple[str, str, str]]:
     """(language, word, sentence) of every word of a trace that has a letter."""
     sides = (
-        ("en", trace.source_tokens, trace.source_labels, trace.source_text),
-        ("de", trace.target_out, trace.target_out_labels, trace.target_text),
+        (CODES[trace.languages[0]], trace.source_tokens, trace.source_labels, trace.source_text),
+        (CODES[trace.languages[1]], trace.target_out, trace.target_out_labels, trace.target_text),
     )
     return [
         (language, word, sentence)
@@ -139,6 +145,18 @@ def test_a_picture_carries_the_meanings_of_its_words_in_the_readers_language() -
     assert told["target_out"] == ["그", "개", "보다", "그", "여자", None, None]
     english = unpack(full_pack(trace, View()))[0]["meanings"]
     assert english["source"] is None and english["target_out"][4] == "woman"
+
+
+def test_a_korean_numeral_means_its_number_to_readers_of_other_languages() -> None:
+    assert {CODES[name] for name in TASKS["ko-numbers"].languages} == {"ko"}
+    rows = {word: told for (language, word, _), told in load_meanings().rows.items() if language == "ko"}
+    assert len(rows) > 9
+    assert all(told["en"] == f"{number_of(word):,}" and not told["ko"] for word, told in rows.items())
+    trace = transformer.load("ko-numbers").trace("이만 삼천오백육")
+    told = unpack(full_pack(trace, View()))[0]["meanings"]
+    assert told["source"] == ["20,000", "3,506", None] and set(told["target_out"]) == {None}
+    with in_language(load_language("ko")):
+        assert unpack(full_pack(trace, View()))[0]["meanings"] is None
 
 
 def test_a_model_of_other_languages_has_no_meanings() -> None:

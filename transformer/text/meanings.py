@@ -18,7 +18,11 @@ LARGEST, MOST, LONGEST, LONGEST_SENTENCE = 1_000_000, 10_000, 40, 400  # bytes, 
 COLUMNS = ("language", "word", "sentence")
 CODES = {
     name: code
-    for code, names in {"en": ("English", "en", "eng"), "de": ("German", "de", "deu")}.items()
+    for code, names in {
+        "en": ("English", "en", "eng"),
+        "de": ("German", "de", "deu"),
+        "ko": ("digits or Korean numerals", "Korean numerals or digits"),  # digits need no meaning
+    }.items()
     for name in names
 }  # how checkpoints call the languages of the list
 
