@@ -141,17 +141,19 @@ def test_there_are_a_dozen_examples_of_english_to_german() -> None:
     assert len(examples) >= 12 and len({example["title"] for example in examples}) == len(examples)
 
 
-def test_the_recording_of_its_training_ends_with_the_model_that_ships(models: dict[str, Pretrained]) -> None:
-    recording = Recording.from_file(FOLDER / "en-de" / "learning.npz")
-    examples = json.loads((FOLDER / "en-de" / "examples.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("name", ["en-de", "ko-numbers"])
+def test_the_recording_of_its_training_ends_with_the_model_that_ships(models: dict[str, Pretrained], name: str) -> None:
+    recording = Recording.from_file(FOLDER / name / "learning.npz")
+    examples = json.loads((FOLDER / name / "examples.json").read_text(encoding="utf-8"))
     texts = dict.fromkeys((example["source"], example.get("target")) for example in examples)
     assert [source for source, _ in recording.sentences] == [source for source, _ in texts]
-    log = list(csv.DictReader((FOLDER / "en-de" / "training.csv").read_text(encoding="utf-8").splitlines()))
+    log = list(csv.DictReader((FOLDER / name / "training.csv").read_text(encoding="utf-8").splitlines()))
     assert recording.steps[0] == 0 and recording.steps[-1] == int(log[-1]["step"]) and len(recording.steps) >= 12
     source, target = recording.sentences[0]
-    weights = models["en-de"].trace(source, target).cross.weights.numpy()
+    weights = models[name].trace(source, target).cross.weights.numpy()
     assert abs(recording.weights["cross"][0][-1] / 255 - weights).max() < 0.02  # the states are kept in float16
-    assert recording.scores[-1]["bleu"] > recording.scores[0]["bleu"] + 30
+    assert recording.measure == ("bleu" if name == "en-de" else "exact")
+    assert recording.scores[-1][recording.measure] > recording.scores[0][recording.measure] + 30
 
 
 @pytest.mark.slow

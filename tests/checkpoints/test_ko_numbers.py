@@ -14,6 +14,7 @@ import transformer
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.training.numerals import DIGITS, GROUPS, PLACES, STYLES, draw_number, in_style, write_numeral
+from transformer.training.recording import Recording
 
 CARD = Path(__file__).resolve().parents[2] / "checkpoints" / "ko-numbers" / "README.md"
 UNITS = frozenset(PLACES[1:] + GROUPS[1:])
@@ -159,3 +160,12 @@ def test_without_one_head_the_zeros_are_wrong(model: Pretrained, drawn: list[int
     assert f"{len(pairs)} of these numbers have a zero" in card()
     assert share("right answers to them fall to #;") == found[2]
     assert share("heads of the layer, to # at the lowest") == min(found[0], found[1], found[3])
+
+
+def test_the_recording_has_the_shares_that_the_card_names() -> None:
+    recording = Recording.from_file(CARD.with_name("learning.npz"))
+    exact = {step: score["exact"] for step, score in zip(recording.steps, recording.scores, strict=True)}
+    sentence = r"([\d.]+)% are right after (\d+) steps, ([\d.]+)% after ([\d,]+) and ([\d.]+)% after ([\d,]+)"
+    (found,) = re.findall(sentence, card())
+    for percent, step in zip(found[::2], found[1::2], strict=True):
+        assert exact[int(step.replace(",", ""))] == pytest.approx(float(percent))
