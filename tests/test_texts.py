@@ -1,4 +1,4 @@
-"""Lists of translated texts."""
+"""Lists of translated texts, and their width in a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from transformer.texts import ENGLISH, Language, comma_list, in_language, semicolon_list, translate, use_language
+from transformer.texts import (
+    ENGLISH,
+    Language,
+    columns,
+    comma_list,
+    in_language,
+    pad,
+    semicolon_list,
+    translate,
+    use_language,
+)
 
 
 @pytest.fixture
@@ -33,3 +43,13 @@ def test_a_block_in_another_language_leaves_the_readers_own() -> None:
         assert translate("yes") == "ja"
         raise RuntimeError
     assert translate("yes") == "是"
+
+
+@pytest.mark.parametrize(
+    "text, width",
+    [("", 0), ("head", 4), ("헤드 3", 6), ("Köpfe", 5), ("Ko\u0308pfe", 5), ("頭（１）", 8), ("√dₖ → 1", 7)],
+)
+def test_a_text_is_padded_by_the_columns_of_a_terminal(text: str, width: int) -> None:
+    assert columns(text) == width
+    assert pad(text, width + 3) == text + "   " and pad(text, width + 3, right=True) == "   " + text
+    assert pad(text, 0) == text

@@ -11,6 +11,7 @@ named places, so that a translation can order them its own way:
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -127,6 +128,18 @@ def semicolon_list(items: Iterable[str]) -> str:
 def _list_of(pair: str, items: Iterable[str]) -> str:
     first, *others = [*items] or [""]
     return reduce(lambda listed, item: translate(pair, first=listed, second=item), others, first)
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: two for a wide letter as in Hangul, none for a combining mark."""
+    wide = (unicodedata.east_asian_width(letter) in ("W", "F") for letter in text if not unicodedata.combining(letter))
+    return sum(1 + one for one in wide)
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """The text filled up with spaces to so many columns of a terminal; right: it stands at the right."""
+    spaces = " " * (width - columns(text))
+    return spaces + text if right else text + spaces
 
 
 class UserError(ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +15,13 @@ import torch
 
 from tests.support.build import PAIRWISE, random_ids, saved_checkpoint, targets_in, tiny_model, variant_name
 from transformer.__main__ import main
-from transformer.cli.describe import axes, plain, record
+from transformer.cli.describe import axes, plain, record, table
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import load
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Tap
+from transformer.texts import columns, in_language
+from transformer.view.languages import load_language
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -40,6 +43,15 @@ def test_the_command_prints_the_table(checkpoint: str, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert printed.startswith("en-de: English to German\n8,396,800 parameters, 33.6 MB in float32\n")
     assert "  encoder.0 to encoder.3: 4 equal layers, each has" in printed
+
+
+def test_columns_stand_below_each_other_where_letters_are_wide(checkpoint: str) -> None:
+    model = load(checkpoint)
+    trace = model.trace("ka")
+    with in_language(load_language("ko")):
+        lines = [*table(trace, record(model, trace), False)]
+    shapes = [line for line in lines if line.startswith("기록한 텐서") or re.match(r"  \S+ +\[", line)]
+    assert len(shapes) > 10 and len({columns(re.split(r"\[|형태", line)[0]) for line in shapes}) == 1
 
 
 @pytest.mark.parametrize("changes", PAIRWISE, ids=variant_name)

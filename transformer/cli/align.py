@@ -24,7 +24,7 @@ from transformer.probing.alignment import (
     to_json,
 )
 from transformer.probing.probes import english_to_german
-from transformer.texts import N_, _
+from transformer.texts import N_, _, pad
 
 SUMMARY = N_(
     "Align the words of sentence pairs by cross-attention: lines SOURCE<tab>TARGET in, lines of links 0-0 1-2 out."
@@ -129,12 +129,13 @@ def place_of(source: Source) -> str:
 
 def details(found: AlignmentScores, sources: Iterable[Source]) -> str:
     """A line for each of these maps: error rate, precision and recall in percent, number of links."""
-    lines = [f"  {'':45}{'AER':>8}{'precision':>11}{'recall':>8}{'links':>8}"]
+    titles = (("AER", 8), (_("precision"), 11), (_("recall"), 8), (_("links"), 8))
+    lines = [" " * 47 + "".join(pad(title, width, right=True) for title, width in titles)]
     for source in sources:
         one = found.scores[source]
         name = f"{place_of(source)}, {source.measure}, {source.reading}"
         numbers = f"{100 * one.aer:8.1f}{100 * one.precision:11.1f}{100 * one.recall:8.1f}{one.links:8}"
-        lines.append(f"  {name:45}{numbers}")
+        lines.append(f"  {pad(name, 45)}{numbers}")
     return "\n".join(lines)
 
 

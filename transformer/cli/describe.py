@@ -18,7 +18,7 @@ from transformer.cost.parameters import describe, part_title
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.model.tap import STACKS, Tap
-from transformer.texts import N_, _, translate
+from transformer.texts import N_, _, columns, pad, translate
 from transformer.tracing.trace import Trace
 
 SUMMARY = N_(
@@ -101,10 +101,10 @@ def table(trace: Trace, records: Mapping[str, Tensor], every: bool) -> Iterator[
         part = "output" if name == "logits" else name.split(".")[0]
         rows[f"  {label}", str(list(tensor.shape)), ", ".join(axes(name)), kind(tensor)] = part
     head = (_("recorded tensor"), _("shape"), _("axes"), _("type"))
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
 
     def line(cells: tuple[str, ...]) -> str:
-        return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        return "  ".join(pad(cell, width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
     rule, before = "─" * (sum(widths) + 2 * len(widths) - 2), ""
     yield from ("", line(head), rule)

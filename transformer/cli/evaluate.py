@@ -28,7 +28,7 @@ from transformer.cli.common import (
 from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import NONE, Interventions
-from transformer.texts import N_, _
+from transformer.texts import N_, _, columns, pad
 from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
 from transformer.training.preparation import Preparation
@@ -93,8 +93,8 @@ def table(scores: Evaluation, task: bool = False, interventions: Interventions =
     if scores.unmeasured:
         note = _("pairs empty or too long, left out of the perplexity")
         rows.append((_("unmeasured"), f"{scores.unmeasured:,}", note))
-    width = max(13, *(len(name) + 1 for name, _value, _note in rows))
-    return "\n".join(f"{name:<{width}}{value:>9}  {note}" for name, value, note in rows)
+    width = max(13, *(columns(name) + 1 for name, _value, _note in rows))
+    return "\n".join(f"{pad(name, width)}{value:>9}  {note}" for name, value, note in rows)
 
 
 def run(options: argparse.Namespace) -> int:

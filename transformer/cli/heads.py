@@ -13,7 +13,7 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, load
 from transformer.probing.roles import LARGEST_WORDS, sentences_of, word_list
-from transformer.texts import N_, _, translate
+from transformer.texts import N_, _, columns, pad, translate
 
 SUMMARY = N_("Measure what each head does, beside what a head without a role would reach; and how sharp it is.")
 POSITIONAL, ALIGNED = 0.9, 0.75
@@ -78,7 +78,7 @@ def label(found: Roles, layer: int, head: int) -> str:
     if role is None:
         return f"{'–':>11}     "
     word = _("start") if (role.name, found.kind) == ("resting", "decoder_self") else translate(LABELS[role.name])
-    return f"{word:>11} {100 * role.share:3.0f}%"
+    return f"{pad(word, 11, right=True)} {100 * role.share:3.0f}%"
 
 
 def table(found: Roles, statistics: HeadStatistics) -> str:
@@ -93,12 +93,12 @@ def table(found: Roles, statistics: HeadStatistics) -> str:
         )
     ]
     names = [_("layer {layer}", layer=layer + 1) for layer in range(layers)]
-    wide = max(map(len, names))
-    titles = "".join(f"  {_('head {head}', head=head + 1):>21}" for head in range(heads))
+    wide = max(map(columns, names))
+    titles = "".join(f"  {pad(_('head {head}', head=head + 1), 21, right=True)}" for head in range(heads))
     lines.append(" " * (wide + 2) + titles)
     for layer, name in enumerate(names):
         cells = [f"{label(found, layer, head)} {statistics.entropy[layer, head]:.2f}" for head in range(heads)]
-        lines.append("  ".join(["", name.ljust(wide), *cells]))
+        lines.append("  ".join(["", pad(name, wide), *cells]))
     baselines = ", ".join(
         f"{translate(LABELS[role])} {100 * share:.0f}%"
         for role, share in zip(found.names, found.baselines.tolist(), strict=True)

@@ -12,7 +12,7 @@ from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import layers_of
 from transformer.probing.importance import ORDERS, Effect, Survey, survey, to_json
-from transformer.texts import N_, _, translate
+from transformer.texts import N_, _, pad, translate
 from transformer.tracing.trace import KINDS
 
 SUMMARY = N_("Measure what each head is worth: loss and score without it, the gradient's estimate, and pruning.")
@@ -63,17 +63,23 @@ def _numbers(effect: Effect) -> str:
 
 def table(found: Survey) -> str:
     """A line for each head, the one that matters most first; then sub-layers and layers; then pruning."""
+
+    def right(*titles: tuple[str, int]) -> str:
+        return "".join(pad(title, width, right=True) for title, width in titles)
+
+    metric = _("exact") if found.metric == "exact" else found.metric
     lines = [
         _(
             "{count} sentence pairs, loss {loss:.3f}, {metric} {score:.1f}",
             count=found.sentences,
             loss=found.loss,
-            metric=found.metric,
+            metric=metric,
             score=found.score,
         )
     ]
-    ways = f"{'loss':>9}{found.metric:>8}{'95%':>16}"
-    lines += [f"  {'':20}{'at 0':>33}{'at its mean':>33}", f"  {'':20}{ways}{ways}{'gradient':>10}"]
+    lines.append(" " * 22 + right((_("at 0"), 33), (_("at its mean"), 33)))
+    ways = ((_("loss"), 9), (metric, 8), ("95%", 16))
+    lines.append(" " * 22 + right(*ways, *ways, (_("gradient"), 10)))
     names = [*reversed(found.order), *sorted(found.parts, key=lambda name: -found.parts[name].loss)]
     for name in names:
         cells = _numbers(found.heads.get(name) or found.parts[name])

@@ -29,7 +29,7 @@ from torch.overrides import TorchFunctionMode
 from transformer.model.config import ModelConfig
 from transformer.model.tap import SIDES, STACKS, Tap
 from transformer.model.transformer import Transformer
-from transformer.texts import N_, _, translate
+from transformer.texts import N_, _, columns, pad, translate
 
 # End of a tensor's name -> symbol of the paper, and axes as stored: torch.nn.Linear keeps a matrix as [out, in], the
 # transpose of the paper's. "h d_k" is the width of all heads together; LayerNorm's symbols are PyTorch's.
@@ -419,13 +419,13 @@ def _table(description: Description, every: bool) -> Iterator[str]:
     label, shape, axes, parameters, share = (translate(text) if text else "" for text in HEAD)
     head = (label, shape, axes, f"{parameters} ", share)  # a space for the closing bracket below it
     # Only lines of tensors fill the middle columns; the labels of the others may reach into these.
-    widths = [max(map(len, column)) for column in zip(head, *(row for row in rows if row[1]), last, strict=True)]
+    widths = [max(map(columns, column)) for column in zip(head, *(row for row in rows if row[1]), last, strict=True)]
     reach = sum(widths[:3]) + 4
 
     def line(cells: tuple[str, ...]) -> str:
-        left = "  ".join(cell.ljust(width) for cell, width in zip(cells[:3], widths, strict=False))
-        right = (cell.rjust(width) for cell, width in zip(cells[3:], widths[3:], strict=True))
-        return "  ".join((left.rstrip().ljust(reach), *right)).rstrip()
+        left = "  ".join(pad(cell, width) for cell, width in zip(cells[:3], widths, strict=False))
+        right = (pad(cell, width, right=True) for cell, width in zip(cells[3:], widths[3:], strict=True))
+        return "  ".join((pad(left.rstrip(), reach), *right)).rstrip()
 
     rule = "─" * (sum(widths) + 2 * len(widths) - 2)
     size = description.float32_bytes / 1e6
