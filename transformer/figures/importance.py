@@ -17,7 +17,7 @@ PRUNING = {
     "least": N_("least important first"),
     "most": N_("most important first"),
     "random": N_("random order"),
-    "breaks": N_("it breaks below {left} heads"),
+    "breaks": N_("breaks below {left}"),
 }
 PREDICTED = {
     "title": N_("The gradient's estimate, head by head"),

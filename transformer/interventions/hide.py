@@ -19,9 +19,10 @@ from transformer.interventions.switch import (
     unknown,
 )
 from transformer.model.tap import SIDES, Edit
-from transformer.texts import N_
+from transformer.texts import N_, Text
 
 KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # kind of attention -> side of its keys
+NAMES = {"encoder_self": N_("encoder-self"), "decoder_self": N_("decoder-self"), "cross": N_("cross")}
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Hide(HeadSwitch):
                     "with these tokens hidden, row {query} of {kind} attention (layer {layer}, head {head}) has "
                     "nothing to attend to, so its softmax is undefined; leave it at least one key",
                     query=query + 1,
-                    kind=sub_layer.kind.replace("_", "-"),
+                    kind=Text(NAMES[sub_layer.kind]),
                     layer=sub_layer.layer + 1,
                     head=head + 1,
                 )

@@ -68,7 +68,7 @@ def test_the_grid_shows_the_shipped_numbers(bundled: Callable[..., AppTest], wor
     (least,) = found.curves["least"]
     assert f"It breaks below {least.breaks()} heads" in page_text(app)
     pruning = json.loads(json.loads(components(app, "figure")[0].json)["figure"])
-    (mark,) = [one for one in pruning["data"] if one.get("name") == f"it breaks below {least.breaks()} heads"]
+    (mark,) = [one for one in pruning["data"] if one.get("name") == f"breaks below {least.breaks()}"]
     assert list(mark["x"]) == [least.breaks()] * 2 and mark["y"][1] == least.score[least.left.index(least.breaks())]
 
 
