@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +11,8 @@ import pytest
 
 from pages.registry import pages
 from tests.support.build import tiny_pretrained
-from tests.support.locale_template import catalogue
+from tests.support.english import english
+from tests.support.locale_template import ROOT, catalogue
 from tests.support.pseudo import CODE, untranslated, write_catalogue
 from tests.support.server import start, stop
 from transformer.checkpoints.folder import save_checkpoint
@@ -105,11 +107,12 @@ READ = """() => {
 
 @pytest.fixture(scope="module")
 def address(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An app with the pseudo-language, a little German, and a model whose words are no language's."""
+    """An app with the pseudo-language, Korean, a little German, and a model whose words are no language's."""
     folder = tmp_path_factory.mktemp("language")
     (folder / "locale").mkdir()
     write_catalogue(folder / "locale")
     (folder / "locale" / "de.po").write_bytes(catalogue({"Heads": "Köpfe"}, "de"))
+    shutil.copy(ROOT / "locale" / "ko.po", folder / "locale")
     tiny = tiny_pretrained()
     save_checkpoint(folder / "models" / "tiny", tiny.model, tiny.tokenizer, tiny.languages)
     process, found = start(
@@ -134,16 +137,28 @@ def _view(path: str, view: dict[str, str]) -> Any:
     )
 
 
-@pytest.mark.parametrize("path, view", [_view(path, view) for path, view in VIEWS])
-def test_no_text_stays_english(page: Page, address: str, path: str, view: dict[str, str]) -> None:
-    sentence = {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu", "lang": CODE}
+def _texts(page: Page, address: str, path: str, view: dict[str, str], language: str) -> list[str]:
+    """Everything that a view says, but what Streamlit does."""
+    sentence = {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu", "lang": language}
     page.goto(f"{address}/{path}?{urlencode({**sentence, **view})}")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .hs-brand")
     still(page)
     texts = page.evaluate(READ)
+    return [text.removeprefix("Help for") for text in texts if text.strip() not in {*STREAMLIT, PAIRS}]
+
+
+@pytest.mark.parametrize("path, view", [_view(path, view) for path, view in VIEWS])
+def test_no_text_stays_english(page: Page, address: str, path: str, view: dict[str, str]) -> None:
+    texts = _texts(page, address, path, view, CODE)
     assert any("⟦" in text for text in texts)
-    ours = [text.removeprefix("Help for") for text in texts if text.strip() not in {*STREAMLIT, PAIRS}]
-    assert {text: words for text in ours if (words := untranslated(text))} == {}
+    assert {text: words for text in texts if (words := untranslated(text))} == {}
+
+
+@pytest.mark.parametrize("path, view", [_view(path, view) for path, view in VIEWS])
+def test_no_english_is_left_in_korean(page: Page, address: str, path: str, view: dict[str, str]) -> None:
+    texts = _texts(page, address, path, view, "ko")
+    assert any("헤드" in text for text in texts)
+    assert {text: left for text in texts if (left := english(text))} == {}
 
 
 def test_two_visitors_read_two_languages_and_keep_their_choice(browser: Browser, address: str) -> None:

@@ -13,8 +13,9 @@ from babel.messages.pofile import PoFileError
 from streamlit.testing.v1 import AppTest
 
 from pages.runtime.language import MENU
-from tests.support.app import address, components, every_part, figures, linked, messages, switch_page
+from tests.support.app import EXAMPLE, address, components, every_part, figures, linked, messages, switch_page
 from tests.support.build import tiny_pretrained
+from tests.support.english import english
 from tests.support.locale_template import catalogue
 from tests.support.payloads import unpack
 from tests.support.pseudo import CODE, html_texts, message_texts, untranslated, untranslated_output, write_catalogue
@@ -56,6 +57,14 @@ def test_no_text_of_a_page_stays_english(open_page: Callable[..., AppTest], loca
     assert not app.exception
     left = {text: words for text in texts(app) if (words := untranslated(text))}
     assert left == {}
+
+
+@pytest.mark.parametrize("page, part", every_part())
+def test_no_english_is_left_on_a_korean_page(open_page: Callable[..., AppTest], page: str, part: str) -> None:
+    found = texts(open_page(page, **linked(part), lang="ko"))
+    assert any("헤드" in text for text in found)
+    examples = html_texts(" ".join((EXAMPLE["title"], EXAMPLE["look"])))
+    assert {text: left for text in found if text not in examples and (left := english(text))} == {}
 
 
 def test_errors_notices_and_link_messages_are_translated(open_page: Callable[..., AppTest], locale: Path) -> None:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.support.english import english
 from tests.support.terms import Term, terms
 from transformer.view.languages import load_language
 
@@ -40,3 +41,24 @@ def test_no_text_uses_another_term() -> None:
         if other in found
     ]
     assert wrong == []
+
+
+def test_no_translation_is_left_in_english() -> None:
+    found = load_language("ko").translations.values()
+    assert [text for text in found if english(re.sub(r"\{[^}]*\}|<[^>]*>", " · ", text))] == []
+
+
+@pytest.mark.parametrize(
+    "text, left",
+    [
+        ("Each row predicts its token", ["Each row predicts its token"]),
+        ("헤드 3개: the last one 은", ["the last one"]),
+        ("크로스 어텐션(cross-attention)과 교사 강요(그림 2, teacher forcing)", []),
+        ("Rows of the decoder", ["Rows of the decoder"]),
+        ("“Attention Is All You Need”(Vaswani et al. 2017, 3절), Och and Ney 2003", []),
+        ("`python -m transformer`, $d_k and d_v$, 토큰 lomi nu ka, learning.npz", []),
+        ("token", []),
+    ],
+)
+def test_english_is_found_and_data_code_and_terms_are_not(text: str, left: list[str]) -> None:
+    assert english(text) == left

@@ -36,15 +36,15 @@ NOT_TEXT = {
     "type", "spec", "config",
 }  # fmt: skip
 # A tiny model may write one letter again and again, also after syllables.
-_DATA = re.compile(f"({'|'.join(SYLLABLES)})+(.?)\\2*|(.)\\3*")
+DATA = re.compile(f"({'|'.join(SYLLABLES)})+(.?)\\2*|(.)\\3*")
 # Names in the output of a command: commands, options, {choices}, 'values', METAVARS, names.with.dots, axes and types of
 # tensors, and signatures of scores.
-_NAMES = re.compile(
+COMMAND_NAMES = re.compile(
     r"python -m transformer \w*|^ {4}\w+|--?[\w-]+|on\|off|\{[^}]*\}|'[^']*'|\b[A-Z_]+\b|\w+[._]\w[\w.]*|"
     r"\b(?:vocab|position|post|norm|self|cross|output|logits|target|bool|int64|float32|nrefs:\S+)\b|sacreBLEU",
     re.MULTILINE,
 )
-_FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
+FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
 
 
 @cache
@@ -61,7 +61,7 @@ def untranslated(text: str) -> str:
     before = ""
     while before != text:
         before, text = text, _WRAPPED.sub(" ", text)
-    return " ".join(word for word in _WORD.findall(text) if word not in SIGNS and not _DATA.fullmatch(word))
+    return " ".join(word for word in _WORD.findall(text) if word not in SIGNS and not DATA.fullmatch(word))
 
 
 def untranslated_output(text: str) -> str:
@@ -69,7 +69,7 @@ def untranslated_output(text: str) -> str:
     before = ""
     while before != text:
         before, text = text, _WRAPPED.sub(" ", text)
-    return untranslated(_NAMES.sub(" ", text))
+    return untranslated(COMMAND_NAMES.sub(" ", text))
 
 
 class _Reader(HTMLParser):
@@ -142,5 +142,5 @@ def message_texts(message: Message) -> list[str]:
             if isinstance(item, Message):
                 found += message_texts(item)
             elif isinstance(item, str):
-                found += html_texts(item) if message.DESCRIPTOR.name == "Html" else [_FORMULA.sub(" ", item)]
+                found += html_texts(item) if message.DESCRIPTOR.name == "Html" else [FORMULA.sub(" ", item)]
     return found

@@ -1,0 +1,33 @@
+"""English left in a translated text: Latin words in a row which are not data, code, names, or terms of the language."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from tests.support.pseudo import COMMAND_NAMES, DATA, FORMULA
+from tests.support.terms import terms
+
+WORD = r"[A-Za-z][a-z]+(?:['’-][A-Za-z]+)*"
+RUN = re.compile(rf"(?<![\w.]){WORD}(?: {WORD})+(?!\w)")
+QUOTED = re.compile(r"“[^“”]*”|‘[^‘’]*’|《[^》]*》")  # a title, a word of a sentence, words of the paper
+CITED = re.compile(r"[A-Z]\w+ et al\b|(?:[A-Z]\w+, )*[A-Z]\w+ and [A-Z]\w+(?= \(?\d{4})")
+NAMES = re.compile(
+    r"Attention Is All You Need|The Lazy Neuron Phenomenon|Gaussian Error Linear Units|Searching for Activation "
+    r"Functions|Hugging Face(?: Hub)?|attention please|softmaxj|pip install \S+|\w+=\w+|예: (?:en de|English German)"
+)
+
+
+@cache
+def _allowed(language: str) -> tuple[re.Pattern[str], ...]:
+    found = sorted({english for term in terms(language) for english in term.english}, key=len, reverse=True)
+    in_brackets = re.compile(rf"\((?:[^()]+, )?(?:{'|'.join(map(re.escape, found))})[,)]")
+    return FORMULA, in_brackets, QUOTED, CITED, NAMES, COMMAND_NAMES
+
+
+def english(text: str, language: str = "ko") -> list[str]:
+    """The runs of two or more English words in a text; variables with an index (wi, si) are no words."""
+    text = " ".join(text.split())
+    for pattern in _allowed(language):
+        text = pattern.sub(" · ", text)
+    return [run for run in RUN.findall(text) if not all(len(word) < 3 or DATA.fullmatch(word) for word in run.split())]
