@@ -25,7 +25,8 @@ export function measureRoom(explorer) {
   const most = Math.max(...panels.map((panel) => panel.view.queries), 1);
   // Every token of an ordinary sentence keeps a label that the back row can read, even where the page has to scroll.
   const meanings = state.meanings === "on" && model.header.meanings; // under or beside the labels
-  const [each, top] = meanings ? [15, 110] : [12, 80];
+  // Of three heads side by side none is wide enough for a meaning beside its label: they stand under it.
+  const [each, top] = !meanings ? [12, 80] : panels.length > 1 ? [29, 110] : [15, 110];
   const labelled = state.big || meanings ? Math.min(most, 40) * each * unit + top * unit : 0;
   const sizes = { gridWidth: columnWidth(panels[0].gridBox), headWidth: columnWidth(panels[0].headBox) };
   if (narrow) {

@@ -10,6 +10,7 @@ export const TWO_LINES = 1.95;
 export const MEANING_ROOM = 27;
 export const MEANING_GAP = 0.4;
 const SLANTED_ROOM = 36; // nearer, the second line of a slanted label seems to belong to the next one
+const COLUMN_ROOM = 14; // nearer, labels with their meanings are a block of letters: meanings of columns are left out
 
 // One head as a heatmap with its tokens on both axes.
 export class HeadPlot extends HeadCanvas {
@@ -71,8 +72,11 @@ export class HeadPlot extends HeadCanvas {
     let cw = Math.min((width - left - 6) / columns, most);
     // Column labels: horizontal if they fit, else slanted, else vertical.
     let columnSize = Math.min(15 * unit, size + 2 * unit);
-    const { columnLabels, columnMeanings } = view;
-    const flat = Math.max(0, ...widths(columnLabels, columnMeanings, columnSize, true)) + 6 * unit <= cw;
+    const { columnLabels } = view;
+    const fits = (meanings) => Math.max(0, ...widths(columnLabels, meanings, columnSize, true)) + 6 * unit <= cw;
+    const roomy = cw * 0.72 >= COLUMN_ROOM * unit || fits(view.columnMeanings);
+    const columnMeanings = roomy ? view.columnMeanings : null;
+    const flat = fits(columnMeanings);
     const columnsUnder = Boolean(columnMeanings) && (flat || cw * 0.72 >= SLANTED_ROOM * unit);
     const lines = columnsUnder ? TWO_LINES : 0.95;
     const slanted = cw * 0.72 >= Math.max(least, 10.5 * unit) * 0.95;
@@ -118,6 +122,7 @@ export class HeadPlot extends HeadCanvas {
       columnSize,
       rowsUnder,
       columnsUnder,
+      columnMeanings,
       meaningSize,
       unit,
       rowStep: Math.max(1, Math.ceil(size / ch - 0.1)),
@@ -269,7 +274,7 @@ export class HeadPlot extends HeadCanvas {
       const shift = plot.angle === Math.PI / 4 ? 2 * plot.unit : 0;
       context.translate(plot.left + (c + 0.5) * plot.cw + shift, plot.top - (plot.angle ? 7 : 12) * plot.unit - raised);
       context.rotate(-plot.angle);
-      const meaning = view.columnMeanings ? view.columnMeanings[c] : "";
+      const meaning = plot.columnMeanings ? plot.columnMeanings[c] : "";
       const under = plot.columnsUnder && (meaning || !plot.angle); // horizontal labels stay on one line
       const above = plot.angle ? small * 0.54 : small * 1.15;
       context.fillText(text, 0, under ? -above : 0);

@@ -84,6 +84,14 @@ test("meanings are escaped text under their labels, smaller, and beside them whe
   assert.ok(after.x < beside.x - 6 * 3); // right-aligned, left of a label of three letters
 });
 
+test("narrow columns are drawn without meanings, and as if there were none", () => {
+  const words = { keys: 24, data: new Float32Array(48), columnLabels: Array(24).fill("word") };
+  const columnMeanings = Array(24).fill("ja");
+  assert.equal(svgOf({ ...words, columnMeanings }).markup, svgOf({ ...words, columnMeanings: null }).markup);
+  const wide = { ...words, keys: 6, columnMeanings };
+  assert.equal(written(svgOf(wide).markup).filter((one) => one.text === "ja").length, 6);
+});
+
 test("a head without meanings is drawn as one with none", () => {
   const none = { rowMeanings: null, columnMeanings: null };
   assert.equal(svgOf(none).markup, svgOf().markup);
