@@ -423,7 +423,7 @@ export class Lane {
       });
     const both = norm === "post" ? "flow_add_norm" : "flow_add";
     const text = t(residual === false ? "flow_norm" : both);
-    const w = unit * (text.length * 0.46 + 0.5);
+    const w = unit * (lettersWidth(text) * 0.78 + 0.15);
     const x = right - to.w / 2 - unit * 0.2 - w;
     this.add({
       key: `pill:${key}`,
