@@ -2,7 +2,8 @@
 
 `make screenshots ARGS=--paper` takes only the views that the Paper page links to, and prints the table of
 docs/paper.md: section, equation, table or figure of the paper, its views, and their pictures. `ARGS=--class` takes the
-lesson on the paper, on the screens of a teacher and of three students (tests/browser/class_walk.py).
+lesson on the paper, on the screens of a teacher and of three students (tests/browser/class_walk.py). `ARGS="--readme
+docs"` makes the pictures of README.md and README.ko.md; `ARGS="--language ko"` all pages in Korean.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tests.browser.stillness import still
 from tests.support.app import linked
 from tests.support.paper_table import address_of, entries, table
 from tests.support.server import start, stop
+from transformer.view.languages import languages
 
 SIZES = {"desk": (1440, 900), "phone": (390, 844), "projector": (1280, 720)}
 SENTENCE = "The man who called me yesterday is my brother."
@@ -133,6 +135,11 @@ VIEWS["training"] = {
     "big": {"big": "1"},
 }
 VIEWS["model"] = {name: {"checkpoint": name} for name in ("en-de", "reverse", "sort")}
+README = {
+    "explorer": ("", HEADS["cross"] | {"head": "7", "cell": "7,4"}),
+    "lab": ("lab", LAB["scaling"]),
+    "anatomy": ("anatomy", VIEWS["anatomy"]["decoder"] | {"t": "6"}),
+}
 READY = {
     "feedforward-knock": ".hs-tr-title", "anatomy-too-long": ".hs-message", "heads-error": ".hs-error",
     "lab-why": "[data-testid=why]", "lab-softmax": "[data-testid=softmax]", "training": "[data-testid=training]",
@@ -179,6 +186,16 @@ def every_page(browser: Browser, address: str, folder: Path) -> None:
             page.close()
 
 
+def readme_views(browser: Browser, address: str, folder: Path) -> None:
+    """The pictures of README.md, and those of the README in each other language, as NAME.LANGUAGE.png."""
+    for code in languages():
+        page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
+        for name, (path, params) in README.items():
+            link = f"{address}/{path}?{urlencode({'source': SENTENCE, **params, 'lang': code})}"
+            take(page, link, "[data-drawn]", folder / (f"{name}.png" if code == "en" else f"{name}.{code}.png"))
+        page.close()
+
+
 def paper_views(browser: Browser, address: str, folder: Path) -> None:
     """A picture of every view in the Paper page's list; prints the list, as in docs/paper.md."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -188,10 +205,12 @@ def paper_views(browser: Browser, address: str, folder: Path) -> None:
     print(table())
 
 
-def main(folder: Path, shoot: Callable[[Browser, str, Path], None]) -> None:
+def main(folder: Path, shoot: Callable[[Browser, str, Path], None], language: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as logs, sync_playwright() as playwright:
-        process, address = start(Path(logs) / "log.txt", HEADSCOPE_ROOMS=str(Path(logs) / "rooms.sqlite"))
+        process, address = start(
+            Path(logs) / "log.txt", HEADSCOPE_ROOMS=str(Path(logs) / "rooms.sqlite"), HEADSCOPE_LANGUAGE=language
+        )
         try:
             browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
             shoot(browser, address, folder)
@@ -205,5 +224,8 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path, nargs="?", default=Path("screenshots"))
     parser.add_argument("--paper", action="store_true", help="only the views of the Paper page, and their table")
     parser.add_argument("--class", dest="walk", action="store_true", help="only the lesson on the paper, in a room")
+    parser.add_argument("--readme", action="store_true", help="only the pictures of the READMEs, in their languages")
+    parser.add_argument("--language", choices=languages(), default="en", help="of the pages (default en)")
     options = parser.parse_args()
-    main(options.folder, paper_views if options.paper else walk if options.walk else every_page)
+    views = {paper_views: options.paper, walk: options.walk, readme_views: options.readme}
+    main(options.folder, next((shoot for shoot, asked in views.items() if asked), every_page), options.language)

@@ -62,7 +62,7 @@ def test_a_korean_document_is_the_english_one_in_korean(path: Path) -> None:
 
 @pytest.mark.parametrize("path", KOREAN, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_korean_document_has_the_links_of_the_english_one(path: Path) -> None:
-    """In the same number, each to the Korean version of a document that has one."""
+    """In the same number, each to the Korean version of a document or picture that has one."""
 
     versions = {path, english(path)}
 
@@ -72,8 +72,8 @@ def test_a_korean_document_has_the_links_of_the_english_one(path: Path) -> None:
         return [target for target in found if target not in versions]
 
     def translated(target: Path | str) -> Path | str:
-        korean = Path(target).with_suffix(".ko.md")
-        return korean if korean in KOREAN else target
+        korean = Path(target).with_suffix(f".ko{Path(target).suffix}")
+        return korean if korean in KOREAN or (korean.suffix == ".png" and korean.exists()) else target
 
     assert Counter(targets(path)) == Counter(map(translated, targets(english(path))))
     for link in LINK.findall(path.read_text(encoding="utf-8")):
