@@ -14,7 +14,8 @@ QUOTED = re.compile(r"“[^“”]*”|‘[^‘’]*’|《[^》]*》")  # a tit
 CITED = re.compile(r"[A-Z]\w+ et al\b|(?:[A-Z]\w+, )*[A-Z]\w+ and [A-Z]\w+(?= \(?\d{4})")
 NAMES = re.compile(
     r"Attention Is All You Need|The Lazy Neuron Phenomenon|Gaussian Error Linear Units|Searching for Activation "
-    r"Functions|Hugging Face(?: Hub)?|attention please|softmaxj|pip install \S+|\w+=\w+|예: (?:en de|English German)"
+    r"Functions|Hugging Face(?: Hub)?|attention please|esaelp noit\w+|softmaxj|pip install \S+|\w+=\w+|"
+    r"예: (?:en de|English German)"
 )
 
 
@@ -30,4 +31,10 @@ def english(text: str, language: str = "ko") -> list[str]:
     text = " ".join(text.split())
     for pattern in _allowed(language):
         text = pattern.sub(" · ", text)
-    return [run for run in RUN.findall(text) if not all(len(word) < 3 or DATA.fullmatch(word) for word in run.split())]
+    return [run for run in RUN.findall(text) if not _is_data(run.split())]
+
+
+def _is_data(words: list[str]) -> bool:
+    """Variables, or what a tiny model wrote, where some words end in any letters."""
+    written = any(len(word) > 4 and DATA.fullmatch(word) for word in words)
+    return written or all(len(word) < 3 or DATA.fullmatch(word) for word in words)
