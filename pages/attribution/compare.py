@@ -19,6 +19,7 @@ from transformer.figures import attention as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.texts import UserError, _
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.training.recording import LARGEST, Recording
 
@@ -69,6 +70,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             return
         other, name, weights = found
     own = trace.attention(kind).weights[layer, number]
+    check_numbers(own, weights)
     same = own.shape == weights.shape
     with head:
         point(_says(trace, kind, frame.state.view.rows, (weights - own).abs() if same else None))

@@ -29,6 +29,7 @@ from transformer.probing.patching import (
     sub_layer_places,
 )
 from transformer.texts import UserError, _
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import PatchError, Place, check_pair
 from transformer.tracing.trace import Trace
 
@@ -109,6 +110,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     first, second = st.columns([3, 2], vertical_alignment="bottom")
     with first:
         text = _second_sentence(frame, trace)
+    check_numbers(trace.logits)
     question = _("Where is the difference between two sentences kept? Patch parts of one into the other.")
     if not text.strip():
         with head:

@@ -59,7 +59,7 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str, part: str, 
 def test_a_part_that_measures_nan_says_so(
     overflowing: Path, monkeypatch: pytest.MonkeyPatch, page: str, part: str
 ) -> None:
-    app = opened(overflowing, monkeypatch, page, part)
+    app = opened(overflowing, monkeypatch, page, part, **({"second": "mi lo minu"} if part == "compare" else {}))
     assert not app.exception, [one.message for one in app.exception]
     said = re.findall(r'role="status">(.*?)</div>', messages(app))
     assert SAID in said, said
