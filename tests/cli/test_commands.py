@@ -23,7 +23,7 @@ import torch
 from safetensors.torch import load_file
 
 from pages.runtime import memory
-from tests.support.build import tiny_pretrained
+from tests.support.build import saved_overflowing, tiny_pretrained
 from transformer.__main__ import main
 from transformer.analysis.alignment import pharaoh
 from transformer.analysis.roles import roles
@@ -388,9 +388,15 @@ def test_heads_are_scored_on_pairs_of_ones_own(tmp_path: Path, capsys: Any, monk
 @pytest.mark.parametrize(
     "gold, typed, message",
     [
-        ("a\ta\t0-0\na b\tb a\t0-2\n", "", "line 2: the link 0-2 is out of range; the source has 2 words"),
-        ("a\ta\t0=0\n", "", "line 1: '0=0' is not a link"),
-        ("a\ta\n", "", "line 1 has 2 columns"),
+        (
+            "a\ta\t0-0\na b\tb a\t0-2\n",
+            "",
+            "gold: line 2: the link 0-2 is out of range; the source has 2 words and the target 2, counted from 0, so "
+            "correct or remove the link",
+        ),
+        ("a\ta\t0=0\n", "", "line 1: '0=0' is not a link; write i-j if it is sure, i?j if it is possible"),
+        ("a\ta\t99999-0\n", "", "line 1: '99999-0' is not a link; write i-j if it is sure"),
+        ("a\ta\n", "", "line 1 has 2 columns; it needs source, target and links, with a tab between them"),
         ("0-0\n0-0\n", "a\ta\n", "there are 2 lines of links for 1 sentence pairs; give one line for each pair"),
         ("0-0\n0-1\n", "a\ta\nb\tb\n", "line 2: the link 0-1 is out of range"),
         ("0-0\n", "a a\n", "line 1 of standard input has no tab"),
@@ -408,6 +414,25 @@ def test_a_gold_file_that_cannot_be_scored_gets_one_sentence(
     assert status == (0 if message is None else 2)
     assert (message or "1 of 2 pairs are left out: they are blank or too long for the model") in error
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "command", [["heads"], ["importance", "--sentences", "3", "--no-pruning"], ["align", "--layer", "1"],
+                ["align", "--score", "--gold", "GOLD"]],
+    ids=lambda command: command[-1],
+)  # fmt: skip
+def test_a_model_that_computes_nan_is_one_sentence(
+    command: list[str], type_in: Any, tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "gold").write_text("ka lo\tlo ka\t0-0\n")
+    options = [str(tmp_path / "gold") if option == "GOLD" else option for option in command]
+    checkpoint = str(saved_overflowing(tmp_path))
+    status, _ = type_in(b"ka lo\tlo ka\n", options[0], "--checkpoint", checkpoint, *options[1:])
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert status == 2 and said == (
+        "error: this model computes NaN, not a number, so there is nothing to measure or to draw from; its weights are "
+        "probably too large or damaged: check how they were trained or converted"
+    )
 
 
 def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:

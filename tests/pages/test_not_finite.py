@@ -7,12 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 from tests.support.app import app_test, linked, messages
-from tests.support.build import pretrained_variant
-from transformer.checkpoints.folder import WEIGHTS, save_checkpoint
+from tests.support.build import saved_overflowing
 
 SAID = (
     "This model computes NaN, not a number, so there is nothing to measure or to draw from; its weights are probably "
@@ -28,17 +26,7 @@ MEASURE = [
 
 @pytest.fixture(scope="module")
 def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint whose weights are finite, but not the scores of its decoder. It says that it reads English, so that
-    it has a probe set."""
-    model = pretrained_variant()
-    folder = tmp_path_factory.mktemp("overflowing")
-    save_checkpoint(folder / "tiny", model.model, model.tokenizer, ("English", "German"))
-    weights = folder / "tiny" / WEIGHTS
-    tensors = {name: tensor.float() for name, tensor in load_file(weights).items()}
-    for matrix in ("query", "key"):
-        tensors[f"decoder.0.self_attention.{matrix}.weight"].fill_(3e38)
-    save_file(tensors, weights)
-    return folder
+    return saved_overflowing(tmp_path_factory.mktemp("overflowing")).parent
 
 
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str, part: str, **params: str) -> AppTest:

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from transformer.checkpoints.folder import CheckpointError, load_checkpoint, save_checkpoint
+from transformer.checkpoints.folder import WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
 from transformer.inference.pretrained import Pretrained
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.config import ModelConfig
@@ -137,6 +138,18 @@ def saved_checkpoint(parent: Path) -> Path:
     tiny = tiny_pretrained()
     save_checkpoint(parent / "mine", tiny.model, tiny.tokenizer, tiny.languages)
     return parent / "mine"
+
+
+def saved_overflowing(parent: Path) -> Path:
+    """A checkpoint, `tiny`, whose weights are finite, but not the scores of its decoder. It says that it reads English,
+    so that it has a probe set."""
+    tiny = tiny_pretrained()
+    save_checkpoint(parent / "tiny", tiny.model, tiny.tokenizer, ("English", "German"))
+    tensors = {name: tensor.float() for name, tensor in load_file(parent / "tiny" / WEIGHTS).items()}
+    for matrix in ("query", "key"):
+        tensors[f"decoder.0.self_attention.{matrix}.weight"].fill_(3e38)
+    save_file(tensors, parent / "tiny" / WEIGHTS)
+    return parent / "tiny"
 
 
 def saved_variants(parent: Path, variants: Mapping[str, Mapping[str, Any]]) -> Path:

@@ -121,11 +121,11 @@ def test_patching_shows_the_recovery_of_every_head_and_place(bundled: Callable[.
     [
         (
             "No.",
-            "The sentences have 6 and 3 source tokens, 6 and 3 target tokens; patching needs two pairs of equal "
+            "The sentences have 6 and 3 source tokens, 6 and 4 target tokens; patching needs two pairs of equal "
             "length, so exchange words only for words of as many tokens.",
         ),
         ("My brother is here.", "Both sentences have the same output; choose two that differ in one word."),
-        ("word " * 70, "The source text has 71 tokens; at most 48 are allowed, shorten it."),
+        ("a " * 190, "The source text has 191 tokens; at most 128 are allowed, shorten it."),
     ],
 )
 def test_sentences_that_cannot_be_patched_are_refused(bundled: Callable[..., AppTest], other: str, said: str) -> None:

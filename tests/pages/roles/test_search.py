@@ -72,8 +72,7 @@ def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) 
     "text, said",
     [
         ("a\n" + "b" * 1_001, "Line 2 has 1,001 characters; at most 1,000 are allowed, shorten it."),
-        ("a\n\nb", "Line 2: the source text is empty; type a sentence of up to 256 tokens."),
-        ("a\n" + "b c " * 200, "Line 2: the source text has 401 tokens; at most 256 are allowed, shorten it."),
+        ("a\n\nb", "Line 2: the source text is empty; type a sentence of up to 512 tokens."),
     ],
 )
 def test_a_line_that_cannot_be_searched_is_named_and_the_text_stays(
