@@ -45,9 +45,10 @@ class IncrementalDecoder:
             logits = self.model.project(hidden, self.tap)[:, -1]
         else:
             logits = self.model.project(hidden[:, -1])
-        if isinstance(self.tap, EditingTap) and self.tap.explain and bool(logits.log_softmax(-1).isnan().any()):
+        explain = self.tap.explain if isinstance(self.tap, EditingTap) else None
+        if explain and not bool(logits.sum().isfinite()) and bool(logits.log_softmax(-1).isnan().any()):
             assert self.source is not None and self.cache is None  # a tap that edits, whose every step starts again
-            self.tap.explain(self.source, self.fed)
+            explain(self.source, self.fed)
         return logits
 
     def _decode(self, newest: Tensor) -> Tensor:
