@@ -123,7 +123,7 @@ def test_an_edit_that_makes_no_numbers_is_named(what: str, run: str) -> None:
 
 
 def test_of_several_edits_those_before_the_first_wrong_tensor_are_named() -> None:
-    edits = {
+    edits: dict[str, Edit] = {
         "logits": torch.zeros_like,
         "decoder.1.ff.leaves": lambda leaves: leaves,
         "decoder.0.self.queries": lambda queries: torch.full_like(queries, 3e38),
@@ -136,7 +136,7 @@ def test_of_several_edits_those_before_the_first_wrong_tensor_are_named() -> Non
 
 
 def test_an_edit_is_blamed_where_a_switch_hides_what_it_made() -> None:
-    edits = {"decoder.0.cross.weights": lambda weights: weights * NAN}
+    edits: dict[str, Edit] = {"decoder.0.cross.weights": lambda weights: weights * NAN}
     with pytest.raises(TapError, match=r"edit of decoder\.0\.cross\.weights returned NaN"):
         tiny_pretrained().trace(*TEXT, edits=edits, interventions=Interventions.parse("zero=cross.1"))
 
