@@ -31,6 +31,7 @@ from pages.frame.state import (
     written_address,
 )
 from pages.runtime.followers import keep_own
+from pages.runtime.language import ASKED
 from pages.runtime.shared import shared
 from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import Pretrained
@@ -142,7 +143,7 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
     lesson and no view; once."""
     asked = st.session_state.pop(JUMP, None)
     params = st.query_params.to_dict()
-    if asked is None and state is None and LESSON in params and not params.keys() - {LESSON, STOP, BIG, *SENTENCE}:
+    if asked is None and state is None and LESSON in params and not params.keys() - {LESSON, STOP, BIG, ASKED, *SENTENCE}:
         asked = (params[LESSON], int(params[STOP]) if params.get(STOP, "").isdecimal() else 1)
     if asked is None:
         return None

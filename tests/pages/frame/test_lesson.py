@@ -81,6 +81,7 @@ def test_a_link_that_names_only_a_lesson_opens_the_view_of_its_stop(lesson: Call
 def test_a_link_of_a_worksheet_brings_the_sentence_that_its_stop_leaves_open(lesson: Callable[..., AppTest]) -> None:
     found = address(lesson(lesson="one", stop="2", source="cab"))
     assert (found["source"], found["layer"], found["head"], found["stop"]) == ("cab", "1", "2", "2")
+    assert address(lesson(lesson="one", stop="2", source="cab", lang="ko")) == found  # the language is the viewer's own
     named = address(lesson(lesson="one", stop="1", source="cab"))  # its view names another
     assert (named["source"], named["layer"]) == ("abc", "2")
 
