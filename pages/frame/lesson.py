@@ -143,7 +143,8 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
     lesson and no view; once."""
     asked = st.session_state.pop(JUMP, None)
     params = st.query_params.to_dict()
-    if asked is None and state is None and LESSON in params and not params.keys() - {LESSON, STOP, BIG, ASKED, *SENTENCE}:
+    no_view = {LESSON, STOP, BIG, ASKED, *SENTENCE}
+    if asked is None and state is None and LESSON in params and params.keys() <= no_view:
         asked = (params[LESSON], int(params[STOP]) if params.get(STOP, "").isdecimal() else 1)
     if asked is None:
         return None
