@@ -174,6 +174,12 @@ export class FigurePlot {
       layout.height += SCALE_WIDTH;
       layout.margin.b = (layout.margin.b || 50) + SCALE_WIDTH;
     }
+    const named = figure.data.filter((trace) => trace.name && trace.showlegend !== false).length;
+    if (narrow && layout.legend?.y < 0 && named > SHORT_LEGEND) {
+      // one name a line: plotly gives them half of the height at most, and would write over the axis
+      layout.height += named * LEGEND_LINE;
+      layout.margin.b = (layout.margin.b || 50) + named * LEGEND_LINE;
+    }
     const most = this.most(narrow);
     if (layout.height > most) {
       layout.height = most;
@@ -306,6 +312,8 @@ function fitRows(layout) {
 
 // On a phone the colour scale is at the very bottom, where it costs no width and touches no label.
 const SCALE_WIDTH = 58; // CSS pixels that it takes there
+const SHORT_LEGEND = 8; // names that find room below a narrow figure as it is
+const LEGEND_LINE = 18; // pixels
 
 function hasColourScale(trace) {
   return trace.type === "heatmap" && trace.showscale !== false && trace.visible !== false;
