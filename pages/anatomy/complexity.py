@@ -28,7 +28,7 @@ from transformer.cost.complexity import (
     products,
 )
 from transformer.figures import complexity as figures
-from transformer.texts import _
+from transformer.texts import N_, _, translate
 from transformer.tracing.trace import Trace
 
 KERNELS = (3, 5, 7, 15, 31)  # k
@@ -37,7 +37,7 @@ KERNEL, WINDOW = 3, 5
 SHORTEST, LONGEST = 2, 10_000  # tokens that can be asked for: the longest search takes 30 ms
 DRAWN = 4096  # tokens to which the curves run at least
 # Section 4 of the paper.
-QUOTE = (
+QUOTE = N_(
     "self-attention layers are faster than recurrent layers when the sequence length n is smaller than the "
     "representation dimensionality d"
 )
@@ -230,7 +230,7 @@ def _explain(frame: PageFrame, sizes: Sizes) -> None:
                 "the input and output sequences, the easier it is to learn long-range dependencies”. About the first "
                 "it says: “{quote}”. Separable convolutions are in its text, not in its table: O(k·n·d + n·d²), which "
                 "for k = n is as much as self-attention and a point-wise feed-forward layer together."
-            ).format(quote=QUOTE)
+            ).format(quote=translate(QUOTE))
         )
         st.markdown(
             _(

@@ -24,7 +24,7 @@ from transformer.figures import learned_positions as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.model.positions import sinusoidal
 from transformer.probing.probes import task_of
-from transformer.texts import _
+from transformer.texts import N_, _, translate
 from transformer.training.tasks import task_pairs
 
 LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; their recipes differ in one line
@@ -33,7 +33,7 @@ LENGTHS = range(4, 25)  # lengths of the counted inputs, in symbols
 COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
 SOON = 0.4  # seconds until a count says how far it is
 # Section 3.5 of the paper, about the sinusoidal version.
-QUOTE = "may allow the model to extrapolate to sequence lengths longer than the ones encountered during training"
+QUOTE = N_("may allow the model to extrapolate to sequence lengths longer than the ones encountered during training")
 ALIKE = 0.3  # rows with this cosine are called similar; random rows of 64 numbers have 0 ± 0.125
 _RANGE = re.compile(r"\b([0-9]{1,4}) to ([0-9]{1,4}) symbols\b")
 
@@ -249,7 +249,7 @@ def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | N
         )
     at_next = [_percent(shares[name][LENGTHS.index(last + 1)]) for name in names]
     return sentence.format(
-        quote=QUOTE,
+        quote=translate(QUOTE),
         last=last,
         next=last + 1,
         formula=names[0],

@@ -10,11 +10,17 @@ from tests.support.terms import terms
 
 WORD = r"[A-Za-z][a-z]+(?:['’-][A-Za-z]+)*"
 RUN = re.compile(rf"(?<![\w.]){WORD}(?: {WORD})+(?!\w)")
-QUOTED = re.compile(r"“[^“”]*”|‘[^‘’]*’|《[^》]*》")  # a title, a word of a sentence, words of the paper
+QUOTED = re.compile(r"“[^“”]{,40}”|‘[^‘’]{,40}’")  # a word of a sentence, a few words of the paper
 CITED = re.compile(r"[A-Z]\w+ et al\b|(?:[A-Z]\w+, )*[A-Z]\w+ and [A-Z]\w+(?= \(?\d{4})")
+TITLES = (
+    "Attention Is All You Need",
+    "Gaussian Error Linear Units",
+    "Searching for Activation Functions",
+    "Stabilizing Transformer Training by Preventing Attention Entropy Collapse",
+    "The Lazy Neuron Phenomenon",
+)
 NAMES = re.compile(
-    r"Attention Is All You Need|The Lazy Neuron Phenomenon|Gaussian Error Linear Units|Searching for Activation "
-    r"Functions|Hugging Face(?: Hub)?|attention please|esaelp noit\w+|softmaxj|pip install \S+|\w+=\w+|"
+    rf"{'|'.join(TITLES)}|Hugging Face(?: Hub)?|attention please|esaelp noit\w+|softmaxj|pip install \S+|\w+=\w+|"
     r"예: (?:en de|English German)"
 )
 
