@@ -40,8 +40,9 @@ class DraftStop:
     def table(self) -> dict[str, Any]:
         """For the file: without what another kind of question would need."""
         kind = self.question.get("kind", "")
+        values = _filled(self.values | {"cell": _without_empty(self.values.get("cell", ""))})
         if not kind:
-            return _filled(self.values)
+            return values
         made = {name: value for name, value in self.question.items() if kind in ONLY.get(name, (kind,))}
         if isinstance(options := made.get("options"), str):
             made["options"] = [line.strip() for line in options.split("\n") if line.strip()]
@@ -52,9 +53,9 @@ class DraftStop:
         if isinstance(made.get("tolerance"), str):
             made["tolerance"] = _number(made["tolerance"])
         for name in ("options", "answer"):
-            if isinstance(made.get(name), dict):
-                made[name] = {one: value for one, value in made[name].items() if value != ""}
-        return _filled(self.values) | {"question": _filled(made)}
+            if name in made:
+                made[name] = _without_empty(made[name])
+        return values | {"question": _filled(made)}
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> DraftStop:
@@ -66,6 +67,11 @@ class DraftStop:
             if isinstance(question.get(name), int | float):
                 question[name] = f"{question[name]:.12g}"
         return cls(table, question)
+
+
+def _without_empty(value: Any) -> Any:
+    """What a function computes, without the arguments that are left empty; another value as it is."""
+    return {name: one for name, one in value.items() if one != ""} if isinstance(value, dict) else value
 
 
 def _number(text: str) -> float | str:

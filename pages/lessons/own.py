@@ -76,6 +76,8 @@ COMPUTED = {
     "learning_rate": N_("computed: the learning rate of the paper"),
 }
 
+PRESSED = {"": N_("as in the view"), "largest_cell": COMPUTED["largest_cell"]}
+
 
 def _widget(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     """Key and callback of a widget that shows this value now; whatever is typed is in the draft at once."""
@@ -178,6 +180,7 @@ def _stop(stop: DraftStop) -> None:
     with right:
         _text(table, key, "section", _("Section of the paper, or nothing"), 12)
     _text(table, key, "view", _("View: a link as the address bar has it"), LONGEST_VIEW)
+    _computed(table, stop, "cell", _("Cell that is pressed when the stop opens"), PRESSED)
     kind = _choice(stop.question, key, "kind", _("Question"), ASKED)
     if not kind:
         return
@@ -207,27 +210,36 @@ def functions_for(kind: str) -> list[str]:
 
 
 def _given(stop: DraftStop, field: str, how: str, label: str, functions: Sequence[str]) -> None:
-    """A field that is typed, or computed by one of the functions from the open model and sentence."""
-    table, key = stop.question, str(stop.id)
+    """A field of the question that is typed, or computed by one of the functions from the open model and sentence."""
+    table = stop.question
+    always = table["kind"] == "shape"
+    names = {name: COMPUTED[name] for name in ("", *functions) if name or not always}
+    if not _computed(table, stop, field, how, names):
+        long = field == "options"
+        _text(table, str(stop.id), field, label, MOST_OPTIONS * SENTENCE if long else SENTENCE, long)
+
+
+def _computed(table: dict[str, Any], stop: DraftStop, field: str, how: str, names: Mapping[str, str]) -> bool:
+    """A field of a table of the stop that one of the functions may compute, and the function's arguments; whether one
+    does. names: function -> label; with "" the field may have no function."""
 
     def choose(function: Any) -> None:
         table[field] = {"function": function, **from_view(stop, function)} if function else ""
 
     value = table.get(field, "")
     function = value.get("function", "") if isinstance(value, dict) else ""
-    if function not in functions:  # of another kind of question; a shape is always computed
-        function = functions[0] if table["kind"] == "shape" else ""
-        if function or isinstance(value, dict):
-            choose(function)
-    if functions:
-        names = {name: COMPUTED[name] for name in ("", *functions) if name or table["kind"] != "shape"}
-        _select(f"{key}-{field}-how", how, names, function, choose)
+    if function not in names:  # of another kind of question
+        function = next(iter(names))
+        choose(function)
+    if len(names) > 1 or function:
+        _select(f"{stop.id}-{field}-how", how, names, function, choose)
     if not isinstance(value := table.get(field, ""), dict):
-        _text(table, key, field, label, MOST_OPTIONS * SENTENCE if field == "options" else SENTENCE, field == "options")
-    elif wanted := parameters(function):
+        return False
+    if wanted := parameters(function):
         for column, (name, kinds) in zip(st.columns(len(wanted)), wanted.items(), strict=True):
             with column:
-                _argument(value, f"{key}-{field}", name, kinds)
+                _argument(value, f"{stop.id}-{field}", name, kinds)
+    return True
 
 
 def _argument(value: dict[str, Any], key: str, name: str, kinds: Sequence[type]) -> None:

@@ -94,6 +94,27 @@ def test_a_view_becomes_a_stop_with_a_computed_question(open_page: Callable[...,
     assert not app.button(key="hs-own-try").disabled and not messages(app, notes=True)
 
 
+def test_the_cell_that_is_pressed_on_arrival_is_computed_and_edited(open_page: Callable[..., AppTest]) -> None:
+    app = added(open_page)
+    cell = lambda: own(app).lesson(PATHS).stops[0].cell  # noqa: E731
+    assert cell() is None
+    choose(app, "cell-how", "largest_cell")
+    here = {"kind": "cross", "layer": 2, "head": 1, "row": 2, "reading": "predicted"}  # from the view
+    assert cell() == Computed("largest_cell", here)
+    write(app, "cell-row", "1")
+    assert cell() == Computed("largest_cell", here | {"row": 1})
+    write(app, "cell-layer", "")
+    assert "layer" in messages(app, notes=True) and app.button(key="hs-own-try").disabled
+    write(app, "cell-layer", "2")
+    app.button(key="hs-own-try").click().run()
+    switch_page(app, "heads").run()
+    row, _column = address(app)["cell"].split(",")
+    assert row == "1"  # it was added with a cell of row 2
+    app = to_editor(app)
+    choose(app, "cell-how", "")
+    assert cell() is None and "cell" not in own(app).stops[0].table()
+
+
 def test_it_is_tried_and_edited_again(open_page: Callable[..., AppTest]) -> None:
     app = added(open_page)
     write(app, "text", "What I wrote.")
