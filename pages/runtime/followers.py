@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -38,8 +39,10 @@ from pages.runtime.streamlit import (
 PAUSE = 0.002  # seconds between two looks whether a run has ended
 LATER = 0.05  # the same, whether there is time for a run that nobody waits for
 CALM = 2.0  # seconds from a change to the first run of a session whose browser has been shown it
+MOST_HELD = 50  # messages of one browser that wait; a page of ours sends a few
 PERSONAL = "headscope.viewer"  # the component that holds who one is: never sent to another
 ViewOf = tuple[str, Mapping[str, str]]  # path and parameters
+_LOG = logging.getLogger("headscope")
 
 
 @dataclass
@@ -218,6 +221,7 @@ class Followers:
 
     def hear(self, session: AppSession, message: ForwardMsg) -> None:
         if not self.about:
+            self._screens.clear()  # the last one has left
             return
         screen = self._screens.get(session)
         if message.WhichOneof("type") == "new_session" and not message.metadata.run.fragment_ids:
@@ -230,11 +234,14 @@ class Followers:
                 del self._screens[session]  # of nobody in a room
 
     def hold(self, session: AppSession, message: BackMsg) -> bool:
-        """Whether a message from the browser has to wait until the session has run for what the browser shows."""
+        """Whether a message from the browser has to wait until the session has run for what the browser shows, or for
+        earlier messages that wait."""
         if message.WhichOneof("type") != "rerun_script" or session.id not in self.about:
             return False
-        if session.id in self._behind or session.id == self._runs:
-            self._held.setdefault(session.id, []).append(message)
+        if session.id in self._behind or session.id == self._runs or session.id in self._held:
+            held = self._held.setdefault(session.id, [])
+            held.append(message)
+            del held[:-MOST_HELD]  # each has the values of all widgets, so the last ones count
             return True
         if not message.rerun_script.fragment_id:  # a fragment's run does not look for news
             self._wanted.pop(session.id, None)  # it will see the news in this run
@@ -278,10 +285,13 @@ class Followers:
             start = time.monotonic()
             self._wanted.pop(name, None)
             self._behind.pop(name, None)
-            await self._run(name)
-            if news:
-                await self._show_to_others(name)
-            elif not self._held:
+            try:
+                await self._run(name)
+                if news:
+                    await self._show_to_others(name)
+            except Exception:  # the others still get theirs
+                _LOG.exception("A member's screen could not be brought up to date")
+            if not news and not self._held:
                 await asyncio.sleep(time.monotonic() - start)  # half of the time is for others
 
     def _next(self) -> tuple[str, bool]:
@@ -293,7 +303,7 @@ class Followers:
         held = next((name for name in self._held if name in self._behind), "")
         if held:
             return held, False
-        for name in self._wanted:
+        for name in sorted(self._wanted, key=lambda name: name not in self._held):
             info = active_session(name)
             if info is not None and not is_running(info.session):  # else it runs with newer values than it has stored
                 return name, True
@@ -305,14 +315,17 @@ class Followers:
     async def _run(self, name: str) -> None:
         info = active_session(name)
         if info is None:
+            self._held.pop(name, None)
             return
         session, screen = info.session, self._screens.get(info.session)
         self._runs = name
-        run_again(session, screen.large if screen is not None and screen.done else ())
-        while active_session(name) is not None and is_running(session):
-            await asyncio.sleep(PAUSE)
-        self._runs = ""
-        for message in self._held.pop(name, ()):
+        try:
+            run_again(session, screen.large if screen is not None and screen.done else ())
+            while active_session(name) is not None and is_running(session):
+                await asyncio.sleep(PAUSE)
+        finally:
+            self._runs, held = "", self._held.pop(name, [])
+        for message in held:
             session.handle_backmsg(message)
 
     async def _show_to_others(self, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import os
 import threading
 import time
@@ -17,6 +17,7 @@ from transformer.rooms import Rooms, SqliteRooms, StoreError, is_url, open_rooms
 VARIABLE = "HEADSCOPE_ROOMS"  # `headscope --rooms`
 LOOK = 0.1  # seconds between two looks for news
 PRESENCE = 5.0  # seconds between two notes of who is there
+_LOG = logging.getLogger("headscope")
 GUESSES, MINUTES = 20, 5  # wrong codes that one network may try in so many minutes
 
 
@@ -50,15 +51,17 @@ class Watch:
     ) -> None:
         self._rooms, self._rerun, self._connected = rooms, rerun, connected
         self._seats: dict[str, tuple[str, str]] = {}  # session -> code, member
-        self._steps: dict[str, int] = {}  # of each code, at the last look
+        self._told: dict[str, int | None] = {}  # session -> step that it has seen or was told of; None: no such room
+        self._noted = -PRESENCE  # when it was noted last who is there
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def sit(self, session: str, code: str, member: str, step: int) -> None:
         """A member's session runs; it has seen this step. Starts the thread if none runs."""
         with self._lock:
-            self._seats[session] = (code, member)
-            self._steps.setdefault(code, step)
+            if session not in self._seats:
+                self._noted = -PRESENCE  # somebody who was away for a while follows from now on
+            self._seats[session], self._told[session] = (code, member), step
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="rooms", daemon=True)
                 self._thread.start()
@@ -66,28 +69,40 @@ class Watch:
     def rise(self, session: str) -> None:
         """The session's member has left the room."""
         with self._lock:
-            self._seats.pop(session, None)
+            self._forget(session)
+
+    def _forget(self, session: str) -> None:
+        self._seats.pop(session, None)
+        self._told.pop(session, None)
         FOLLOWERS.forget(session)
+
+    def attend(self) -> None:
+        """Note who is there, if it is time; then look for news, of which only those are told who are there."""
+        now = time.monotonic()
+        with self._lock:
+            due = now - self._noted >= PRESENCE
+        if due:
+            self.note_presence()
+            with self._lock:
+                self._noted = now
+        self.look()
 
     def look(self) -> None:
         """Ask for a run of every session whose member follows and has something new to see."""
         with self._lock:
-            seats = dict(self._seats)
-            before = dict(self._steps)
-        codes = {code for code, _ in seats.values()}
-        steps = self._rooms().steps(codes)
-        changed = {code for code in codes if steps.get(code) != before.get(code)}
-        following = {(code, one.id) for code in changed for one in self._rooms().here(code) if one.follows}
+            seats, told = dict(self._seats), dict(self._told)
+        steps = self._rooms().steps({code for code, _ in seats.values()})
+        late = {session: seat for session, seat in seats.items() if steps.get(seat[0]) != told[session]}
+        if not late:
+            return
+        codes = {code for code, _ in late.values()}
+        following = {(code, one.id) for code in codes for one in self._rooms().here(code) if one.follows}
         with self._lock:  # after the last question to the store: where it does not answer, the next look tells the news
-            self._steps = {code: step for code, step in steps.items() if code in codes}
-        if changed:
-            self._rerun(
-                [
-                    session
-                    for session, seat in seats.items()
-                    if seat in following or (seat[0] in changed and seat[0] not in steps)  # the room has ended
-                ]
-            )
+            for session, (code, _) in late.items():
+                if self._told.get(session) == told[session]:  # else it has run meanwhile
+                    self._told[session] = steps.get(code)
+        ended = codes - steps.keys()
+        self._rerun([session for session, seat in late.items() if seat in following or seat[0] in ended])
 
     def note_presence(self) -> None:
         """Note in the rooms who is there; forget the sessions whose browser is gone."""
@@ -96,20 +111,21 @@ class Watch:
         there = {session: seat for session, seat in seats.items() if self._connected(session)}
         with self._lock:
             for session in seats.keys() - there.keys():
-                self._seats.pop(session, None)
-                FOLLOWERS.forget(session)
+                if self._seats.get(session) is seats[session]:  # else it has come back meanwhile
+                    self._forget(session)
         if there:
             self._rooms().see(there.values())
 
     def _watch(self) -> None:
-        noted = 0.0
         while True:
             time.sleep(LOOK)
-            with contextlib.suppress(StoreError):  # the pages say it
-                self.look()
-                if time.monotonic() - noted >= PRESENCE:
-                    self.note_presence()
-                    noted = time.monotonic()
+            try:
+                self.attend()
+            except StoreError:
+                pass  # the pages say it
+            except Exception:  # the class follows on after the next look
+                _LOG.exception("A look for news in the rooms failed")
+                time.sleep(PRESENCE)
             with self._lock:
                 if not self._seats:
                     self._thread = None

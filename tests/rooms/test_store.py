@@ -375,3 +375,31 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
         StoreError, match=r"need the Python package redis; install it with pip install 'headscope\[redis\]'"
     ):
         RedisRooms("redis://127.0.0.1:6379/0")
+
+
+def test_a_change_that_a_file_refuses_at_its_end_leaves_the_file_usable(tmp_path: Path) -> None:
+    rooms = SqliteRooms(tmp_path / "rooms.sqlite")
+    with pytest.raises(StoreError, match="cannot be read or written"), rooms._change() as connection:
+        connection.execute("PRAGMA defer_foreign_keys = ON")
+        connection.execute("INSERT INTO finds VALUES (NULL, 'BCDF', 'nobody', '', '{}', '', 0)")
+    code, secret = rooms.open()
+    rooms.show(code, secret, "lab", {})
+    assert rooms.steps([code]) == {code: 1}
+    rooms.close()
+
+
+def test_a_damaged_file_is_told_as_one_that_cannot_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "rooms.sqlite"
+    rooms = SqliteRooms(file)
+    code, _ = rooms.open()
+    rooms._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    rooms._connection.execute("PRAGMA cache_size = 0")
+    with file.open("r+b") as opened:
+        size = file.stat().st_size
+        opened.seek(100)
+        opened.write(b"\xff" * (size - 100))
+    with pytest.raises(StoreError, match="cannot be read or written"):
+        for _ in range(100):
+            rooms.join(code)
+            rooms.find(code)
+    rooms.close()

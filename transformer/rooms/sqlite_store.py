@@ -64,10 +64,11 @@ class SqliteRooms(Rooms):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # of some errors the file itself has gone back already
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def _rows(self, query: str, *values: object) -> list[tuple]:
         with self._lock, _said():
@@ -235,5 +236,5 @@ def _said() -> Iterator[None]:
     """An error of the file is one that a person can read."""
     try:
         yield
-    except sqlite3.OperationalError as error:  # the disk is full, the file is gone or another process holds it
+    except sqlite3.DatabaseError as error:  # full disk, file gone or damaged, held by another process
         raise StoreError("the file of the rooms cannot be read or written ({error}); try again", error=error) from error

@@ -175,55 +175,119 @@ class Session:
         self.id, self.log, self.running = name, log, False
 
     def handle_backmsg(self, message: BackMsg) -> None:
-        self.log.append(f"{self.id} is answered")
+        self.log.append(f"{self.id} is answered {message.rerun_script.query_string}")
+
+
+class Class:
+    """Followers of made-up sessions, whose runs last until a test ends them. log: what has happened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.log: list[str] = []
+        self.sessions = {name: Session(name, self.log) for name in "abc"}
+        self.followers = followers.Followers()
+        self.followers.about = {name: About(("", {}), name) for name in self.sessions}
+        self.fails = ""  # the session whose run cannot be started
+        there = lambda name: SimpleNamespace(session=self.sessions[name]) if name in self.sessions else None  # noqa: E731
+        monkeypatch.setattr(followers, "active_session", there)
+        monkeypatch.setattr(followers, "is_running", lambda session: session.running)
+        monkeypatch.setattr(followers, "any_running", lambda: any(one.running for one in self.sessions.values()))
+        monkeypatch.setattr(followers, "run_again", self.start)
+        monkeypatch.setattr(followers, "server_loop", asyncio.get_running_loop)
+
+    def start(self, session: Any, kept: object) -> None:
+        assert not any(one.running for one in self.sessions.values() if one.id != "b")
+        if session.id == self.fails:
+            raise ValueError("this session cannot run")
+        session.running = True
+        self.log.append(session.id)
+
+    def end(self, name: str) -> None:
+        self.sessions[name].running = False
+
+    def asks(self, name: str, query: str = "x", fragment: str = "") -> bool:
+        """The browser of a session asks for a run; whether that has to wait."""
+        message = BackMsg()
+        message.rerun_script.query_string, message.rerun_script.fragment_id = query, fragment
+        return self.followers.hold(self.sessions[name], message)  # type: ignore[arg-type]
+
+    async def logged(self, *expected: str) -> None:
+        while len(self.log) < len(expected):
+            await asyncio.sleep(followers.PAUSE)
+        assert self.log == list(expected)
+
+    async def done(self) -> None:
+        assert self.followers._work is not None
+        await self.followers._work
 
 
 def test_sessions_run_one_after_the_other_and_what_their_browsers_say_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    log: list[str] = []
-    sessions = {name: Session(name, log) for name in "abc"}
-
-    def start(session: Any, kept: object) -> None:
-        assert not any(one.running for one in sessions.values() if one.id != "b")
-        session.running = True
-        log.append(session.id)
-
-    monkeypatch.setattr(
-        followers,
-        "active_session",
-        lambda name: SimpleNamespace(session=sessions[name]) if name in sessions else None,
-    )
-    monkeypatch.setattr(followers, "is_running", lambda session: session.running)
-    monkeypatch.setattr(followers, "any_running", lambda: any(one.running for one in sessions.values()))
-    monkeypatch.setattr(followers, "run_again", start)
-
     async def follow() -> None:
-        monkeypatch.setattr(followers, "server_loop", asyncio.get_running_loop)
-        told = followers.Followers()
-        told.about = {name: About(("", {}), name) for name in sessions}
+        here = Class(monkeypatch)
+        here.sessions["b"].running = True  # by itself, with newer values than it has stored
+        here.followers.rerun([*"abc", "gone"])
+        await here.logged("a")
+        assert here.asks("a")
+        assert not here.followers.hold(here.sessions["a"], BackMsg(stop_script=True))  # type: ignore[arg-type]
+        here.end("a")
+        await here.logged("a", "a is answered x", "c")
+        assert not here.asks("b", fragment="a part that runs every second") and "b" in here.followers._wanted
+        here.end("b")
+        assert not here.asks("b")  # its own run will see the news
+        here.end("c")
+        await here.done()
+        assert here.log == ["a", "a is answered x", "c"]
 
-        async def logged(*expected: str) -> None:
-            while len(log) < len(expected):
-                await asyncio.sleep(followers.PAUSE)
-            assert log == list(expected)
+    run(follow())
 
-        sessions["b"].running = True  # by itself, with newer values than it has stored
-        told.rerun([*"abc", "gone"])
-        await logged("a")
-        asked = BackMsg()
-        asked.rerun_script.query_string = "x"
-        assert told.hold(sessions["a"], asked)  # type: ignore[arg-type]
-        assert not told.hold(sessions["a"], BackMsg(stop_script=True))  # type: ignore[arg-type]
-        sessions["a"].running = False
-        await logged("a", "a is answered", "c")
-        part_of_b = BackMsg()
-        part_of_b.rerun_script.fragment_id = "a part that runs every second"
-        assert not told.hold(sessions["b"], part_of_b) and "b" in told._wanted  # type: ignore[arg-type]
-        sessions["b"].running = False
-        assert not told.hold(sessions["b"], asked)  # type: ignore[arg-type]  # its own run will see the news
-        sessions["c"].running = False
-        assert told._work is not None
-        await told._work
-        assert log == ["a", "a is answered", "c"]
+
+def test_messages_of_a_browser_are_obeyed_in_their_order_also_when_more_news_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def follow() -> None:
+        here = Class(monkeypatch)
+        here.followers._behind["b"] = 0.0  # its browser has been shown what another one's session drew
+        assert here.asks("b", "first")
+        here.followers.rerun(["a", "b"])  # more news, before it has run
+        await asyncio.sleep(0)
+        assert here.asks("b", "second")
+        await here.logged("b")  # it waits for that run, so it comes before the others
+        here.end("b")
+        await here.logged("b", "b is answered first", "b is answered second", "a")
+        here.end("a")
+        await here.done()
+        assert not here.asks("b", "third")
+
+    run(follow())
+
+
+def test_a_browser_that_asks_without_end_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def follow() -> None:
+        here = Class(monkeypatch)
+        here.followers._behind["b"] = 0.0
+        for number in range(followers.MOST_HELD + 2):
+            assert here.asks("b", str(number))
+        assert [one.rerun_script.query_string for one in here.followers._held["b"]] == [
+            str(number) for number in range(2, followers.MOST_HELD + 2)
+        ]
+
+    run(follow())
+
+
+def test_a_session_that_cannot_run_or_is_gone_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def follow() -> None:
+        here = Class(monkeypatch)
+        here.fails = "a"
+        here.followers.rerun("abc")
+        await here.logged("b")
+        assert not here.asks("a")
+        assert here.asks("b")
+        gone = here.sessions.pop("b")
+        await here.logged("b", "b is answered x", "c")
+        here.end("c")
+        await here.done()
+        here.sessions["b"] = gone  # its browser is back
+        gone.running = False
+        assert not here.asks("b") and not here.followers._held
 
     run(follow())
 

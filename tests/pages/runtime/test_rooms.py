@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from pages.runtime import rooms as runtime_rooms
 from pages.runtime.rooms import GUESSES, MINUTES, Guesses, Watch
 from transformer.rooms import Member, Rooms, SqliteRooms, StoreError
 from transformer.rooms.store import HERE
+
+WAIT = 60  # seconds, of which a good run needs few
 
 
 @pytest.fixture
@@ -68,6 +71,76 @@ def test_who_follows_is_told_once_of_every_step(
     rooms.end(code, secret)
     watch.look()
     assert told[2:] == [["c"]]  # the room has ended: whoever is left is told
+
+
+@pytest.fixture
+def code(rooms: Rooms, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """A room and its secret; no thread looks for news but when a test says so."""
+    monkeypatch.setattr(Watch, "_watch", lambda self: None)
+    return rooms.open()
+
+
+def test_who_read_the_room_before_the_last_look_is_told_too(rooms: Rooms, code: tuple[str, str]) -> None:
+    room, secret = code
+    told, members = Told(), [rooms.join(room).id for _ in range(2)]
+    watch = Watch(lambda: rooms, told, lambda session: True)
+    watch.sit("a", room, members[0], 0)
+    rooms.show(room, secret, "lab", {})
+    watch.look()
+    watch.sit("b", room, members[1], 0)  # its run began before that, and has only now come so far
+    watch.look()
+    watch.look()
+    assert told == [["a"], ["b"]]
+
+
+def test_who_was_away_for_long_is_told_of_the_next_step(rooms: Rooms, code: tuple[str, str], now: list[float]) -> None:
+    room, secret = code
+    told, member = Told(), rooms.join(room).id
+    watch = Watch(lambda: rooms, told, lambda session: True)
+    watch.sit("other", room, rooms.join(room).id, 0)
+    watch.attend()
+    now[0] += HERE + 1
+    assert rooms.here(room) == []
+    watch.sit("a", room, member, 0)  # its device has a network again
+    rooms.show(room, secret, "lab", {})
+    watch.attend()
+    assert told == [["a", "other"]]
+
+
+def test_who_comes_back_while_presence_is_noted_stays(rooms: Rooms, code: tuple[str, str]) -> None:
+    room, secret = code
+    told, member = Told(), rooms.join(room).id
+
+    def connected(session: str) -> bool:
+        watch.sit("a", room, member, 0)  # just after the question
+        return False
+
+    watch = Watch(lambda: rooms, told, connected)
+    watch.sit("a", room, member, 0)
+    watch.note_presence()
+    rooms.show(room, secret, "lab", {})
+    watch.look()
+    assert told == [["a"]]
+
+
+def test_an_error_of_one_look_does_not_end_the_watch(rooms: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime_rooms, "LOOK", 0.001)
+    monkeypatch.setattr(runtime_rooms, "PRESENCE", 0.001)
+    room, secret = rooms.open()
+    told, failed = threading.Event(), threading.Event()
+
+    def fails_once() -> Rooms:
+        if not failed.is_set():
+            failed.set()
+            raise ValueError("not an error of the store")
+        return rooms
+
+    watch = Watch(fails_once, lambda sessions: told.set(), lambda session: True)
+    watch.sit("a", room, rooms.join(room).id, 0)
+    assert failed.wait(WAIT)
+    rooms.show(room, secret, "lab", {})
+    assert told.wait(WAIT)
+    watch.rise("a")  # ends the thread
 
 
 def test_wrong_codes_count_by_network_and_are_forgotten() -> None:
