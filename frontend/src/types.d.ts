@@ -44,4 +44,5 @@ interface Window {
   __headscopeLeaving: any;
   __headscopeHistory: boolean;
   __headscopeMemory: any;
+  __headscopeConnection: any;
 }

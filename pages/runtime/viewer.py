@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.runtime import language
+from transformer.texts import _
 from transformer.view.bundle import script
 
 BIG = "headscope_big"  # in the session and as a cookie
@@ -25,9 +26,20 @@ def keep_big(big: bool) -> None:
     st.session_state[BIG] = "1" if big else "0"
 
 
+def lost_connection() -> str:
+    """What the page says while it cannot reach the server."""
+    sentence = _(
+        "No connection to the server. What you typed stays here, and the page continues by itself when the connection "
+        "is back."
+    )
+    in_class = ".m." in str(st.session_state.get(SEAT_KEPT, ""))
+    return f"{sentence} {_('The answers that you gave are kept.')}" if in_class else sentence
+
+
 def tell_browser() -> None:
-    """The language of the page, and what the viewer chose in this session."""
+    """The language of the page, what the viewer chose in this session, and what to say without a connection."""
     ages = {language.CHOSEN: YEAR, BIG: YEAR, SEAT_KEPT: DAY}
     chosen = {name: (st.session_state.get(name), age) for name, age in ages.items()}
     keep = {name: (value, age if value else 0) for name, (value, age) in chosen.items() if value is not None}
-    _viewer(key="viewer", data={"language": language.session_language(), "keep": keep}, height=1)
+    data = {"language": language.session_language(), "keep": keep, "lost": lost_connection()}
+    _viewer(key="viewer", data=data, height=1)

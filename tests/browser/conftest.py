@@ -84,6 +84,15 @@ def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     profile.clear_cookies()
 
 
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[BrowserContext]:
+    """A second person's browser."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    context.set_default_timeout(WAIT)
+    yield context
+    context.close()
+
+
 @pytest.fixture(scope="session")
 def model() -> Pretrained:
     return transformer.load("en-de")

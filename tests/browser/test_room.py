@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 pytest.importorskip("playwright")
@@ -11,15 +9,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.explorer_page import click_head, params_of, wait_for_params
 from tests.browser.navigation import link_to
-from tests.support.server import WAIT
-
-
-@pytest.fixture
-def phone(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    context.set_default_timeout(WAIT)
-    yield context
-    context.close()
 
 
 def counted(teacher: Page, text: str) -> None:
