@@ -537,7 +537,7 @@ def bars(question: str, spell: Spell, revealed: bool = False) -> None:
     most = max((number for _label, number in counts), default=1) or 1
     rows = "".join(
         f'<tr class="{"hs-room-right" if label in right else ""}"><th>{html.escape(spell(question, label)[1])}</th>'
-        f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>{number}</td></tr>'
+        f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>× {number}</td></tr>'
         for label, number in counts
     )
     st.html(f'<table class="hs-room-bars">{rows}</table>')

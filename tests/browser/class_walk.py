@@ -3,7 +3,8 @@
 A teacher opens a room and leads; three students follow: on a laptop, which reloads at every third stop; on a phone; and
 on a tablet that is without network in the middle. At every stop each question is answered and revealed. The folder gets
 pictures of every stop on all four, before and after the answer, and index.html, which shows them side by side. Fails if
-a student does not show the teacher's stop and view, if an answer is not counted, or if a revealed answer is not shown.
+a student does not show the teacher's stop and view, or is not told that there is no network; if an answer is not
+counted, or if a revealed answer is not shown.
 """
 
 from __future__ import annotations
@@ -66,6 +67,12 @@ class Class:
             still(page)
             assert page.evaluate(VIEW) == wanted, f"stop {stop}, {name}: {page.evaluate(VIEW)}, not {wanted}"
             assert page.evaluate("location.pathname") == self.teacher.evaluate("location.pathname")
+        for name, page in self.pages.items():
+            lost = expect(page.locator(".hs-lost"))
+            if name == "tablet" and stop in OFFLINE:
+                lost.to_contain_text("No connection")
+            else:
+                lost.to_be_empty()
 
     def ask(self, stop: int) -> None:
         """All answer; the teacher reveals; all see it."""

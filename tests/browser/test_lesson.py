@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, e
 from pages.registry import pages
 from tests.browser.accessibility import WIDER, findings
 from tests.browser.explorer_page import click_head, params_of, wait_for_params
-from tests.browser.navigation import link_to
+from tests.browser.navigation import link_to, sized_page
 from tests.browser.stillness import still
 from transformer.lessons import Computed, Question, parse_lesson
 
@@ -90,6 +90,21 @@ def test_who_presses_another_head_may_answer_with_it_and_go_back(context: Browse
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
     assert params_of(page)["stop"] == "4"
     page.close()
+
+
+def test_on_an_upright_tablet_nothing_of_the_page_lies_under_the_lesson(context: BrowserContext, server: str) -> None:
+    page = sized_page(context, 820, 1180)
+    for stop in (10, 16):  # a column of text beside a table; two tables
+        page.goto(f"{server}/?lesson=paper-in-45-minutes&stop={stop}")
+        expect(page.locator(".hs-lesson-name small")).to_have_text(f"{stop} of 16")
+        page.wait_for_selector("[data-testid=stMain] td")
+        still(page)
+        panel = page.locator(".st-key-hs-lesson").bounding_box()
+        assert panel is not None and (panel["x"], panel["width"]) == (0, 820) and panel["y"] > 1180 / 2
+        ends = page.locator("[data-testid=stMain] td").evaluate_all(
+            "(cells) => cells.map((cell) => cell.getBoundingClientRect().right)"
+        )
+        assert max(ends) <= 820
 
 
 def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, server: str) -> None:
