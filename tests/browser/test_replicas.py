@@ -281,34 +281,68 @@ def of_a_class(
         assert PASSWORD not in "".join(log.read_text(errors="replace") for log in tmp_path.glob("*.txt"))
 
 
-def test_a_class_on_both_replicas_keeps_its_room_when_the_teachers_is_killed(
+def person(browser: Browser, replicas: Replicas, port: int) -> Page:
+    """An empty page of somebody new whose cookie leads to the replica at that port."""
+    for _ in range(40):  # none of them: once in a million million runs
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        context.set_default_timeout(60_000)
+        if of(replicas, context) == port:
+            return context.new_page()
+        context.close()
+    raise AssertionError(f"no cookie leads to {port}")
+
+
+def test_a_class_on_both_replicas_loses_no_room_and_no_answer_when_the_teachers_is_killed(
     browser: Browser, of_a_class: tuple[Replicas, Callable[[int], None]]
 ) -> None:
     replicas, killed = of_a_class
-    teacher = viewer(browser, replicas.address, **LINK)
-    home = of(replicas, teacher.context)
-    link_to(teacher, "Lessons").click()
+    home, other = replicas.ports
+    teacher = person(browser, replicas, home)
+    teacher.goto(f"{replicas.address}/lessons")
     teacher.get_by_role("button", name="Open a room").click()
     expect(teacher.locator(".hs-room-code")).to_contain_text("0 here")
+    teacher.wait_for_url("**room=*")
     code = params_of(teacher)["room"]
-    for _ in range(20):
-        student = viewer(browser, replicas.address, **LINK)
-        if of(replicas, student.context) != home:
-            break
-        student.context.close()
-    assert of(replicas, student.context) != home
-    student.goto(f"{replicas.address}/?room={code}")
-    expect(student.locator("h1.hs-spoken")).to_have_text("Lessons")
-    expect(teacher.locator(".hs-room-code")).to_contain_text("1 here, 1 follow")
+    students = [person(browser, replicas, port) for port in (home, other, other)]
+    for student in students:
+        student.goto(f"{replicas.address}/?room={code}")
+        expect(student.locator("h1.hs-spoken")).to_have_text("Lessons")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("3 here, 3 follow")
+
+    # What the teacher chooses on one replica, the students of both see; what they answer there, the teacher sees.
     link_to(teacher, "Positions").click()
-    expect(student.locator("h1.hs-spoken")).to_have_text("Positions")
-    with teacher.expect_event("websocket", timeout=60_000):
+    for student in students:
+        expect(student.locator("h1.hs-spoken")).to_have_text("Positions")
+    link_to(teacher, "Lessons").click()
+    teacher.locator(".st-key-hs-lesson-start-attention-in-10-minutes button").click()
+    expect(teacher.locator(".hs-lesson-title")).to_have_text("A model that translates")
+    teacher.get_by_role("button", name="Next").click()
+    for student, choice in zip(students, ("bought", "bought", "Yesterday"), strict=True):
+        wait_for_params(student, lesson="attention-in-10-minutes", stop="2")
+        settled(student)
+        student.get_by_test_id("stRadio").get_by_text(choice).click()
+        settled(student)
+        student.get_by_role("button", name="Answer").click()
+        expect(student.locator(".hs-lesson-sum")).to_contain_text(f"You answered {choice}.")
+    expect(teacher.locator(".hs-room-count")).to_contain_text("3 of 3 have answered")
+
+    with teacher.expect_event("websocket", timeout=60_000), students[0].expect_event("websocket", timeout=60_000):
         killed(home)
-    settled(teacher)
+    for page in (teacher, *students):
+        settled(page)
+        assert of(replicas, page.context) == other
+    expect(students[0].locator(".hs-lesson-sum")).to_contain_text("You answered bought.")
+    expect(teacher.locator(".hs-room-count")).to_contain_text("3 of 3 have answered")
+    teacher.get_by_role("button", name="Reveal the answer").click()
+    expect(teacher.locator(".hs-room-right")).to_contain_text("bought")
+    expect(teacher.locator(".hs-room-right")).to_contain_text("× 2")
+    for student in students:
+        expect(student.locator(".hs-lesson-reveal dt").first).to_have_text("You")
     link_to(teacher, "Model").click()
-    expect(student.locator("h1.hs-spoken")).to_have_text("Model")
-    expect(teacher.locator(".hs-room-code")).to_contain_text("1 here, 1 follow")
-    for page in (teacher, student):
+    for student in students:
+        expect(student.locator("h1.hs-spoken")).to_have_text("Model")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("3 here, 3 follow")
+    for page in (teacher, *students):
         page.context.close()
 
 
