@@ -54,6 +54,13 @@ def test_every_box_is_a_link_with_its_sizes_and_every_equation_is_drawn(page: Pa
             assert f"{size} = 64, here {config.d_head}" in (box.get_attribute("aria-label") or "")
 
 
+def test_the_figures_stay_in_sight_while_the_list_is_scrolled(page: Page) -> None:
+    last = page.locator(".st-key-hs-paper-list > *").last
+    last.scroll_into_view_if_needed()
+    expect(last).to_be_in_viewport()
+    expect(page.get_by_test_id("paper")).to_be_in_viewport(ratio=0.9)
+
+
 def test_boxes_open_their_views_and_keep_the_session(page: Page) -> None:
     page.evaluate("window.stays = true")
     for box, path, wanted in (
