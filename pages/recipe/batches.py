@@ -29,6 +29,7 @@ OPTIONS = ("tokens", "batch", "order", "speed")
 TEXT = "recipes/en-de.own.tsv"  # Tatoeba's pairs, which the bundled model was trained on, do not ship
 PAIRS, LARGEST = 2_000, 2_000_000  # sentence pairs; bytes
 ROWS = 12  # sentences shown
+SEVERAL = 4  # pairs of a batch that shows what its order does
 P100 = 9.5  # TFLOPS that the paper assumes for a P100 GPU
 TRAINED = (("base", 12 * 3600, 8), ("big", 84 * 3600, 8))  # the paper's models: seconds, GPUs (section 5.2)
 
@@ -70,14 +71,15 @@ def batched(model: Pretrained, tokens: int, by_length: bool) -> Batches:
     return Batches(source, target, tuple(map(tuple, rows)))
 
 
-def most_padded(found: Batches) -> int:
-    """The number of the batch of several pairs with the largest share of padding on the source side, from 1."""
+def typical(found: Batches) -> int:
+    """The number of the batch, from 1, of several pairs if there is one, whose padding is nearest to that of all."""
 
-    def share(rows: tuple[int, ...]) -> float:
-        lengths = [len(found.source[i]) + 1 for i in rows]
-        return 1 - sum(lengths) / (len(rows) * max(lengths)) if len(rows) > 3 else 0.0
+    def unlike(number: int) -> tuple[bool, float]:
+        *tokens, padding = found.step(found.batches[number])
+        share = padding / (sum(tokens) + padding)
+        return len(found.batches[number]) < SEVERAL, abs(share - found.padding)
 
-    return 1 + max(range(len(found.batches)), key=lambda number: share(found.batches[number]))
+    return 1 + min(range(len(found.batches)), key=unlike)
 
 
 def in_random_order(lengths: list[tuple[int, int]], tokens: int) -> list[list[int]]:
@@ -112,7 +114,7 @@ def draw(frame: PageFrame) -> None:
     found = {way: batched(model, tokens, way) for way in (True, False)}
     with third:
         count = len(found[by_length].batches)
-        number = options.number("batch", _("Batch"), 1, count, most_padded(found[by_length]))
+        number = options.number("batch", _("Batch"), 1, count, typical(found[by_length]))
     with head:
         text = _(
             "All rows of a batch need one length, so short sentences get padding. In batches of similar lengths "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 from torch import Tensor
 
@@ -40,20 +42,11 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with fourth:
         kind, layer, number = choose_head(options, "dropped_head", frame.model.config, frame.state.view)
     found = scattered(frame.model, trace, probability, passes, seed)
-    spread = found.probabilities.std(0) if passes > 1 else found.plain * 0
+    spread = found.probabilities.std(0) if passes > 1 else (found.probabilities[0] - found.plain).abs()
     widest = int(spread.argmax())
     with head:
-        text = _(
-            "In training, dropout sets each value to 0 with probability {p}, anew in every pass, so that the model "
-            "relies on no single one: here “{token}” gets between {low} and {high}, without dropout {plain}."
-        )
-        low, high = float(found.probabilities[:, widest].min()), float(found.probabilities[:, widest].max())
-        point(
-            text.format(
-                p=f"{probability:g}", token=trace.target_out_labels[widest], low=f"{100 * low:.0f}%",
-                high=f"{100 * high:.0f}%", plain=f"{100 * float(found.plain[widest]):.0f}%",
-            )
-        )  # fmt: skip
+        token = trace.target_out_labels[widest]
+        point(_says(probability, token, found.probabilities[:, widest].tolist(), float(found.plain[widest])))
     drawn = figure.built(
         scatter, trace.target_out_labels, found.probabilities.tolist(), found.plain.tolist(), probability
     )
@@ -79,6 +72,24 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         _("Dropout acts on the output of every sub-layer and on the sums of embeddings and positions, as in training."),
         quiet=True,
     )
+
+
+def _says(probability: float, token: str, passes: Sequence[float], plain: float) -> str:
+    """What dropout does to one token's probability, pass by pass."""
+    low, high = f"{100 * min(passes):.0f}%", f"{100 * max(passes):.0f}%"
+    if not probability:
+        text = _("With probability 0 nothing is dropped, so every pass is the same: here “{token}” gets {plain}.")
+    elif low == high:  # one pass, or passes that agree
+        text = _(
+            "In training, dropout sets each value to 0 with probability {p}, anew in every pass, so that the model "
+            "relies on no single one: here “{token}” gets {low}, without dropout {plain}."
+        )
+    else:
+        text = _(
+            "In training, dropout sets each value to 0 with probability {p}, anew in every pass, so that the model "
+            "relies on no single one: here “{token}” gets between {low} and {high}, without dropout {plain}."
+        )
+    return text.format(p=f"{probability:g}", token=token, low=low, high=high, plain=f"{100 * plain:.0f}%")
 
 
 def _scatters(deviation: Tensor, visible: Tensor) -> str:

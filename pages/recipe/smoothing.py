@@ -12,7 +12,7 @@ from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.recipe.rate import recorded
-from transformer.analysis.smoothing import smooth
+from transformer.analysis.smoothing import Smoothed, smooth
 from transformer.figures.recipe import calibration, smoothed_targets
 from transformer.texts import _
 from transformer.tracing.trace import Trace
@@ -62,16 +62,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     best = [one for one in said.topk(SHOWN + 1).indices.tolist() if one != right][:SHOWN]
     ids = [right, *best]
     with head:
-        text = _(
-            "With ε = {epsilon} the target for “{token}” is {wanted}, not 1, so that the model does not become too "
-            "sure. It says {said}: the loss is {loss} nats; the smallest possible is {least}."
-        )
-        point(
-            text.format(
-                epsilon=f"{epsilon:g}", wanted=f"{float(found.targets[right]):.3f}", token=tokens[step - 1],
-                said=f"{float(said[right]):.3f}", loss=f"{found.loss:.3f}", least=f"{found.least:.3f}",
-            )
-        )  # fmt: skip
+        point(_says(found, epsilon, right, tokens[step - 1], float(said[right])))
     left, other = picture.columns(2)
     with left:
         drawn = figure.built(
@@ -100,6 +91,24 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         rows.append((name, f"{mean['perplexity']:.4f}", *shares))
     paragraph(_verdict(runs))
     st.html(table(head_, rows, "hs-recipe-smoothing"))
+
+
+def _says(found: Smoothed, epsilon: float, right: int, token: str, said: float) -> str:
+    """What is wanted of one step, and how far the model is from it. said: its probability of the right token."""
+    if epsilon:
+        text = _(
+            "With ε = {epsilon} the target for “{token}” is {wanted}, not 1, so that the model does not become too "
+            "sure. It says {said}: the loss is {loss} nats; the smallest possible is {least}."
+        )
+    else:
+        text = _(
+            "With ε = 0, without label smoothing, the target for “{token}” is 1 and that of every other token 0. The "
+            "model says {said}: the loss is {loss} nats; the smallest possible is 0."
+        )
+    return text.format(
+        epsilon=f"{epsilon:g}", wanted=f"{float(found.targets[right]):.3f}", token=token, said=f"{said:.3f}",
+        loss=f"{found.loss:.3f}", least=f"{found.least:.3f}",
+    )  # fmt: skip
 
 
 def _verdict(runs: dict[str, list[dict[str, float]]]) -> str:

@@ -28,5 +28,5 @@ def smooth(logits: Tensor, right: int, epsilon: float) -> Smoothed:
     targets[right] += 1 - epsilon
     loss = -(targets * log_probs).nan_to_num(0).sum().item()
     wanted = ((1, targets[right].item()), (vocab - 1, epsilon / vocab))
-    least = -sum(count * p * math.log(p) for count, p in wanted if p)
+    least = sum(count * p * -math.log(p) for count, p in wanted if 0 < p < 1)
     return Smoothed(targets, loss, least, log_probs.exp() - targets)

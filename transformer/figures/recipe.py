@@ -32,7 +32,7 @@ SCATTER = {
 TARGETS = {
     "title": N_("The target of the loss, and what the model says"),
     "subtitle": N_("ε = {epsilon}; counted as right: {token}"),
-    "wanted": N_("target"),
+    "wanted": N_("target distribution"),
     "said": N_("the model"),
     "gradient": N_("gradient: the model minus the target"),
     "axis": N_("p, gradient"),

@@ -18,6 +18,7 @@ from pages.components.training_log import training_cost
 from pages.recipe import batches, dropout, rate, smoothing
 from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
 from tests.support.build import tiny_pretrained
+from transformer.analysis.smoothing import smooth
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import Pretrained
 from transformer.probing.dropout import dropout_passes
@@ -148,10 +149,21 @@ def test_padding_by_hand() -> None:
     one = batches.Batches(((1,), (1, 2, 3)), ((1,), (1,)), ((0, 1),))
     assert one.lengths([1, 0]) == ([4, 2], [2, 2]) and one.step([0, 1]) == (6, 4, 2)
     assert one.padding == pytest.approx(2 / 12)
-    # The second batch has the most padding of those of four pairs; the third has more, but only two.
-    sources = [(1,)] * 4 + [(1,)] * 3 + [(1, 2, 3)] + [(1,), (1,) * 20]
-    three = batches.Batches(tuple(sources), ((1,),) * 10, ((0, 1, 2, 3), (4, 5, 6, 7), (8, 9)))
-    assert batches.most_padded(three) == 2
+
+
+def test_the_batch_shown_first_has_the_padding_of_its_order() -> None:
+    # Padding of positions: 0 of 16, 6 of 24, 12 of 32, and 2 of 12 in two pairs; 20 of 84 in all.
+    sources = [(1,)] * 7 + [(1, 2, 3)] + [(1,)] * 3 + [(1,) * 5] + [(1,), (1, 2, 3)]
+    four = batches.Batches(tuple(sources), ((1,),) * 14, ((0, 1, 2, 3), (4, 5, 6, 7), (8, 9, 10, 11), (12, 13)))
+    assert [four.step(rows)[2] for rows in four.batches] == [0, 6, 12, 2] and batches.typical(four) == 2
+    # Two pairs show little of an order: not even where their padding is the mean.
+    few = batches.Batches(tuple(sources), ((1,),) * 14, ((0, 1, 2, 3), (12, 13)))
+    assert batches.typical(few) == 1
+    model = transformer.load(ROOT / "checkpoints" / "en-de")
+    for way in (True, False):
+        found = batches.batched(model, 1000, way)
+        *tokens, padding = found.step(found.batches[batches.typical(found) - 1])
+        assert padding / (sum(tokens) + padding) == pytest.approx(found.padding, abs=0.01)
 
 
 def test_the_drawn_batch_marks_its_padding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,6 +238,29 @@ def test_another_head_shows_its_own_scatter(open_page: Callable[..., AppTest]) -
 def test_hidden_keys_do_not_count_as_scatter() -> None:
     deviation, visible = torch.tensor([[0.1, 0.9], [0.3, 0.2]]), torch.tensor([[True, False], [True, True]])
     assert "by 0.200 on average, and by 0.300 at most" in dropout._scatters(deviation, visible)
+
+
+@pytest.mark.parametrize(
+    "probability, passes, said",
+    [
+        (0.1, [0.62, 0.58, 0.71], "gets between 58% and 71%, without dropout 69%"),
+        (0.1, [0.58], "gets 58%, without dropout 69%"),
+        (0.0, [0.69, 0.69], "every pass is the same: here “x” gets 69%"),
+    ],
+)
+def test_what_is_said_of_the_passes(probability: float, passes: list[float], said: str) -> None:
+    found = dropout._says(probability, "x", passes, 0.69)
+    assert said in found and ("between" in found) == (len(set(passes)) > 1)
+
+
+def test_without_label_smoothing_the_target_is_1_and_the_smallest_loss_0() -> None:
+    logits = torch.tensor([0.0, 0.0])  # each token has the probability 0.5: a loss of ln 2
+    none, some = (
+        smoothing._says(smooth(logits, 1, epsilon), epsilon, 1, "x", 0.5) for epsilon in (0.0, 0.1)
+    )  # fmt: skip
+    assert "target for “x” is 1 and" in none and "the loss is 0.693 nats; the smallest possible is 0." in none
+    assert "is 0.950, not 1" in some and "-0" not in none
+    assert str(smooth(logits, 1, 0.0).least) == "0"
 
 
 def runs(**means: tuple[float, float, float]) -> dict[str, list[dict[str, float]]]:
