@@ -12,14 +12,14 @@ from transformer.texts import N_
 RATES = {
     "title": N_("Learning rate over the steps"),
     "equation": N_("rate = peak · min(step / warm-up, √(warm-up / step))"),
-    "step": N_("step"),
+    "step": N_("training step"),
     "rate": N_("learning rate"),
 }
 WARMUPS = {
     "title": N_("One small model, trained with other warm-ups"),
     "subtitle": N_("loss on unseen inputs; thick: mean of three runs; peak rate {peak}"),
     "name": N_("warm-up {steps}"),
-    "step": N_("step"),
+    "step": N_("training step"),
     "loss": N_("loss, nats per token"),
 }
 SCATTER = {
