@@ -94,8 +94,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     ):
         with column:
             drawn = figure.built(moved_columns, columns, part.T.numpy(), float(part.max()), name)
-            key = f"feedforward-moved-{'self' if part is found.attention else 'ff'}"
-            figure.draw(drawn, key, "position-wise", first=True, about=f"{stack}-{layer + 1}-{chosen + 1}", trace=trace)
+            where = "self" if part is found.attention else "ff"
+            about = f"{where}-{stack}-{layer + 1}-{chosen + 1}"
+            figure.draw(drawn, f"feedforward-moved-{where}", "position-wise", first=True, about=about, trace=trace)
     note = _(
         "Two passes of the model are compared, with “{token}” and with “{other}” at position {position}. Left: how far "
         "each number that attention returns differs. Right: the network reads the new vector at this position and the "

@@ -93,7 +93,7 @@ def draw(frame: PageFrame) -> None:
 def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str]) -> None:
     n = int(frame.options.segment("n", _("n-grams"), range(1, ORDER + 1), 1, lambda value: f"n = {value}"))
     character = chrf(hypothesis, given)
-    stem, caption = ["headscope-bleu", f"n{n}"], [hypothesis, *filter(str.strip, given)]
+    stem, caption = ["bleu", f"n{n}"], [hypothesis, *filter(str.strip, given)]
     with saving.saved("bleu", stem, caption, _rows(found, character)):
         st.html(_lit(found, n))
         left, right = st.columns([1, 1])

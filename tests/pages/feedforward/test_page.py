@@ -396,6 +396,9 @@ def test_a_token_is_exchanged_in_the_text_and_only_its_column_moves_after_the_ne
     assert np.allclose(columns(app, "After attention"), difference, atol=1e-6)
     assert np.flatnonzero(columns(app, "After the feed-forward network").max(0)).tolist() == [0]
     count = len(trace.source_ids)
+    drawn = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
+    names = [one["about"] for one in drawn if one.get("name") == "position-wise"]
+    assert names == ["self-encoder-1-1", "ff-encoder-1-1"]  # of the saved files
     assert f"1 of {count} vectors that enter layer 1 change, and attention changes {count} of {count}" in says(app)
     app = open_page(part="position", stack="decoder", layer="2", token="2")
     later = list(range(1, len(trace.target_in)))

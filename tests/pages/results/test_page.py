@@ -62,6 +62,7 @@ def test_the_saved_table_has_all_that_was_counted_by_hand(open_page: Callable[..
     app = open_page("results", hypothesis="a b a", reference1="a b", reference2=" ")
     (menu,) = [json.loads(one.json) for one in components(app, "saving")]
     head, *rows = menu["rows"]
+    assert menu["stem"] == ["bleu", "n1"]  # the menu puts the name of the app before it
     assert menu["caption"] == ["a b a", "a b"] and head[:3] == ["quantity", "n", "n-gram"]
     assert rows[:-3] == [
         ["n-gram", 1, "a", 2, 1, 1, None], ["n-gram", 1, "b", 1, 1, 1, None],
