@@ -17,7 +17,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.decoding import beam, payload
+from pages.decoding import beam, given, payload
 from pages.decoding.paint import read_heads, read_weights
 from pages.decoding.step import Branch, read_branches, translations, without, written
 from pages.runtime.ahead import AHEAD
@@ -284,7 +284,31 @@ def test_given_words_stand_beside_the_models_own(
         assert found.shape[0] == len(trace.target_in)
 
 
-def test_without_a_target_the_page_says_what_to_type(open_page: Callable[..., AppTest]) -> None:
+def test_the_best_other_hypothesis_of_beam_search_stands_in() -> None:
+    clear_caches()
+    model = transformer.load("reverse")
+    own = model.trace(MISSISSIPPI)
+    best = [one.text for one in model.n_best(MISSISSIPPI, given.BEAMS)]
+    found = given.stand_in(model, own)
+    assert found and best[0] == own.target_text and found[0] == 2 and found[1].target_text == best[1]
+
+
+@pytest.mark.parametrize("rank, name", [(1, "the best"), (2, "the second best"), (3, "number 3 of")])
+def test_without_a_target_the_translation_that_stands_in_is_said_and_drawn(
+    open_page: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch, rank: int, name: str
+) -> None:
+    other = tiny(folder).trace(SOURCE, "re sta vu", limit=LIMIT)
+    monkeypatch.setattr(given, "stand_in", lambda *_: (rank, other))
+    app = open_page("decoding", target="", part="given", given_kind="cross", given_layer="1", given_head="1")
+    assert not app.exception and f"No target was typed: here {name}" in page_text(app)
+    stand_in, _ = maps(app)
+    np.testing.assert_allclose(stand_in, other.cross.weights[0, 0].numpy(), atol=1e-6)
+
+
+def test_without_any_other_hypothesis_the_page_says_what_to_type(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(given, "stand_in", lambda *_: None)
     app = open_page("decoding", target="", part="given")
     assert not app.exception and not components(app, "figure") and "Type a target" in page_text(app)
 
