@@ -12,14 +12,14 @@ from torch import Tensor
 
 from pages.components.descriptions import heads_in_words
 from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.components.translation import apart, words_of, words_row
+from pages.components.translation import apart, cut_off, words_of, words_row
 from pages.decoding import payload
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
 from pages.runtime import cache
-from transformer.inference.pretrained import InputError
+from transformer.inference.pretrained import InputError, Translation
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint, Where, layers_of
 from transformer.interventions.switch import brief, is_number, parse_number
 from transformer.model.config import ModelConfig
@@ -136,6 +136,26 @@ def _in_words(heads: Heads, kind: str) -> str:
     return capital(text)
 
 
+def shortened(text: str) -> str:
+    """A text of words of which the last are repeats of 1 to 4 words, three times or more, with two of these runs."""
+    words = text.split()
+    for size in range(1, 5):
+        end = len(words)
+        while end > size and words[end - 1] == words[end - 1 - size]:
+            end -= 1
+        if len(words) - end >= 2 * size:
+            return " ".join(words[: end + size])
+    return text
+
+
+def _quoted(translation: Translation) -> str:
+    """Its text; a repeated end is shortened where the limit cut it off, and that is said."""
+    if not cut_off(translation):
+        return translation.text
+    text = shortened(translation.text)
+    return _("{text} … (cut off after {limit} tokens)").format(text=text.rstrip("… "), limit=len(translation.tokens))
+
+
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, config = frame.model, frame.options, frame.model.config
     top = st.container()
@@ -187,7 +207,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         )
         if before.text == after.text:
             text = _("{heads}, step {row}: the translation stays “{before}”. Paint more heads, or another step.")
-    said = text.format(heads=_in_words(heads, kind), row=row + 1, before=before.text, after=after.text)
+    said = text.format(heads=_in_words(heads, kind), row=row + 1, before=_quoted(before), after=_quoted(after))
     with place:
         point(said)
 

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.decoding import beam, given, payload
-from pages.decoding.paint import read_heads, read_weights
+from pages.decoding.paint import read_heads, read_weights, shortened
 from pages.decoding.step import Branch, read_branches, translations, without, written
 from pages.runtime.ahead import AHEAD
 from pages.runtime.cache import MODELS
@@ -356,7 +356,7 @@ def test_several_heads_are_painted_at_once(open_page: Callable[..., AppTest], fo
     switches = [Paint(1, weights, True, Where("cross", layer, head)) for layer, head in ((0, 1), (1, 0))]
     wanted = model.translate(SOURCE, limit=LIMIT, interventions=Interventions(tuple(switches)))
     said = page_text(app)
-    assert wanted.text in said and f"paint={','.join(one.value for one in switches)}" in said
+    assert shortened(wanted.text) in said and f"paint={','.join(one.value for one in switches)}" in said
     assert "layer 1, head 2; cross-attention, layer 2, head 1" in said
 
 
@@ -373,7 +373,7 @@ def test_a_painted_row_of_a_link_is_decoded_from(
     switch = Paint(1, (0.0,) * (count - 1) + (1.0,), later, Where("cross"))
     wanted = model.translate(SOURCE, limit=LIMIT, interventions=Interventions((switch,)))
     said = page_text(app)
-    assert wanted.text in said and f"paint={switch.value}" in said
+    assert shortened(wanted.text) in said and f"paint={switch.value}" in said
     assert {"paint": text, "paint_row": "2"}.items() <= address(app).items()
 
 
@@ -401,6 +401,20 @@ def test_a_painted_row_that_does_not_fit_is_said_in_one_sentence_and_kept(
     assert html.unescape(messages(app)).count("hs-message") == 1
     assert data(app, "paint")["painted"] == ("sums" in said) and address(app)["paint"] == text
     assert "As you painted" not in page_text(app)
+
+
+def test_a_painted_translation_that_never_ends_is_said_to_be_cut_off(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    count = len(tiny(folder).encode(SOURCE))
+    app = open_page("decoding", target="", part="paint", paint="_".join(["0"] * (count - 1) + ["1"]))
+    assert not app.exception and f"… (cut off after {LIMIT} tokens)" in page_text(app)
+
+
+def test_a_repeated_end_is_shortened_to_two_runs() -> None:
+    assert shortened("a b c c c c") == "a b c c" and shortened("x a b a b a b a b") == "x a b a b"
+    for kept in ("", "a", "a b c c", "a a a b", "a b a b"):
+        assert shortened(kept) == kept
 
 
 def test_painted_weights_above_1_keep_their_shares() -> None:
