@@ -72,6 +72,14 @@ def without(branches: list[Branch], line: int) -> list[Branch]:
     return kept
 
 
+def after_beginning(branches: list[Branch], length: int) -> list[Branch]:
+    """The branches without those inside a beginning of this many tokens, and what branches off from them."""
+    kept = branches
+    while inside := [line for line, branch in enumerate(kept, start=1) if branch.step < length]:
+        kept = without(kept, inside[0])
+    return kept
+
+
 @dataclass(frozen=True)
 class Lines:
     """The translations: the first, and one for each branch. shared: tokens that each has in common with the one it
@@ -152,7 +160,11 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     left, right = controls.columns([5, 1], vertical_alignment="bottom")
     with left:
         begin = beginning(frame, source, _("Begin with"))
-    branches = _branches(options)
+    asked = _branches(options)
+    branches = after_beginning(asked, len(begin))
+    if branches != asked:
+        message(_("The branches do not fit this translation, so they are left out."), "note")
+        options.report("branches", written(branches), "")
     try:
         lines = translations(model, source, begin, branches, limit)
     except ValueError:

@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.decoding import beam, given, payload
 from pages.decoding.paint import read_heads, read_weights, shortened
-from pages.decoding.step import Branch, read_branches, translations, without, written
+from pages.decoding.step import Branch, after_beginning, read_branches, translations, without, written
 from pages.runtime.ahead import AHEAD
 from pages.runtime.cache import MODELS
 from pages.runtime.memory import MEMORY
@@ -64,6 +64,12 @@ def test_a_removed_translation_takes_those_along_that_branch_off_from_it() -> No
     assert without(branches, 1) == [Branch(0, 3, 7), Branch(1, 4, 8)]
     assert without(branches, 2) == [Branch(0, 1, 5), Branch(0, 3, 7), Branch(2, 4, 8)]
     assert without(branches, 4) == branches[:3]
+
+
+def test_branches_inside_a_beginning_go_with_what_branches_off_from_them() -> None:
+    branches = [Branch(0, 0, 5), Branch(1, 4, 6), Branch(0, 2, 7), Branch(3, 3, 8)]
+    assert after_beginning(branches, 2) == [Branch(0, 2, 7), Branch(1, 3, 8)]
+    assert after_beginning(branches, 0) == branches and after_beginning(branches, 5) == []
 
 
 def test_a_branch_shares_the_beginning_and_goes_on_from_its_token() -> None:
@@ -115,6 +121,7 @@ def test_a_link_opens_branches_beginning_and_step(open_page: Callable[..., AppTe
     [
         ({"branches": "x"}, "cannot be read"),
         ({"branches": "1.99.5"}, "do not fit"),
+        ({"begin": "re", "branches": "1.1.9"}, "do not fit"),
         ({"begin": "re 漢"}, "cannot write"),
         ({"begin": "re sta vu " * 20}, "begin with less"),
         ({"part": "beam", "beams": "99"}, "a whole number from 1 to 8"),
