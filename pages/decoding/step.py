@@ -204,6 +204,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         help_ = _("Removes the newest translation.")
         right.button(_("Undo"), on_click=lambda: change(branches[:-1]), width="stretch", help=help_)
     with head:
+        if len(branches) == MOST:
+            sentence = _("At most {count} translations stand side by side; remove one to add another.")
+            message(sentence.format(count=MOST + 1), "note")
         point(_says(model, found, step))
     with picture:
         _picture(
@@ -228,9 +231,6 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     others = [token for token in found.steps[step].ids if token != ids[step]]
     expected = [partial(payload.continued, model, source, ((*ids[:step], token),), limit) for token in others]
     AHEAD.expect(session_id(), expected if len(branches) < MOST else [])
-    if len(branches) == MOST:
-        message(_("At most {count} translations stand side by side; remove one to add another.").format(
-            count=MOST + 1), "note")  # fmt: skip
 
 
 def _says(model: Pretrained, found: Continuation, step: int) -> str:
