@@ -26,7 +26,7 @@ export const DECODING_TEXTS = {
   top_p_off: "top-p off: the same",
   cross: "Cross-attention of the chosen step",
   self: "Masked self-attention of the chosen step",
-  rows: "a row for each head, from layer 1, head 1 down; dark: much attention",
+  rows: "a row for each head, from layer 1, head 1 down; stronger colour: more attention",
   cell: "Layer {layer}, head {head} → {token}: {weight}",
   csv_rank: "rank",
   csv_token: "token",
