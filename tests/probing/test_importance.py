@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +16,7 @@ import torch
 import transformer
 from tests.support.build import tiny_pretrained
 from transformer.cancellation import Stopped
-from transformer.interventions.sets import Interventions
+from transformer.interventions.sets import InterventionError, Interventions, Skip
 from transformer.probing.alignment import Source, align
 from transformer.probing.importance import (
     Curve,
@@ -63,6 +65,23 @@ def test_a_model_without_a_sub_layer_is_the_switch_skip(skip: str) -> None:
     expected = model.trace(*PAIRS[0], interventions=Interventions.parse(f"skip={skip}"))
     torch.testing.assert_close(changed.trace(*PAIRS[0]).logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4)
     assert len(sub_layers(model.config)["decoder.1"]) == 3
+
+
+@pytest.mark.parametrize(
+    "part, said",
+    [
+        (("cross", 9, 0), "cross.10.1 asks for layer 10, but this model has 2 there"),
+        (("cross", 0, 3), "cross.1.4 asks for head 4, but this model has 3 per layer"),
+        (("cross", 0, -1), "head cannot be -1; give an index from 0"),
+        (("self", 0, 0), "unknown attention kind 'self'; choose encoder_self, decoder_self or cross"),
+        (("cross", 0, None), "('cross', 0, None) is not a head; write (KIND, LAYER, HEAD) with numbers from 0"),
+        ("cross.1.1", "'cross.1.1' is not a head; write (KIND, LAYER, HEAD) with numbers from 0, for example ('cross'"),
+        (Skip("encoder", 7, "ff"), "encoder.8.ff asks for layer 8, but this model has 2 there"),
+    ],
+)
+def test_a_part_that_the_model_lacks_is_named(part: Any, said: str) -> None:
+    with pytest.raises(InterventionError, match=re.escape(said)):
+        without(tiny_pretrained(), [("cross", 1, 0), part])
 
 
 def test_layers_before_the_change_run_once_for_all_models() -> None:

@@ -18,7 +18,7 @@ from transformer.cancellation import Stopped
 from transformer.inference import reference
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.speed import with_parameters
-from transformer.interventions.sets import SUB_LAYERS, Skip, layers_of
+from transformer.interventions.sets import SUB_LAYERS, InterventionError, KnockOut, Skip, Where, brief, layers_of
 from transformer.model.cache import KeyValueCache
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, AnyTap, Off, scope
@@ -123,6 +123,21 @@ def _unchanged(parts: Sequence[Head | Skip], config: ModelConfig) -> list[tuple[
     return [(stack, layer) for stack in STACKS for layer in range(first[stack])]
 
 
+def _check(parts: Sequence[Head | Skip], config: ModelConfig) -> None:
+    """Raises InterventionError unless all of these are heads or sub-layers of such a model."""
+    for part in parts:
+        if isinstance(part, Skip):
+            part.check(config)
+        elif isinstance(part, tuple | list) and len(part) == 3 and None not in part:
+            KnockOut(Where(*part)).check(config)
+        else:
+            raise InterventionError(
+                "{value} is not a head; write (KIND, LAYER, HEAD) with numbers from 0, for example {example}",
+                value=brief(part),
+                example=("cross", 0, 1),
+            )
+
+
 def without(
     model: Pretrained,
     parts: Sequence[Head | Skip],
@@ -135,8 +150,10 @@ def without(
     The same as the switches `zero`, `mean` and `skip`: a head's columns of W^O become 0, and a mean adds to the bias;
     of a sub-layer the last matrix and its bias become 0. So everything that needs no names of tensors, such as fast
     decoding, works on it. All other tensors are shared, not copied. seen: what the layers before the first change gave,
-    for models of the same weights (`Remembered`); None: every layer runs.
+    for models of the same weights (`Remembered`); None: every layer runs. Raises InterventionError for a head or
+    sub-layer that the model lacks.
     """
+    _check(parts, model.config)
     state, changed = model.model.state_dict(), dict[str, Tensor]()
     width = model.config.d_model // model.config.heads
     for part in parts:
