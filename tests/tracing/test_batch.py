@@ -48,6 +48,15 @@ def test_nothing_else_is_kept() -> None:
     assert tiny_pretrained().trace_all([]) == []
 
 
+def test_one_name_need_not_be_in_a_tuple() -> None:
+    (kept,) = tiny_pretrained().trace_all(PAIRS[:1], "encoder_output")
+    (same,) = tiny_pretrained().trace_all(PAIRS[:1], ("encoder_output",))
+    assert list(kept.tensors) == ["encoder_output"]
+    assert torch.equal(kept["encoder_output"], same["encoder_output"])
+    with pytest.raises(KeepError, match="there is no tensor 'cross.weight' to keep"):
+        tiny_pretrained().trace_all(PAIRS[:1], "cross.weight")
+
+
 def test_progress_counts_pairs_and_stops() -> None:
     done: list[tuple[int, int]] = []
     tiny_pretrained().trace_all(PAIRS, batch_tokens=1, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]

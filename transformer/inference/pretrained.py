@@ -530,25 +530,26 @@ class Pretrained:
     def trace_all(
         self,
         pairs: Sequence[tuple[str, str]],
-        keep: Sequence[str] = ("cross.weights",),
+        keep: Sequence[str] | str = ("cross.weights",),
         batch_tokens: int = 1000,
         progress: Callable[[int, int], bool] = lambda done, total: True,
     ) -> list[Kept]:
         """Chosen tensors of many sentence pairs with their given targets, in padded batches.
 
-        keep: names as the fields of a Trace, "cross.weights", "encoder_output"; `tracing.batch.names` lists them. The
-        numbers of `trace`, up to rounding: with 32 bits, to 2e-6 of the largest number of the tensor (1.2e-6 measured
-        with en-de and 60 pairs). Faster, and nothing else is kept in memory. progress: called with
+        keep: one name or several, as the fields of a Trace, "cross.weights", "encoder_output"; `tracing.batch.names`
+        lists them. The numbers of `trace`, up to rounding: with 32 bits, to 2e-6 of the largest number of the tensor
+        (1.2e-6 measured with en-de and 60 pairs). Faster, and nothing else is kept in memory. progress: called with
         (pairs done, all) after each batch; False stops (Stopped).
         Raises KeepError; InputError with the number of the pair.
         """
         from transformer.text.batching import bucket  # imports numpy; the import here keeps `transformer.load` fast
         from transformer.tracing.batch import trace_batch
 
+        names = (keep,) if isinstance(keep, str) else keep
         numbered = self.numbered_pairs(pairs)
         found: dict[int, Kept] = {}
         for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
-            kept = trace_batch(self.model, [numbered[row] for row in rows], keep)
+            kept = trace_batch(self.model, [numbered[row] for row in rows], names)
             found |= dict(zip(rows, kept, strict=True))
             if not progress(len(found), len(pairs)):
                 raise Stopped
