@@ -229,7 +229,7 @@ def _searched(
     model: Pretrained, question: Question, text: str, work: Callable[[task.Progress], Result]
 ) -> Result | None:
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    lines = text.rstrip().count("\n") + 1
+    lines = sum(map(bool, map(str.strip, lines_of(text))))
     label = _("Search {count} lines").format(count=f"{lines:,}")
     return task.result(JOBS, (model.name, identity(model), question, digest), label, work)
 

@@ -11,6 +11,7 @@ from transformer.model.tap import KINDS
 from transformer.probing.search import (
     MOST_LINES,
     SearchError,
+    lines_of,
     read,
     read_lines,
     search_attention,
@@ -72,12 +73,19 @@ def test_lines_without_a_target_are_translated() -> None:
     assert pairs == [("I see a dog.", "Ein Hund."), ("Hello!", model.translate("Hello!").text)] and pairs[1][1]
 
 
+def test_blank_lines_are_left_out_wherever_they_are() -> None:
+    text = "\n \nka\tlo\n\r\n\t \nmi\tnu\n\n"
+    assert read_lines(tiny_pretrained(), text) == [("ka", "lo"), ("mi", "nu")]
+    assert len(lines_of("ka\n\n" * MOST_LINES)) == 2 * MOST_LINES - 1  # only lines with text count
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
         ("\n \n", "the text is empty"),
         ("ka\n" * (MOST_LINES + 1), "has 5,001 lines; at most 5,000"),
-        ("ka\n\nlo", "line 2: "),
+        ("ka\n\n\tlo", "line 3: the source text is empty"),
+        ("\n \t\n" + "ka" * 600, "line 3 has 1,200 characters"),
         ("ka" * 600, "line 1 has 1,200 characters"),
     ],
 )

@@ -52,30 +52,35 @@ class Found:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, without blank ones at its end. Raises SearchError for none, or more than MOST_LINES."""
+    """The lines of a text, without blank ones at its end; blank ones before that keep their place. Raises SearchError
+    if all are blank, or more than MOST_LINES are not."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:
         raise SearchError("the text is empty; give one sentence a line")
-    if len(lines) > MOST_LINES:
+    count = sum(map(bool, map(str.strip, lines)))
+    if count > MOST_LINES:
         raise SearchError(
             "the text has {lines:,} lines; at most {most:,} are searched, so leave out {more:,}",
-            lines=len(lines),
+            lines=count,
             most=MOST_LINES,
-            more=len(lines) - MOST_LINES,
+            more=count - MOST_LINES,
         )
     return lines
 
 
 def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, total: True) -> list[Pair]:
-    """Lines `source` or `source<tab>target` as pairs; the model translates sources that have no target.
+    """Lines `source` or `source<tab>target` as pairs, without blank lines; the model translates sources that have no
+    target.
 
     progress: called with (lines done, all); False stops (Stopped). Raises SearchError with the number of the line.
     """
     lines = lines_of(text)
     pairs: list[Pair] = []
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         source, _, target = line.partition("\t")
         if len(line) > LONGEST:
             raise SearchError("line {number} has {length:,} characters; at most {most:,} are allowed, shorten it",

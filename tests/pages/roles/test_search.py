@@ -51,13 +51,14 @@ def test_a_neuron_is_searched(bundled: Callable[..., AppTest]) -> None:
 
 def test_a_text_of_ones_own_is_searched_on_demand(bundled: Callable[..., AppTest]) -> None:
     app = bundled(head="encoder_self.1.1", least="0.01", panel="own")
-    app.text_area(key=OWN).set_value("I see a dog.\tIch sehe einen Hund.\n\n").run()
+    app.text_area(key=OWN).set_value("\nI see a dog.\tIch sehe einen Hund.\n\n \nI see.\tIch sehe.\n\n").run()
     assert not app.exception and not links(app)
+    assert app.button(key="hs-task-start").label == "Search 2 lines"
     app.button(key="hs-task-start").click().run()
     app.session_state["headscope_task"].thread.join(60)
     app.run()
-    assert not app.exception and "of 1 sentences" in page_text(app)
-    assert links(app) and all("source=I+see+a+dog." in link for link in links(app))
+    assert not app.exception and "of 2 sentences" in page_text(app)
+    assert links(app) and all("source=I+see" in link for link in links(app))
 
 
 def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) -> None:
@@ -72,7 +73,7 @@ def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) 
     "text, said",
     [
         ("a\n" + "b" * 1_001, "Line 2 has 1,001 characters; at most 1,000 are allowed, shorten it."),
-        ("a\n\nb", "Line 2: the source text is empty; type a sentence of up to 512 tokens."),
+        ("a\n\n\tb", "Line 3: the source text is empty; type a sentence of up to 512 tokens."),
     ],
 )
 def test_a_line_that_cannot_be_searched_is_named_and_the_text_stays(
