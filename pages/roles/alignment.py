@@ -28,7 +28,7 @@ from transformer.probing.alignment import (
     measure_alignment,
     symmetric,
 )
-from transformer.probing.probes import ENGLISH, GERMAN, english_to_german
+from transformer.probing.probes import english_to_german, german_to_english
 from transformer.texts import _
 
 OPTIONS = ("measure", "reading", "link_head", "with")
@@ -199,20 +199,23 @@ def _bounds(frame: PageFrame, found: AlignmentScores) -> None:
 def _reverse(frame: PageFrame, found: AlignmentScores) -> tuple[str, Score] | None:
     """A model of the opposite direction, if a person chooses one, and the error of the links that both agree on."""
     none = _("no other model")
-    others = [name for name in session_models.names() if name != frame.model.name]
+    others = [name for name in session_models.names() if _translates_back(name)]
+    if not others:
+        sentence = _("To symmetrise, load a model from German to English on the Training page; none is here.")
+        paragraph(sentence, quiet=True)
+        return None
     label = _("Symmetrise with a model from German to English")
     name = str(frame.options.choose("with", label, ["", *others], "", lambda value: value or none))
     if not name:
         return None
     other = session_models.load(name)
-    if not (other.languages[0] in GERMAN and other.languages[1] in ENGLISH):
-        text = _("{name} translates from {source} to {target}. Choose a model from German to English.")
-        message(text.format(name=name, source=other.languages[0], target=other.languages[1]))
-        return None
     key = (identity(frame.model), identity(other))
     best, back = found.winner(single=False), Source("weights", "predicted")
     score = task.result(
-        SYMMETRIC, key, _("Symmetrise"), lambda progress: symmetric(frame.model, best, other, back, gold_pairs())
+        SYMMETRIC,
+        key,
+        _("Symmetrise"),
+        lambda progress: symmetric(frame.model, best, other, back, gold_pairs(), progress),
     )
     return (name, score) if score is not None else None
 

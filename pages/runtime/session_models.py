@@ -17,6 +17,7 @@ from pages.runtime import cache, pruned
 from pages.runtime.memory import Owner
 from pages.runtime.shared import SharedCache, mark
 from pages.runtime.texts import readable_text
+from transformer.checkpoints import importers
 from transformer.checkpoints.archive import read_zip
 from transformer.checkpoints.folder import CheckpointError
 from transformer.inference.pretrained import Pretrained, open_files
@@ -118,6 +119,17 @@ def load(name: str) -> Pretrained:
     if path is None:
         raise CheckpointError("the checkpoint {name!r} no longer exists", name=name[:LONGEST])
     return cache.load(whole, str(path))
+
+
+def languages_of(name: str) -> tuple[str, str] | None:
+    """Source and target of a model of this list; a shared one is not opened for it. None if there is no such model."""
+    path = cache.checkpoints().get(name)
+    if path is not None and name not in own_models():
+        return importers.languages_of(path)
+    try:
+        return load(name).languages
+    except CheckpointError:
+        return None
 
 
 def title(name: str) -> str:

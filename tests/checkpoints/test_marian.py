@@ -15,11 +15,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 import transformer
-from tests.support.build import sentences
+from tests.support.build import saved_checkpoint, sentences
 from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, random_marian, splitter, vocabulary
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.folder import CheckpointError
-from transformer.checkpoints.importers import open_folder
+from transformer.checkpoints.importers import languages_of, open_folder
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import beam, greedy
 
@@ -196,6 +196,17 @@ def test_a_language_code_is_one_token_and_shows_itself(tmp_path: Path) -> None:
     assert trace.source_tokens[0] == CODE == trace.source_labels[0]
     assert found.encode("x>>deu<<")[0] != found.encode(CODE)[0]
     assert found.encode("</s>")[:-1].count(found.config.end_id) == 0
+
+
+def test_languages_are_read_without_opening_the_model(tmp_path: Path) -> None:
+    marian_folder(tmp_path / "marian", "relu")
+    ours = saved_checkpoint(tmp_path)
+    for folder in (tmp_path / "marian", ours):
+        assert languages_of(folder) == open_folder(folder).languages != ("source", "target")
+    (ours / "config.json").write_text("[1]")
+    (tmp_path / "marian" / "tokenizer_config.json").write_text("{")
+    for folder in (tmp_path / "marian", ours, tmp_path / "missing"):
+        assert languages_of(folder) == ("source", "target")
 
 
 @pytest.mark.parametrize("weights", ["pickled", "legacy", "sharded"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import pytest
 
 import transformer
-from transformer.analysis.alignment import AlignmentError, Gold, Score, words_of
+from transformer.analysis.alignment import AlignmentError, Gold, Link, Score, words_of
 from transformer.cancellation import Stopped
 from transformer.probing import alignment
 from transformer.probing.alignment import (
@@ -72,7 +73,25 @@ def test_symmetric_links_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alignment, "fits", lambda model, text, side: True)
     monkeypatch.setattr(alignment, "align", lambda model, pairs, source: [links[pair] for pair in pairs])
     model, source = transformer.load("reverse"), Source("weights", "fed", 0, 0)
-    assert symmetric(model, source, model, source, [gold]) == Score(0.0, 1.0, 1.0, 2)
+    done: list[tuple[int, int]] = []
+    found = symmetric(model, source, model, source, [gold], lambda *args: not done.append(args))  # type: ignore[func-returns-value]
+    assert found == Score(0.0, 1.0, 1.0, 2) and done == [(1, 2), (2, 2)]
+
+
+def test_symmetric_links_stop_between_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the third sentence of the first direction: no other one is read."""
+    read: list[str] = []
+
+    def links(model: object, pairs: list[tuple[str, str]], source: Source) -> Iterator[frozenset[Link]]:
+        for text, _ in pairs:
+            read.append(text)
+            yield frozenset()
+
+    monkeypatch.setattr(alignment, "align", links)
+    model, source, golds = transformer.load("en-de"), Source("weights", "fed", 0, 0), gold_pairs()[:5]
+    with pytest.raises(Stopped):
+        symmetric(model, source, model, source, golds, lambda done, total: done < 3)
+    assert read == [gold.source for gold in golds[:3]]
 
 
 def test_a_measurement_stops() -> None:

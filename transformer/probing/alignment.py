@@ -3,6 +3,7 @@ readings of a row."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -150,10 +151,18 @@ def measure_alignment(
     return AlignmentScores(scores, score(diagonal), best_possible(fitting), len(fitting))
 
 
-def symmetric(model: Pretrained, source: Source, reverse: Pretrained, back: Source, golds: Sequence[Gold]) -> Score:
+def symmetric(
+    model: Pretrained,
+    source: Source,
+    reverse: Pretrained,
+    back: Source,
+    golds: Sequence[Gold],
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+) -> Score:
     """The score of links that two models of opposite directions agree on, grown by `analysis.alignment.symmetrised`.
 
-    Pairs that are too long for one of them are left out. Raises ValueError if none is left, InputError, AlignmentError.
+    progress: called with (sentences aligned, all of both directions) after each; False stops (Stopped). Pairs that are
+    too long for one model are left out. Raises ValueError if none is left, InputError, AlignmentError.
     """
     fitting = [
         gold
@@ -161,8 +170,16 @@ def symmetric(model: Pretrained, source: Source, reverse: Pretrained, back: Sour
         if all(fits(one, text, side) for one, first in ((model, gold.source), (reverse, gold.target))
                for text, side in ((first, "source"), (gold.target if first == gold.source else gold.source, "target")))
     ]  # fmt: skip
-    forward = align(model, [(gold.source, gold.target) for gold in fitting], source)
-    backward = align(reverse, [(gold.target, gold.source) for gold in fitting], back)
+    ways = (
+        align(model, [(gold.source, gold.target) for gold in fitting], source),
+        align(reverse, [(gold.target, gold.source) for gold in fitting], back),
+    )
+    links: list[frozenset[Link]] = []
+    for one in itertools.chain(*ways):
+        links.append(one)
+        if not progress(len(links), 2 * len(fitting)):
+            raise Stopped
+    forward, backward = links[: len(fitting)], links[len(fitting) :]
     return score(
         (symmetrised(one, frozenset((i, j) for j, i in other)), gold)
         for one, other, gold in zip(forward, backward, fitting, strict=True)

@@ -59,6 +59,11 @@ def english_to_german(model: Pretrained) -> bool:
     return model.languages[0] in ENGLISH and model.languages[1] in GERMAN
 
 
+def german_to_english(languages: tuple[str, str]) -> bool:
+    """Whether a model of these languages translates the other way."""
+    return languages[0] in GERMAN and languages[1] in ENGLISH
+
+
 def probe_pairs(model: Pretrained) -> list[Pair] | None:
     """The pairs to probe a model with, as far as they fit it: Headscope's own for English to German, seeded ones for a
     toy task. None for other languages, or if none fits."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,6 +14,9 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.roles import alignment
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from tests.support.build import tiny_pretrained
+from transformer.analysis.alignment import Score
+from transformer.checkpoints.folder import save_checkpoint
 from transformer.probing.alignment import Source, gold_pairs, measure_alignment
 
 
@@ -71,8 +76,35 @@ def test_a_model_of_other_languages(bundled: Callable[..., AppTest]) -> None:
     assert not app.exception and "aligned by hand are English and German" in page_text(app)
 
 
-def test_a_second_model_must_translate_back(bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_models_that_translate_back_are_listed(
+    bundled: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The menu, the progress of the work behind its button, and the sentence where there is no such model."""
     found = measure_alignment(transformer.load("en-de"), gold_pairs()[:3])
     monkeypatch.setattr(alignment, "shipped", lambda model: found)
     app = bundled(checkpoint="en-de", **{"with": "sort"})
-    assert not app.exception and "Choose a model from German to English" in messages(app)
+    label = "Symmetrise with a model from German to English"
+    assert not app.exception and all(menu.label != label for menu in app.selectbox)
+    assert "load a model from German to English on the Training page; none is here" in page_text(app)
+
+    for name in ("en-de", "sort"):
+        (tmp_path / name).symlink_to(ROOT / "checkpoints" / name)
+    tiny = tiny_pretrained()
+    save_checkpoint(tmp_path / "back", tiny.model, tiny.tokenizer, ("German", "English"))
+    save_checkpoint(tmp_path / "other", tiny.model, tiny.tokenizer, ("German", "French"))
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
+
+    def symmetric(*given: Any) -> Score:
+        assert given[5](3, 10)
+        return Score(0.125, 0.9, 0.8, 7)
+
+    monkeypatch.setattr(alignment, "symmetric", symmetric)
+    app = app_test("roles", part="alignment", checkpoint="en-de", **{"with": "back"}).run()
+    (menu,) = [one for one in app.selectbox if one.label == label]
+    assert menu.options == ["no other model", "back"] and menu.value == "back" and not messages(app)
+    app.button(key="hs-task-start").click().run()
+    task = app.session_state["headscope_task"]
+    task.thread.join(60)
+    assert (task.done, task.total) == (3, 10)
+    app.run()
+    assert not app.exception and "symmetrised with back" in page_text(app) and "12.5%" in page_text(app)

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from transformer.checkpoints.folder import CONFIG, Checkpoint, CheckpointError, load_checkpoint, read_json
-from transformer.checkpoints.importers.marian import MODEL_TYPE, load_marian
+from transformer.checkpoints.folder import CONFIG, Checkpoint, CheckpointError, language, load_checkpoint, read_json
+from transformer.checkpoints.importers.marian import MODEL_TYPE, OPTIONS, languages_in, load_marian
 from transformer.model.transformer import Transformer
 
-__all__ = ["load_marian", "open_folder"]
+__all__ = ["languages_of", "load_marian", "open_folder"]
 
 
 def open_folder(path: Path) -> Checkpoint[Transformer]:
     """The checkpoint in a folder, ours or Marian's. Raises CheckpointError."""
     path = Path(path)
+    return load_marian(path) if _is_marian(_values(path / CONFIG)) else load_checkpoint(path)
+
+
+def languages_of(path: Path) -> tuple[str, str]:
+    """Source and target of the checkpoint in a folder, as `open_folder` would give them, without opening it."""
+    about = _values(path / CONFIG)
+    if _is_marian(about):
+        return languages_in(_values(path / OPTIONS))
+    return language(about.get("source"), "source"), language(about.get("target"), "target")
+
+
+def _values(path: Path) -> dict[str, Any]:
+    """The values in a JSON file; none if it cannot be read, which whoever opens the checkpoint reports."""
     try:
-        about = read_json(path / CONFIG) if (path / CONFIG).is_file() else None
+        values = read_json(path)
     except CheckpointError:
-        about = None  # `load_checkpoint` reports the problem
-    if isinstance(about, dict) and about.get("model_type") == MODEL_TYPE and "architecture" not in about:
-        return load_marian(path)
-    return load_checkpoint(path)
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _is_marian(about: dict[str, Any]) -> bool:
+    return about.get("model_type") == MODEL_TYPE and "architecture" not in about

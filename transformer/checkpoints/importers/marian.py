@@ -52,7 +52,7 @@ from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, read_p
 MODEL_TYPE = "marian"
 PICKLED, SHARDED = "pytorch_model.bin", "model.safetensors.index.json"
 MOST_SHARDS = 100
-VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
+VOCABULARY, TARGET_VOCABULARY, OPTIONS = "vocab.json", "target_vocab.json", "tokenizer_config.json"
 SPLITTERS = ("source.spm", "target.spm")
 LARGEST_VOCABULARY = 50_000_000  # bytes; OPUS-MT's tables of 60,000 pieces take 1.6 million
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
@@ -393,6 +393,11 @@ def _holding(config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
     return model
 
 
+def languages_in(options: Mapping[str, Any]) -> tuple[str, str]:
+    """Source and target, by the values of tokenizer_config.json."""
+    return language(options.get("source_lang"), "source"), language(options.get("target_lang"), "target")
+
+
 def load_marian(path: Path) -> Checkpoint[Transformer]:
     """Read a folder of a Marian model. Raises CheckpointError for the first problem."""
     path = Path(path)
@@ -408,7 +413,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
         )
     about = read_json(path / CONFIG)
     try:
-        options = read_json(path / "tokenizer_config.json") if (path / "tokenizer_config.json").is_file() else {}
+        options = read_json(path / OPTIONS) if (path / OPTIONS).is_file() else {}
         options = options if isinstance(options, dict) else {}
         tables = [_vocabulary(path / VOCABULARY)] * 2
         shared = about.get("share_encoder_decoder_embeddings", True)
@@ -430,8 +435,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
         raise CheckpointError("{path}: {error}", path=path, error=error) from error
     rule, alpha = _search(path, about)
     model = _holding(config, weights).requires_grad_(False).eval()
-    languages = tuple(language(options.get(f"{side}_lang"), side) for side in ("source", "target"))
     return Checkpoint(
-        path.name, path, model, tokenizers[1], (languages[0], languages[1]), {},
+        path.name, path, model, tokenizers[1], languages_in(options), {},
         source_tokenizer=tokenizers[0], rule=rule, alpha=alpha,
     )  # fmt: skip
