@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 import transformer
-from transformer.analysis.alignment import AlignmentError, Gold, Link, Score, words_of
+from transformer.analysis.alignment import AlignmentError, Gold, Link, Score, read_gold, words_of
 from transformer.cancellation import Stopped
 from transformer.probing import alignment
 from transformer.probing.alignment import (
+    FILE,
     AlignmentScores,
     Source,
     align,
@@ -92,6 +93,12 @@ def test_symmetric_links_stop_between_sentences(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(Stopped):
         symmetric(model, source, model, source, golds, lambda done, total: done < 3)
     assert read == [gold.source for gold in golds[:3]]
+
+
+def test_the_document_shows_a_line_of_the_file() -> None:
+    example = next(line for line in FILE.with_suffix(".md").read_text(encoding="utf-8").splitlines() if "<TAB>" in line)
+    line = example.strip().replace("<TAB>", "\t")
+    assert line in FILE.read_text(encoding="utf-8").splitlines() and len(read_gold(line)) == 1
 
 
 def test_a_measurement_stops() -> None:
