@@ -194,6 +194,16 @@ def _bounds(frame: PageFrame, found: AlignmentScores) -> None:
     if reverse is not None:
         rows.append((_("symmetrised with {model}").format(model=reverse[0]), _percent(reverse[1])))
     st.html(table((_("this model"), _("error rate")), list(dict.fromkeys(rows)), "hs-roles-shares"))
+    sentence = _(
+        "The best heads are picked on the same {pairs} pairs that they are scored on, so on other pairs their error "
+        "may be larger."
+    )
+    paragraph(sentence.format(pairs=found.pairs), quiet=True)
+
+
+def _translates_back(name: str) -> bool:
+    languages = session_models.languages_of(name)
+    return languages is not None and german_to_english(languages)
 
 
 def _reverse(frame: PageFrame, found: AlignmentScores) -> tuple[str, Score] | None:

@@ -293,6 +293,11 @@ def _curves(found: Survey) -> None:
             left=least.breaks(), heads=least.left[0], random=f"{statistics.median(at_random):g}", draws=len(at_random)
         )
     )
+    same = _(
+        "The order of the heads comes from the same {count} sentence pairs as the scores, so on other sentences more "
+        "heads may have to stay."
+    )
+    paragraph(same.format(count=found.sentences), quiet=True)
 
 
 def _prune(frame: PageFrame, found: Survey) -> None:

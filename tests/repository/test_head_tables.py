@@ -40,6 +40,7 @@ def test_signs_shares_and_pruning_by_hand() -> None:
     table = head_tables.pruning_table(Survey(1, "bleu", 1.0, 50.0, {}, {}, {}, {}, curves, ()))
     assert table.rows[1].cells == ("2", "46.0", "30.0 (15.0 to 45.0)", "10.0")
     assert "down to 2 heads with" in table.notes[0] and "2 to 4 heads in random" in table.notes[0]
+    assert table.notes[1].startswith("The order comes from the same 1 pairs as the BLEU")
 
 
 def test_files_of_another_model_are_refused(tmp_path: Path) -> None:

@@ -85,6 +85,10 @@ def alignment_tables(model: Pretrained, found: AlignmentScores) -> Iterator[Tabl
             add(f"{by}: mean of all heads", found.scores[Source(measure, reading)])
     add("diagonal", found.diagonal)
     add("best possible with one link for each target word", found.best)
+    table.notes.append(
+        f"Each best head is picked on the same {found.pairs} pairs that it is scored on, so on other pairs its error "
+        f"may be larger."
+    )
     yield table
     layers, heads = layers_of(model.config, "cross"), model.config.heads
     for measure in MEASURES:
@@ -146,6 +150,10 @@ def pruning_table(found: Survey) -> Table:
         f"At least 90% of the BLEU of all heads is left down to {least.breaks()} heads with the least important ones "
         f"first, {min(breaks)} to {max(breaks)} heads in random orders, and {most.breaks()} heads with the most "
         f"important ones first."
+    )
+    table.notes.append(
+        f"The order comes from the same {found.sentences} pairs as the BLEU, so on other sentences more heads may have "
+        f"to stay."
     )
     return table
 

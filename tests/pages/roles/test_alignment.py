@@ -41,6 +41,7 @@ def test_the_grid_shows_error_rates_and_the_bounds(
             source = Source("norm", "predicted", layer, head if head < 8 else None)
             assert cell["text"] == f"{100 * found.scores[source].aer:.0f}"
     text = page_text(app)
+    assert "picked on the same 9 pairs that they are scored on" in text
     for bound in (found.diagonal, found.best, found.scores[found.winner()]):
         assert f"{100 * bound.aer:.1f}%" in text
     assert {"measure": "norm", "reading": "predicted"}.items() <= address(app).items()

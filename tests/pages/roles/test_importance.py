@@ -67,6 +67,7 @@ def test_the_grid_shows_the_shipped_numbers(bundled: Callable[..., AppTest], wor
     assert f"{found.agreement():.2f}" in page_text(app)
     (least,) = found.curves["least"]
     assert f"It breaks below {least.breaks()} heads" in page_text(app)
+    assert f"comes from the same {found.sentences} sentence pairs as the scores" in page_text(app)
     pruning = json.loads(json.loads(components(app, "figure")[0].json)["figure"])
     (mark,) = [one for one in pruning["data"] if one.get("name") == f"breaks below {least.breaks()}"]
     assert list(mark["x"]) == [least.breaks()] * 2 and mark["y"][1] == least.score[least.left.index(least.breaks())]
