@@ -29,6 +29,7 @@ from transformer.view.languages import browser_texts
 OPTIONS = ("begin", "branches", "at")
 MOST = 8  # translations beside the first
 KEY = "decoding"
+BEGUN = "headscope_decoding_begun"  # the beginning that the last run drew
 BRANCH = re.compile(r"(\d{1,2})\.(\d{1,3})\.(\d{1,6})", re.ASCII)
 
 _picture = st.components.v2.component("headscope.decoding", js=script("decoding"), css=style("decoding"))
@@ -160,8 +161,11 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     left, right = controls.columns([5, 1], vertical_alignment="bottom")
     with left:
         begin = beginning(frame, source, _("Begin with"))
-    asked = _branches(options)
-    branches = after_beginning(asked, len(begin))
+    asked = branches = _branches(options)
+    before = st.session_state.get(BEGUN)
+    st.session_state[BEGUN] = begin
+    if not frame.arrived and before != begin:  # typed here; a link shows what it showed before
+        branches = after_beginning(asked, len(begin))
     if branches != asked:
         message(_("The branches do not fit this translation, so they are left out."), "note")
         options.report("branches", written(branches), "")

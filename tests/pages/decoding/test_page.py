@@ -116,12 +116,25 @@ def test_a_link_opens_branches_beginning_and_step(open_page: Callable[..., AppTe
     assert {"begin": "re", "branches": "1.2.9_2.3.8", "at": "3.4"}.items() <= address(app).items()
 
 
+def test_a_typed_beginning_leaves_out_the_branches_inside_it_and_a_link_keeps_them(
+    open_page: Callable[..., AppTest],
+) -> None:
+    app = open_page("decoding", target="", begin="re", branches="1.1.9")
+    assert not messages(app) and address(app)["branches"] == "1.1.9"
+    app.run()
+    assert not messages(app) and len(data(app)["lines"]) == 2
+    app.text_input(key="decoding_begin").input("").run()
+    assert not messages(app) and len(data(app)["lines"]) == 2
+    app.text_input(key="decoding_begin").input("re").run()
+    assert "do not fit" in messages(app, notes=True) and address(app)["begin"] == "re"
+    assert len(data(app)["lines"]) == 1 and "branches" not in address(app)
+
+
 @pytest.mark.parametrize(
     "params, said",
     [
         ({"branches": "x"}, "cannot be read"),
         ({"branches": "1.99.5"}, "do not fit"),
-        ({"begin": "re", "branches": "1.1.9"}, "do not fit"),
         ({"begin": "re 漢"}, "cannot write"),
         ({"begin": "re sta vu " * 20}, "begin with less"),
         ({"part": "beam", "beams": "99"}, "a whole number from 1 to 8"),

@@ -124,7 +124,8 @@ def test_the_servers_thread_takes_all_events_of_a_script_at_once() -> None:
                     asyncio.get_running_loop().call_soon(call)
                 await asyncio.sleep(0)
 
-        asyncio.run(main())
+        with ThreadPoolExecutor(1) as thread:  # this one may hold the event loop of a browser's tests
+            thread.submit(lambda: asyncio.run(main())).result()
         assert not other.handled
         return len(session.calls), session.handled
 
