@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 
 import streamlit as st
@@ -9,14 +10,13 @@ import streamlit as st
 from pages.components import figure
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import apart, words_row
-from pages.decoding import beam
+from pages.decoding import payload
 from pages.frame.frame import PageFrame
 from pages.frame.state import max_tokens
 from pages.runtime import cache
 from transformer.analysis.translation import words
 from transformer.figures.attention import head_map
 from transformer.inference.pretrained import InputError, Pretrained
-from transformer.inference.search import FINISHED
 from transformer.interventions.sets import layers_of
 from transformer.texts import _
 from transformer.tracing.finite import check_numbers
@@ -24,7 +24,7 @@ from transformer.tracing.trace import Trace
 
 OPTIONS = ("given_kind", "given_layer", "given_head")
 MEAN = 0  # layer or head: the mean of all
-BEAMS = 4  # as the part "Beam search" begins with
+TRIES = 5  # steps from which another translation is looked for
 
 
 def _chosen(frame: PageFrame) -> tuple[str, int | None, int | None]:
@@ -50,32 +50,39 @@ def _chosen(frame: PageFrame) -> tuple[str, int | None, int | None]:
     return kind, layer, head
 
 
-def stand_in(model: Pretrained, own: Trace) -> tuple[int, Trace] | None:
-    """Rank and trace of the best finished hypothesis of beam search with other words than the model's own; None if
-    there is none."""
+def stand_in(model: Pretrained, own: Trace) -> Trace | None:
+    """The pass of another translation: the model's own as far as the step where it is least certain, its second choice
+    there, and what it writes after that. From the next step if that is the same text, or has no end; None if no step
+    gives another one."""
     source, limit = own.source_text, max_tokens()
-    tree = beam.reaching(model, source, BEAMS, model.alpha, (), limit)
-    for rank, (number, place) in enumerate(tree.ranking(model.alpha), start=1):
-        node = tree.steps[number][place]
-        if node.fate != FINISHED or not node.text.strip() or node.text == own.target_text:
+    (first,) = payload.continued(model, source, ((),), limit)
+    ids, steps = first.hypothesis.ids, first.steps
+    for number in sorted(range(len(steps)), key=lambda one: -steps[one].entropy)[:TRIES]:
+        second = steps[number].ids[1]
+        if second == model.config.end_id:
             continue
-        try:
-            found = cache.trace(model, model.name, source, node.text, limit)
-        except InputError:
-            continue  # its text needs more tokens than it was written with
-        if found.target_out_ids != own.target_out_ids:
-            return rank, found
+        (other,) = payload.continued(model, source, ((*ids[:number], second),), limit)
+        text = model.tokenizer.decode(other.hypothesis.ids)
+        if not other.hypothesis.complete or not text.strip() or text == own.target_text:
+            continue
+        with contextlib.suppress(InputError):  # its text needs more tokens than it was written with
+            found = cache.trace(model, model.name, source, text, limit)
+            if found.target_out_ids != own.target_out_ids:
+                return found
     return None
 
 
-def _stands_in(rank: int, typed: bool) -> str:
+def _stands_in(typed: bool) -> str:
     """Why another translation is compared, and which."""
-    why = _("Your target is what the model writes itself") if typed else _("No target was typed")
-    if rank == 1:
-        return _("{why}: here the best translation of beam search stands in for yours.").format(why=why)
-    if rank == 2:
-        return _("{why}: here the second best translation of beam search stands in for yours.").format(why=why)
-    return _("{why}: here number {rank} of beam search's translations stands in for yours.").format(why=why, rank=rank)
+    if typed:
+        return _(
+            "Your target is what the model writes itself; here its second choice at its least certain step, and what "
+            "follows, stands in for yours."
+        )
+    return _(
+        "No target was typed; here the model's second choice at its least certain step, and what follows, stands in "
+        "for yours."
+    )
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -93,9 +100,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 )
             )
             return
-        rank, other = found
-        said = _stands_in(rank, typed=not trace.own)
-        trace = other
+        said = _stands_in(typed=not trace.own)
+        trace = found
     check_numbers(trace.logits, own.logits)
     mean = {name: f"{100 * float(one.probabilities.mean()):.0f}%" for name, one in (("given", trace), ("own", own))}
     text = _(
