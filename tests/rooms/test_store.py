@@ -403,3 +403,17 @@ def test_a_damaged_file_is_told_as_one_that_cannot_be_read(tmp_path: Path) -> No
             rooms.join(code)
             rooms.find(code)
     rooms.close()
+
+
+def test_closing_waits_until_nobody_uses_the_file(tmp_path: Path) -> None:
+    """SQLite ends the process where a connection is closed while another thread uses it."""
+    rooms = SqliteRooms(tmp_path / "rooms.sqlite")
+    code, _ = rooms.open()
+    with ThreadPoolExecutor(1) as thread:
+        with rooms._change() as connection:
+            closed = thread.submit(rooms.close)
+            time.sleep(0.2)
+            assert not closed.done() and connection.execute("SELECT code FROM rooms").fetchall() == [(code,)]
+        closed.result(30)
+    with pytest.raises(StoreError):
+        rooms.steps([code])

@@ -55,7 +55,8 @@ class SqliteRooms(Rooms):
             raise OSError(str(error)) from error
 
     def close(self) -> None:
-        self._connection.close()
+        with self._lock:  # closing it while another thread reads would end the process
+            self._connection.close()
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
