@@ -18,7 +18,8 @@ ARGS ?=
 PYTHON = .venv/bin/python
 # Files as they are collected: files of few long tests would otherwise come last, when one worker is left.
 PYTEST = $(PYTHON) -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
-# Two workers with a Chromium each on two cores: what failed only because the machine was busy passes alone.
+# Two workers with a Chromium each on two cores: what failed only because the machine was busy passes alone. Only after
+# exit status 1: with any other one, pytest ended before it had run all tests.
 AGAIN = $(PYTHON) -m pytest -m "not long" --last-failed --last-failed-no-failures none
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
@@ -42,7 +43,7 @@ test: .venv/installed-test
 
 test-all: lint frontend-lint frontend-test
 	$(PYTHON) -m tests.browser.find
-	$(PYTEST) -m "not long" --cache-clear $(ARGS) || $(AGAIN)
+	$(PYTEST) -m "not long" --cache-clear $(ARGS) || { test $$? -eq 1 && $(AGAIN); }
 
 test-long: .venv/installed-test
 	$(PYTHON) -m tests.browser.find
