@@ -47,7 +47,16 @@ def test_a_block_in_another_language_leaves_the_readers_own() -> None:
 
 @pytest.mark.parametrize(
     "text, width",
-    [("", 0), ("head", 4), ("헤드 3", 6), ("Köpfe", 5), ("Ko\u0308pfe", 5), ("頭（１）", 8), ("√dₖ → 1", 7)],
+    [
+        ("", 0),
+        ("head", 4),
+        ("헤드 3", 6),
+        ("Köpfe", 5),
+        ("Ko\u0308pfe", 5),
+        ("頭（１）", 8),
+        ("√dₖ → 1", 7),
+        ("42%\u2060를", 5),
+    ],
 )
 def test_a_text_is_padded_by_the_columns_of_a_terminal(text: str, width: int) -> None:
     assert columns(text) == width

@@ -131,9 +131,10 @@ def _list_of(pair: str, items: Iterable[str]) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a text takes: two for a wide letter as in Hangul, none for a combining mark."""
-    wide = (unicodedata.east_asian_width(letter) in ("W", "F") for letter in text if not unicodedata.combining(letter))
-    return sum(1 + one for one in wide)
+    """How many columns of a terminal a text takes: two for a wide letter as in Hangul, none for a combining mark or
+    a sign without a width."""
+    drawn = (one for one in text if not unicodedata.combining(one) and unicodedata.category(one) != "Cf")
+    return sum(1 + (unicodedata.east_asian_width(one) in ("W", "F")) for one in drawn)
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from babel.messages.pofile import read_po
 
 from tests.support.locale_template import all_texts, catalogue, texts, update
 from transformer.figures import positions
+from transformer.particles import WithParticles
 from transformer.view.languages import languages, load_language
 
 
@@ -41,6 +43,14 @@ def test_a_language_has_every_text_and_nothing_that_is_gone(code: str) -> None:
     assert set(translations) == set(all_texts()), "make texts, then translate what waits"
     for text, translated in translations.items():
         assert places(translated) == places(text), text
+
+
+def test_no_line_breaks_before_a_korean_particle() -> None:
+    """Browsers break lines after a bracket or a percent sign; particles are chosen as without the joiner."""
+    found = load_language("ko").translations.values()
+    assert any("(cross-attention)\N{WORD JOINER}은" in text for text in found)
+    assert [text for text in found if re.search(r"(?:[A-Za-z]\)|%)[가-힣]", text)] == []
+    assert WithParticles("{n}%\N{WORD JOINER}을(를)").format(n=3) == "3%\N{WORD JOINER}를"
 
 
 def test_a_catalogue_is_one_file() -> None:

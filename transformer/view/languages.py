@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from transformer.texts import ENGLISH, Language, translate
 from transformer.view.bundle import FOLDER
 
 VARIABLE = "HEADSCOPE_LOCALE"  # another folder of catalogues, for translators
+# Between a term in brackets or a percent sign and a Korean particle browsers break lines; U+2060 forbids it.
+_BEFORE_PARTICLE = re.compile(r"(?:(?<=[A-Za-z]\))|(?<=%))(?=[가-힣])")
 
 
 def catalogue_folder() -> Path:
@@ -45,7 +48,7 @@ def load_language(code: str) -> Language:
     with (catalogue_folder() / f"{code}.po").open("rb") as file:
         catalogue = read_po(file, abort_invalid=True)
     found = {str(entry.id): str(entry.string) for entry in catalogue if entry.id and entry.string and not entry.fuzzy}
-    return Language(code, found)
+    return Language(code, {text: _BEFORE_PARTICLE.sub("\N{WORD JOINER}", other) for text, other in found.items()})
 
 
 def best_language(asked: Iterable[str]) -> str | None:
