@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from torch import Tensor
 
-from pages.attribution.patching import fitting
+from pages.attribution.patching import second_pair
 from pages.components import figure
 from pages.components.one_head import choose_head
 from pages.components.sentences import controls_and_picture, paragraph, point
@@ -23,7 +23,7 @@ from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.training.recording import LARGEST, Recording
 
-OPTIONS = ("cell_head", "beside", "second", "model_b", "state")
+OPTIONS = ("cell_head", "beside", "second", "second_target", "model_b", "state")
 BESIDE = ("sentence", "checkpoint", "training")
 
 
@@ -104,20 +104,10 @@ def _other(
     sentence. Raises UserError."""
     options, model = frame.options, frame.model
     if beside == "sentence":
-        start = fitting(model, trace)
-        text = options.typed("second", start, 400)
-        key = "attribution_second"
-        if frame.arrived or st.session_state.get(key) != text:
-            st.session_state[key] = text
-        st.text_input(
-            _("Second sentence"),
-            key=key,
-            max_chars=400,
-            on_change=lambda: options.report("second", st.session_state[key] or " ", start),
-        )
+        text, target = second_pair(frame, trace, "second", _("Second sentence"))
         if not text.strip():
             return None
-        other = cache.trace(model, model.name, text, "", max_tokens())
+        other = cache.trace(model, model.name, text, target, max_tokens())
         return other, model.name, other.attention(kind).weights[layer, head]
     if beside == "checkpoint":
         names = [name for name in session_models.names() if name != model.name]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pages.components import headgrid
 from pages.frame.frame import PageFrame
-from pages.runtime.shared import shared
+from pages.runtime.shared import SharedCache, identity, owner_of
 from transformer.attribution import METHODS, Contributions, attribute
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import _, translate
@@ -15,10 +17,19 @@ def method_names() -> dict[str, str]:
     return {name: translate(method.name) for name, method in METHODS.items()}
 
 
-@shared(queued=True)
-def of_all_steps(model: Pretrained, trace: Trace, method: str) -> Contributions:
-    """The contributions to all output tokens, by a method that finds them at once."""
-    return attribute(model, trace, method)
+_OF_ALL_STEPS: SharedCache[Contributions] = SharedCache("contributions to all output tokens")
+
+
+def of_all_steps(
+    model: Pretrained, trace: Trace, method: str, progress: Callable[[int, int], bool] | None = None
+) -> Contributions:
+    """The contributions to all output tokens, by a method that finds them at once. progress: of a background job, which
+    takes no turn of the model's queue, so that it keeps nobody waiting."""
+    key, owner = (identity(model), trace.id, method), owner_of(model)
+    if progress is None:
+        return _OF_ALL_STEPS.get(key, lambda: attribute(model, trace, method), True, owner)
+    found = _OF_ALL_STEPS.find(key)
+    return found or _OF_ALL_STEPS.store(key, attribute(model, trace, method, progress=progress), owner)
 
 
 def choose_step(frame: PageFrame, trace: Trace) -> int:

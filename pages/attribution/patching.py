@@ -11,13 +11,14 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components import headgrid
+from pages.components import headgrid, task
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
 from pages.runtime import cache
-from pages.runtime.shared import shared
+from pages.runtime.job import JobQueue
+from pages.runtime.shared import identity, shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import SUB_LAYERS, layers_of
 from transformer.probing.patching import (
@@ -33,7 +34,7 @@ from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import PatchError, Place, check_pair
 from transformer.tracing.trace import Trace
 
-OPTIONS = ("other", "watch", "way")
+OPTIONS = ("other", "other_target", "watch", "way")
 WAYS = ("denoise", "noise")
 # Words that may take each other's place in an English sentence, for a second sentence to begin with.
 EXCHANGED = {
@@ -71,6 +72,24 @@ def fitting(model: Pretrained, trace: Trace) -> str:
     return ""
 
 
+def second_pair(frame: PageFrame, trace: Trace, name: str, label: str) -> tuple[str, str]:
+    """The fields of a second sentence, which begins with one word of A exchanged, and of its translation, "" for the
+    model's own. name: of the option of the first; "_target" follows in that of the other."""
+    options, key = frame.options, f"attribution_{name}"
+    start = fitting(frame.model, trace)
+    text = options.typed(name, start, 400)
+    if frame.arrived or st.session_state.get(key) != text:
+        st.session_state[key] = text
+    left, right = st.columns(2, vertical_alignment="bottom")
+    with left:
+        st.text_input(
+            label, key=key, max_chars=400, on_change=lambda: options.report(name, st.session_state[key] or " ", start)
+        )
+    with right:
+        target = options.text(f"{name}_target", _("Its translation (empty: the model's)"), 400)
+    return text, target.strip()
+
+
 @dataclass(frozen=True)
 class Recovered:
     """heads, layers: kind of attention -> of every head, and of all heads of a layer together; streams, updates: stack
@@ -82,18 +101,29 @@ class Recovered:
     updates: dict[str, Recovery]
 
 
-@shared(queued=True)
-def recovered(model: Pretrained, trace: Trace, other: Trace, step: int, token: int) -> Recovered:
+JOBS: JobQueue[Recovered] = JobQueue("patching")
+
+
+def recovered(model: Pretrained, trace: Trace, other: Trace, step: int) -> Recovered | None:
+    """How far the other's output token at one step is recovered; None while a background job computes it."""
     grids: tuple[Mapping[str, Sequence[Place]], ...] = (
         head_places(model), layer_places(model), stream_places(model, trace), sub_layer_places(model, trace),
     )  # fmt: skip
     places = [place for grid in grids for some in grid.values() for place in some]
-    found = recovery(model, trace, other, places, step, token)
-    values = iter(found.values)
-    return Recovered(*(
-        {name: replace(found, values=tuple(itertools.islice(values, len(some)))) for name, some in grid.items() if some}
-        for grid in grids
-    ))  # fmt: skip
+
+    def work(progress: task.Progress) -> Recovered:
+        found = recovery(model, trace, other, places, step, other.target_out_ids[step], progress)
+        values = iter(found.values)
+        return Recovered(*(
+            {name: replace(found, values=tuple(itertools.islice(values, len(some))))
+             for name, some in grid.items() if some}
+            for grid in grids
+        ))  # fmt: skip
+
+    key = (model.name, identity(model), trace.id, other.id, step)
+    label = _("Patch every head and every token: {count} places").format(count=f"{len(places):,}")
+    tokens = len(places) * (len(trace.source_ids) + step + 1) // 2  # a pass begins with the layer of its place
+    return task.sized_result(JOBS, key, label, work, model, tokens)
 
 
 def _differing(first: Trace, second: Trace) -> list[int]:
@@ -109,7 +139,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     head = st.container()
     first, second = st.columns([3, 2], vertical_alignment="bottom")
     with first:
-        text = _second_sentence(frame, trace)
+        text, target = second_pair(frame, trace, "other", _("Second sentence, B"))
     check_numbers(trace.logits)
     question = _("Where is the difference between two sentences kept? Patch parts of one into the other.")
     if not text.strip():
@@ -119,7 +149,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             message(needed.format(count=len(trace.source_ids)), "note")
         return
     try:
-        other = cache.trace(model, model.name, text, "", max_tokens())
+        other = cache.trace(model, model.name, text, target, max_tokens())
         check_pair(trace, other)
         steps = _differing(trace, other)
         if not steps:
@@ -138,10 +168,14 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                                   lambda value: labels[value - 1])) - 1  # fmt: skip
     base, donor = (trace, other) if way == "denoise" else (other, trace)
     try:
-        found = recovered(model, base, donor, step, donor.target_out_ids[step])
+        found = recovered(model, base, donor, step)
     except PatchError as error:
         with head:
             message(capital(error) + ".", "error")
+        return
+    if found is None:
+        with head:
+            point(question)
         return
     with head:
         point(_says(base, donor, step, found.heads, found.streams))
@@ -156,22 +190,6 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         _("Below 0 it moves away. Every cell is a pass of its own, with this part alone; “all”: the whole layer."),
         quiet=True,
     )
-
-
-def _second_sentence(frame: PageFrame, trace: Trace) -> str:
-    """The text field of B, which begins with one word of A exchanged."""
-    options, key = frame.options, "attribution_other"
-    start = fitting(frame.model, trace)
-    text = options.typed("other", start, 400)
-    if frame.arrived or st.session_state.get(key) != text:
-        st.session_state[key] = text
-    st.text_input(
-        _("Second sentence, B"),
-        key=key,
-        max_chars=400,
-        on_change=lambda: options.report("other", st.session_state[key] or " ", start),
-    )
-    return text
 
 
 def _strongest(heads: Mapping[str, Recovery], count: int) -> tuple[tuple[int, int], str, float]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
+import torch
 
 from pages.attribution.heading import choose_step, method_names, of_all_steps
-from pages.components import figure, headgrid, saving
+from pages.components import figure, headgrid, saving, task
 from pages.components.sentences import paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
-from pages.runtime.shared import shared
-from transformer.attribution import METHODS, Contributions, Removal, attribute, kendall_tau, one_head, removal_curve
-from transformer.attribution.faithfulness import removable
+from pages.runtime.job import JobQueue
+from pages.runtime.shared import identity
+from pages.runtime.texts import plain_markdown
+from transformer.attribution import METHODS, Contributions, Removal, attribute, one_head, removal_curve
+from transformer.attribution.agreement import agreement
+from transformer.attribution.faithfulness import DRAWS, removable
 from transformer.attribution.gradients import completeness
 from transformer.figures import attribution as figures
 from transformer.inference.pretrained import Pretrained
@@ -27,20 +31,8 @@ from transformer.tracing.trace import Trace
 OPTIONS = ("output", "one")
 ATTENTION, ONE = "attention", "one"
 RANDOM = "random"  # what `removal_curve` calls the random orders
+POINTS = 600  # tokens through both stacks that integrated gradients and smaller methods take for each token
 SAME = 0.001  # areas of curves that no reader can tell apart
-
-
-@dataclass(frozen=True)
-class Attributed:
-    """What all methods say about one step. rows: method -> share of every source token and token fed in, [source +
-    target]; removed: with the random order; taus: agreement with mean attention; added, wanted: what integrated
-    gradients add up to, and what they have to, in nats."""
-
-    rows: Mapping[str, tuple[float, ...]]
-    removed: Mapping[str, Removal]
-    taus: Mapping[str, float]
-    added: float
-    wanted: float
 
 
 @dataclass(frozen=True)
@@ -52,38 +44,83 @@ class Head:
     number: int
 
 
-@shared(queued=True)
-def of_methods(model: Pretrained, trace: Trace, step: int) -> Attributed:
-    """Every method on one output token of a trace."""
-    found = {
-        name: attribute(model, trace, name, [step]) if method.by_step else of_all_steps(model, trace, name)
-        for name, method in METHODS.items()
-    }
+@dataclass(frozen=True)
+class Attributed:
+    """What all methods, and one head, say about one step. rows: name -> share of every source token and token fed in,
+    [source + target]; removed: with the random order; taus: name -> agreement with each; added, wanted: what integrated
+    gradients add up to, and what they have to, in nats."""
+
+    rows: Mapping[str, tuple[float, ...]]
+    removed: Mapping[str, Removal]
+    taus: Mapping[str, Mapping[str, float]]
+    added: float
+    wanted: float
+
+
+JOBS: JobQueue[Attributed] = JobQueue("attributions of output tokens")
+
+
+def of_methods(model: Pretrained, trace: Trace, step: int, progress: task.Progress | None = None) -> Attributed:
+    """Every method on one output token of a trace. progress: of a background job; a method counts as much as a removal
+    curve."""
+    curves = len(METHODS) + DRAWS
+    parts = len(METHODS) + curves
+    found: dict[str, Contributions] = {}
+
+    def report(_done: int, _total: int) -> bool:
+        return progress is None or progress(len(found), parts)
+
+    for name, method in METHODS.items():
+        found[name] = (
+            attribute(model, trace, name, [step], report)
+            if method.by_step
+            else of_all_steps(model, trace, name, progress and report)
+        )
     added, wanted = (float(one[step]) for one in completeness(model, trace, found["integrated"]))
-    return Attributed(
-        _shares(trace, step, found),
-        removal_curve(model, trace, step, found),
-        _taus(model, trace, step, found),
-        added,
-        wanted,
-    )
+
+    def report_curves(done: int, total: int) -> bool:
+        return progress is None or progress(len(METHODS) + curves * done // total, parts)
+
+    removed = removal_curve(model, trace, step, found, progress=report_curves)
+    rows = _shares(trace, step, found)
+    return Attributed(rows, removed, _taus(trace, step, rows), added, wanted)
 
 
-@shared(queued=True)
-def attributed(model: Pretrained, trace: Trace, step: int, head: Head | None) -> Attributed:
-    """Every method, and one head, on one output token of a trace."""
-    found = of_methods(model, trace, step)
-    if head is None:
-        return found
+def with_head(
+    model: Pretrained, trace: Trace, step: int, head: Head, found: Attributed, progress: task.Progress
+) -> Attributed:
+    """What the methods say, and the weights of one head as another one, the first."""
     one = {ONE: one_head(trace, head.kind, head.layer, head.number)}
+    rows = {**_shares(trace, step, one), **found.rows}
     removed = dict(found.removed)
     drawn = {RANDOM: removed.pop(RANDOM)}
-    return replace(
-        found,
-        rows={**found.rows, **_shares(trace, step, one)},
-        removed={**removed, **removal_curve(model, trace, step, one, seed=None), **drawn},
-        taus={**found.taus, **_taus(model, trace, step, one)},
+    removed |= removal_curve(model, trace, step, one, None, progress) | drawn
+    return replace(found, rows=rows, removed=removed, taus=_taus(trace, step, rows))
+
+
+def _tokens(trace: Trace, step: int, curves: int, points: int = 0) -> int:
+    """About how many tokens all passes have together. curves: of removal; points: of integrated gradients."""
+    tokens = len(trace.source_ids) + step + 1
+    return tokens * (curves * tokens + points)
+
+
+def attributed(model: Pretrained, trace: Trace, step: int, head: Head | None) -> Attributed | None:
+    """Every method, and one head, on one output token of a trace; None while a background job computes it."""
+    key = (model.name, identity(model), trace.id, step)
+    label = _("Attribute “{token}” by {count} methods").format(
+        token=plain_markdown(trace.target_out_labels[step]), count=len(METHODS)
     )
+    tokens = _tokens(trace, step, len(METHODS) + DRAWS, POINTS)
+    found = task.sized_result(
+        JOBS, key, label, lambda progress: of_methods(model, trace, step, progress), model, tokens
+    )
+    if found is None or head is None:
+        return found
+
+    def work(progress: task.Progress) -> Attributed:
+        return with_head(model, trace, step, head, found, progress)
+
+    return task.sized_result(JOBS, (*key, head), label, work, model, _tokens(trace, step, 1))
 
 
 def _shares(trace: Trace, step: int, found: Mapping[str, Contributions]) -> dict[str, tuple[float, ...]]:
@@ -93,10 +130,11 @@ def _shares(trace: Trace, step: int, found: Mapping[str, Contributions]) -> dict
     return {name: tuple((row / float(row[:seen].abs().sum() or 1.0)).tolist()) for name, row in rows.items()}
 
 
-def _taus(model: Pretrained, trace: Trace, step: int, found: Mapping[str, Contributions]) -> dict[str, float]:
+def _taus(trace: Trace, step: int, rows: Mapping[str, Sequence[float]]) -> dict[str, dict[str, float]]:
+    """How far every two rows agree on the order of the tokens that the step can do without."""
     columns = removable(trace, step)
-    attention, *rows = (one.joined()[step][columns] for one in (of_all_steps(model, trace, ATTENTION), *found.values()))
-    return {name: kendall_tau(row, attention) for name, row in zip(found, rows, strict=True)}
+    found = agreement([torch.tensor(row, dtype=torch.float64)[columns] for row in rows.values()])
+    return {name: dict(zip(rows, of, strict=True)) for name, of in zip(rows, found.tolist(), strict=True)}
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -105,8 +143,15 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     grid, below = st.container(), st.container()
     with below:
         one = _choose_head(frame)
-    found = attributed(frame.model, trace, step, one)
+    with grid:
+        found = attributed(frame.model, trace, step, one)
     names = _row_names(one)
+    if found is None:
+        with head:
+            sentence = _("Which tokens does “{token}” rest on? Ask {count} methods, and see which of them is right.")
+            point(sentence.format(token=trace.target_out_labels[step], count=len(METHODS)))
+        return
+    taus = found.taus[ATTENTION]
     with head:
         point(_says(trace, step, found))
     with grid:
@@ -124,9 +169,10 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             trace=trace,
             about=trace.target_out_labels[step],
         )
+        _agreement(trace, step, found, names)
     with right:
         ranked = [
-            (name, found.taus.get(name, math.nan), one.area)
+            (name, taus.get(name, math.nan), one.area)
             for name, one in sorted(found.removed.items(), key=lambda item: item[1].area)
         ]
         rows = [(names.get(name, _("random order")), _number(tau), f"{area:.3f}") for name, tau, area in ranked]
@@ -148,6 +194,37 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             ),
             quiet=True,
         )
+
+
+def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) -> None:
+    order = list(names)
+    numbered = [f"{number} {name}" for number, name in enumerate(names.values(), start=1)]
+    cells = []
+    for one in order:
+        row = []
+        for other in order:
+            tau = found.taus[one][other]
+            says = _("{method} and {other}: τ {tau}").format(method=names[one], other=names[other], tau=_number(tau))
+            level = 0.0 if math.isnan(tau) else abs(tau)
+            row.append({"text": _number(tau), "tone": "below" if tau < 0 else "cross", "level": level, "says": [says]})
+        cells.append(row)
+    title = _("Agreement of every two methods, τ")
+    panel = {"kind": "cross", "title": title, "rows": numbered, "columns": [*map(str, range(1, len(order) + 1))],
+             "cells": cells}  # fmt: skip
+    headgrid.draw(
+        "attribution_taus",
+        title,
+        [panel],
+        [],
+        None,
+        lambda place: None,
+        ["headscope-agreement", trace.checkpoint, trace.target_out_labels[step]],
+        [
+            _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
+            _("What “{token}” rests on").format(token=trace.target_out_labels[step]),
+        ],
+        [["method", *order], *([one, *(found.taus[one][other] for other in order)] for one in order)],
+    )
 
 
 def _choose_head(frame: PageFrame) -> Head | None:
@@ -216,7 +293,10 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
                 "order the probability follows best."
             )
         ).format(token=token, word=word, count=len(alike), method=names[best])
-    others = {name: tau for name, tau in found.taus.items() if name not in (ATTENTION, ONE) and not math.isnan(tau)}
+    with_attention = found.taus[ATTENTION]
+    others = {
+        name: with_attention[name] for name in METHODS if name != ATTENTION and not math.isnan(with_attention[name])
+    }
     if others:
         near, far = max(others, key=lambda name: others[name]), min(others, key=lambda name: others[name])
         second = (

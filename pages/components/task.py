@@ -10,12 +10,15 @@ import streamlit as st
 
 from pages.frame.messages import capital, message
 from pages.runtime.job import POLL, BackgroundJob, JobQueue
+from pages.runtime.shared import owner_of
+from transformer.inference.pretrained import Pretrained
 from transformer.texts import UserError, _
 
 Value = TypeVar("Value")
 Progress = Callable[[int, int], bool]
 PATIENCE = 30.0  # seconds after the viewer left until the work ends
 SESSION = "headscope_task"
+LONG = 2.5e11  # products of `is_long`: 2 s of one free core, 4 s of a busy one
 WAIT = 2.0  # seconds for which a page waits for work that starts by itself, before it shows progress
 
 
@@ -26,7 +29,7 @@ class Task(BackgroundJob, Generic[Value]):
 
     def __init__(self, jobs: JobQueue[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
         super().__init__(jobs, "headscope-task", PATIENCE)
-        self.key, self.done, self.total, self.began = key, 0, 0, 0.0
+        self.jobs, self.key, self.done, self.total, self.began = jobs, key, 0, 0, 0.0
         self._compute = work
         self.start()
 
@@ -101,13 +104,14 @@ def result(
     """The result if it is there; else a button that starts the work, or its progress.
 
     work: called in a thread with a function for (parts done, all); it raises Stopped when that returns False. at_once:
-    start without the button, the first time that this viewer needs it, and wait for what takes less than WAIT.
+    start without the button, the first time that this viewer needs it, in place of work of the same kind, and wait for
+    what takes less than WAIT.
     """
     found = jobs.find(key)
     if found is not None:
         return found
     task = _current()
-    if at_once and (task is None or (task.key != key and not task.running)):
+    if at_once and (task is None or (task.key != key and (not task.running or task.jobs is jobs))):
         start(jobs, key, work)
         task = _current()
         assert task is not None
@@ -117,3 +121,26 @@ def result(
     polling = task is not None and task.running
     st.fragment(_body, run_every=POLL if polling else None)(jobs, key, label, work, polling)
     return None
+
+
+def is_long(model: Pretrained, tokens: int) -> bool:
+    """Whether passes of the model over so many tokens, in all, are too long for a click. Every token passes through
+    about one of the two stacks, with a product for every weight."""
+    network = model.model
+    weights = sum(one.numel() for stack in (network.encoder, network.decoder) for one in stack.parameters())
+    return tokens * weights > LONG
+
+
+def sized_result(
+    jobs: JobQueue[Value],
+    key: Hashable,
+    label: str,
+    work: Callable[[Progress], Value],
+    model: Pretrained,
+    tokens: int,
+) -> Value | None:
+    """What is short is made within the run, as any pass of the model, so that a page appears as a whole; what `is_long`
+    starts by itself as in `result`."""
+    if is_long(model, tokens):
+        return result(jobs, key, label, work, at_once=True)
+    return jobs.get(key, lambda: work(lambda done, total: True), True, owner_of(model))

@@ -16,6 +16,7 @@ from transformer.attribution.faithfulness import removable
 from transformer.attribution.gradients import differentiable
 from transformer.attribution.leaving_out import AT_ONCE, after_removing, leave_one_out, log_probs_without
 from transformer.attribution.zeroing import zeroed_layers
+from transformer.cancellation import Stopped
 from transformer.interventions.sets import Interventions
 from transformer.probing.patching import recovery
 from transformer.texts import UserError
@@ -182,3 +183,36 @@ def test_nothing_runs_an_edited_trace_again_without_its_edits() -> None:
     for run in again:
         with pytest.raises(EditedError, match=r"a function edited decoder\.0\.cross\.weights in this trace"):
             run()
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reports])
+def test_a_long_method_reports_and_stops(name: str) -> None:
+    model = tiny_pretrained()
+    trace = model.trace(*TEXT)
+    seen: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> bool:
+        seen.append((done, total))
+        return True
+
+    found = attribute(model, trace, name, [1], progress)
+    assert torch.equal(found.joined()[1], attribute(model, trace, name, [1]).joined()[1])
+    assert seen and seen == sorted(seen) and all(0 < done <= total for done, total in seen)
+    with pytest.raises(Stopped):
+        attribute(model, trace, name, [1], lambda done, total: False)
+
+
+def test_removal_curves_report_every_batch_and_stop() -> None:
+    model = tiny_pretrained()
+    trace = model.trace("ka lo mi vu ti ka lo mi vu ti", "lo mi ka vu ti lo mi")
+    methods = {"leave-one-out": attribute(model, trace, "leave-one-out")}
+    seen: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> bool:
+        seen.append((done, total))
+        return len(seen) < 2
+
+    with pytest.raises(Stopped):
+        removal_curve(model, trace, 6, methods, progress=progress)
+    total = seen[0][1]
+    assert seen == [(AT_ONCE, total), (min(2 * AT_ONCE, total), total)]

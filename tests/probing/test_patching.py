@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.support.build import pretrained_variant, tiny_pretrained
+from transformer.cancellation import Stopped
 from transformer.interventions.sets import Interventions
 from transformer.probing.patching import head_places, layer_places, recovery, stream_places, sub_layer_places
 from transformer.tracing.patch import PatchError, Place
@@ -146,3 +147,22 @@ def test_a_place_that_the_model_lacks_gets_one_sentence(place: Place, said: str)
     ):
         with pytest.raises(PatchError, match=re.escape(said)):
             patched()
+
+
+def test_patching_reports_every_batch_and_stops() -> None:
+    model = tiny_pretrained()
+    first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
+    places = [place for some in head_places(model).values() for place in some]
+    seen: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> bool:
+        seen.append((done, total))
+        return True
+
+    token = second.target_out_ids[1]
+    asked = (model, first, second, places, 1, token)
+    assert recovery(*asked, progress) == recovery(*asked)
+    layers = model.config.encoder_layers + model.config.decoder_layers
+    assert len(seen) == layers and seen == sorted(seen) and seen[-1] == (len(places), len(places))
+    with pytest.raises(Stopped):
+        recovery(*asked, lambda done, total: False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from transformer.attribution.contributions import Contributions
@@ -35,11 +35,17 @@ def removable(trace: Trace, step: int) -> list[int]:
 
 
 def removal_curve(
-    model: Pretrained, trace: Trace, step: int, methods: Mapping[str, Contributions], seed: int | None = 1
+    model: Pretrained,
+    trace: Trace,
+    step: int,
+    methods: Mapping[str, Contributions],
+    seed: int | None = 1,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
 ) -> dict[str, Removal]:
     """For each method, the tokens removed from the most to the least important one; "random": the mean of ten orders.
 
-    Removed: hidden from all queries (`log_probs_without`). seed: None for no random orders.
+    Removed: hidden from all queries (`log_probs_without`). seed: None for no random orders. progress:
+    as there.
     """
     columns = removable(trace, step)
     orders = []
@@ -49,7 +55,7 @@ def removal_curve(
     if seed is not None:
         rng = random.Random(seed)
         orders += [rng.sample(columns, len(columns)) for _ in range(DRAWS)]
-    curves = after_removing(model, trace, step, orders)
+    curves = after_removing(model, trace, step, orders, progress)
     removed = {name: Removal(tuple(curve)) for name, curve in zip(methods, curves, strict=False)}
     if drawn := curves[len(methods) :]:
         removed["random"] = Removal(tuple(sum(values) / len(values) for values in zip(*drawn, strict=True)))

@@ -4,7 +4,7 @@ relevance of Chefer et al. 2021."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer.attribution.contributions import Contributions
+from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import KINDS, Tap, scope
@@ -111,18 +112,22 @@ def gradient_x_input(model: Pretrained, trace: Trace, steps: Sequence[int] | Non
 
 
 def integrated_gradients(
-    model: Pretrained, trace: Trace, steps: Sequence[int] | None = None, points: int | None = None
+    model: Pretrained,
+    trace: Trace,
+    steps: Sequence[int] | None = None,
+    points: int | None = None,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
 ) -> Contributions:
     """Integrated gradients (Sundararajan et al. 2017) of ln p, from embeddings of 0, positions kept, along a straight
     line. Each row sums to the difference of ln p between both ends, within TOLERANCE (`completeness`).
 
     points: of one Gauss-Legendre rule for the whole line, as captum's; None: as many as the row needs, where it needs
     them. How well a span is integrated shows in what it misses of the difference of ln p between its own ends. steps:
-    as for `gradient_x_input`.
+    as for `gradient_x_input`. progress: called with (points used, at most) after each round; False stops (Stopped).
     """
     rows = {}
     for step in _all(trace, steps):
-        of_spans = _one_rule(model, trace, step, points) if points else _halving(model, trace, step)
+        of_spans = _one_rule(model, trace, step, points) if points else _halving(model, trace, step, progress)
         rows[step] = of_spans.sum(0).tensor_split([len(trace.source_ids)])
     return _filled(trace, rows)
 
@@ -134,7 +139,7 @@ def _one_rule(model: Pretrained, trace: Trace, step: int, points: int) -> Tensor
     return _spans(model, trace, step, [(0.0, 1.0)], points)
 
 
-def _halving(model: Pretrained, trace: Trace, step: int) -> Tensor:
+def _halving(model: Pretrained, trace: Trace, step: int, progress: Callable[[int, int], bool]) -> Tensor:
     """Contributions of all spans to one step, [span, source + decoder's row]."""
     at: dict[float, float] = {}  # factor of the embeddings -> ln p
     new: list[Span] = [(index / SPANS, (index + 1) / SPANS) for index in range(SPANS)]
@@ -149,6 +154,8 @@ def _halving(model: Pretrained, trace: Trace, step: int) -> Tensor:
             found[span] = values
             missed[span] = float(values.sum()) - (at[span[1]] - at[span[0]])
         used += POINTS * len(new)
+        if not progress(used, MOST):
+            raise Stopped
         allowed = TOLERANCE * max(abs(at[1.0] - at[0.0]), LEAST)
         # The sum alone could be right by chance, where errors of spans cancel.
         if (abs(sum(missed.values())) <= allowed and math.hypot(*missed.values()) <= 2 * allowed) or used >= MOST:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from transformer.attribution.contributions import Contributions
+from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import Edit, EditingTap
@@ -28,13 +29,19 @@ def _hiding(hidden: Tensor) -> Edit:
 
 
 @torch.inference_mode()
-def log_probs_without(model: Pretrained, trace: Trace, hidden: Tensor, step: int | None = None) -> Tensor:
+def log_probs_without(
+    model: Pretrained,
+    trace: Trace,
+    hidden: Tensor,
+    step: int | None = None,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+) -> Tensor:
     """ln p of the trace's output tokens with tokens hidden: no query attends to them, as with the switch `Hide`.
 
     hidden: bool [pass, source + target], the source's tokens first, then those fed in. step: of one output token alone.
     Returns [pass, target], or [pass, 1]; float64. Equal passes run once, and those that hide the same of the source
     share an encoder pass. A token's own residual stream stays, so hiding what a step is fed does not remove it from
-    that step. Raises EditedError.
+    that step. progress: called with (passes done, all) after each batch; False stops (Stopped). Raises EditedError.
     """
     check_unedited(trace)
     network, sources = model.model, len(trace.source_ids)
@@ -59,21 +66,31 @@ def log_probs_without(model: Pretrained, trace: Trace, hidden: Tensor, step: int
         outputs = network.decode(fed.expand(count, -1), memory, source.expand(count, -1), tap("decoder", masks))
         log_probs = network.project(outputs[:, steps]).double().log_softmax(-1)
         found.append(log_probs.gather(-1, wanted.expand(count, -1)[..., None])[..., 0].cpu())
+        if not progress(min(len(found) * AT_ONCE, len(different)), len(different)):
+            raise Stopped
     return torch.cat(found)[same]
 
 
-def leave_one_out(model: Pretrained, trace: Trace) -> Contributions:
-    """How far ln p of each output token falls if one token is hidden from all queries."""
+def leave_one_out(
+    model: Pretrained, trace: Trace, progress: Callable[[int, int], bool] = lambda done, total: True
+) -> Contributions:
+    """How far ln p of each output token falls if one token is hidden from all queries. progress: as above."""
     sources, targets = len(trace.source_ids), len(trace.target_in_ids)
     hidden = torch.cat((torch.zeros(1, sources + targets, dtype=torch.bool), torch.eye(sources + targets).bool()))
-    found = log_probs_without(model, trace, hidden)
+    found = log_probs_without(model, trace, hidden, progress=progress)
     falls = (found[0] - found[1:]).T  # [target, source + target]
     return Contributions(falls[:, :sources], falls[:, sources:], shares=False)
 
 
-def after_removing(model: Pretrained, trace: Trace, step: int, orders: Sequence[Sequence[int]]) -> list[list[float]]:
+def after_removing(
+    model: Pretrained,
+    trace: Trace,
+    step: int,
+    orders: Sequence[Sequence[int]],
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+) -> list[list[float]]:
     """Probability of one output token after removing none, the first, the first two, ... of the tokens of each order,
-    which are columns of `Contributions.joined`."""
+    which are columns of `Contributions.joined`. progress: as for `log_probs_without`."""
     width = len(trace.source_ids) + len(trace.target_in_ids)
     hidden = []
     for order in orders:
@@ -81,5 +98,5 @@ def after_removing(model: Pretrained, trace: Trace, step: int, orders: Sequence[
         for count, column in enumerate(order, start=1):
             rows[count:, column] = True
         hidden.append(rows)
-    found = log_probs_without(model, trace, torch.cat(hidden), step)[:, 0].exp()
+    found = log_probs_without(model, trace, torch.cat(hidden), step, progress)[:, 0].exp()
     return [one.tolist() for one in found.split([len(rows) for rows in hidden])]

@@ -25,13 +25,15 @@ _STREAM_HOLDS = re.compile(
 @dataclass(frozen=True)
 class Method:
     """name, for people; source: authors and year; compute: the function. by_step: it takes `steps`, the rows to
-    compute, because each is a backward pass of its own. reads: what it needs of a trace, of "weights", "stream" (it
-    follows the residual stream through the layers) or "pass" (it runs the model again)."""
+    compute, because each is a backward pass of its own. reports: it takes `progress`. reads: what it needs of a
+    trace, of "weights", "stream" (it follows the residual stream through the layers) or "pass" (it runs the model
+    again)."""
 
     name: str
     source: str
     compute: Callable[..., Contributions]
     by_step: bool = False
+    reports: bool = False
     reads: str = "pass"
 
 
@@ -47,11 +49,17 @@ METHODS: Mapping[str, Method] = {
     "alti": Method(
         "ALTI+", "Ferrando et al. 2022", partial(vectors.by_vectors, measure=vectors.alti_measure), reads="stream"
     ),
-    "zeroing": Method(N_("value zeroing"), "Mohebbi et al. 2023", value_zeroing),
-    "gradient": Method(N_("gradient × input"), "Shrikumar et al. 2017", gradients.gradient_x_input, True),
-    "integrated": Method(N_("integrated gradients"), "Sundararajan et al. 2017", gradients.integrated_gradients, True),
-    "chefer": Method(N_("gradient × attention"), "Chefer et al. 2021", gradients.chefer, True),
-    "leave-one-out": Method(N_("leave one out"), "Li et al. 2016", leave_one_out),
+    "zeroing": Method(N_("value zeroing"), "Mohebbi et al. 2023", value_zeroing, reports=True),
+    "gradient": Method(N_("gradient × input"), "Shrikumar et al. 2017", gradients.gradient_x_input, by_step=True),
+    "integrated": Method(
+        N_("integrated gradients"),
+        "Sundararajan et al. 2017",
+        gradients.integrated_gradients,
+        by_step=True,
+        reports=True,
+    ),
+    "chefer": Method(N_("gradient × attention"), "Chefer et al. 2021", gradients.chefer, by_step=True),
+    "leave-one-out": Method(N_("leave one out"), "Li et al. 2016", leave_one_out, reports=True),
 }
 
 
@@ -84,13 +92,21 @@ def check_edits(trace: Trace, method: str) -> None:
         raise UserError(_EDITED[reads], method=method, tensor=tensor, others=any_of(others, method))
 
 
-def attribute(model: Pretrained, trace: Trace, method: str, steps: Sequence[int] | None = None) -> Contributions:
+def attribute(
+    model: Pretrained,
+    trace: Trace,
+    method: str,
+    steps: Sequence[int] | None = None,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+) -> Contributions:
     """What each token contributed to each output token of a trace. steps: the output tokens that are wanted, all by
-    default; gradient methods leave the rows of the others NaN. Raises UserError, a ValueError, for another name and
+    default; gradient methods leave the rows of the others NaN. progress: called with (done, all) by a method that takes
+    long; False stops (Stopped). Raises UserError, a ValueError, for another name and
     for a trace that functions edited where the method cannot see it (`check_edits`); NotFiniteError for NaN."""
     if method not in METHODS:
         raise UserError("unknown method {name!r}; choose {names}", name=method, names=any_of(METHODS, method))
     check_edits(trace, method)
     check_numbers(trace.logits)
     found = METHODS[method]
-    return found.compute(model, trace, steps) if found.by_step else found.compute(model, trace)
+    more = ({"steps": steps} if found.by_step else {}) | ({"progress": progress} if found.reports else {})
+    return found.compute(model, trace, **more)

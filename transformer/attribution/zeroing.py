@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
+from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import Edit, EditingTap
@@ -32,25 +35,33 @@ def _moved(outputs: Tensor, plain: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def value_zeroing(model: Pretrained, trace: Trace) -> Contributions:
+def value_zeroing(
+    model: Pretrained, trace: Trace, progress: Callable[[int, int], bool] = lambda done, total: True
+) -> Contributions:
     """For each layer, how far a token's output turns if another token's values are 0 in all heads, as shares of a row;
     then carried through the layers (`through_layers`).
 
     A decoder layer has two such attentions; the shares of a row are over the tokens of both. A token that no value
-    turns stays its own.
+    turns stays its own. progress: called with (layers done, all) after each; False stops (Stopped).
     """
-    return Contributions(*through_layers(*zeroed_layers(model, trace)), shares=True)
+    return Contributions(*through_layers(*zeroed_layers(model, trace, progress)), shares=True)
 
 
 @torch.inference_mode()
-def zeroed_layers(model: Pretrained, trace: Trace) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+def zeroed_layers(
+    model: Pretrained, trace: Trace, progress: Callable[[int, int], bool] = lambda done, total: True
+) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """The shares within every layer, as `through_layers` takes them: of the encoder, [source, source]; of the decoder's
-    self-attention, [target, target], and of cross-attention, [target, source]."""
+    self-attention, [target, target], and of cross-attention, [target, source]. progress: as above."""
     network = model.model
     switches = model.edits(trace.interventions)
 
     def tap(extra: dict[str, Edit]) -> EditingTap:
         return EditingTap(joined(extra, switches))
+
+    def report(done: int) -> None:
+        if not progress(done, len(network.encoder) + len(network.decoder)):
+            raise Stopped
 
     source_mask, target_mask = masks_of(network, trace)
     encoder = []
@@ -61,6 +72,7 @@ def zeroed_layers(model: Pretrained, trace: Trace) -> tuple[list[Tensor], list[T
         outputs = layer(x, source_mask, here).cpu()
         moved = _moved(outputs, trace.encoder_ff.leaves[index])
         encoder.append(in_shares(moved, torch.arange(count)))
+        report(index + 1)
     decoder, cross = [], []
     for index, decoder_layer in enumerate(network.decoder):
         both = []
@@ -73,4 +85,5 @@ def zeroed_layers(model: Pretrained, trace: Trace) -> tuple[list[Tensor], list[T
         shares = in_shares(torch.cat(both, 1), torch.arange(steps))
         decoder.append(shares[:, :steps])
         cross.append(shares[:, steps:])
+        report(len(encoder) + index + 1)
     return encoder, decoder, cross

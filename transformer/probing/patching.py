@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
+from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.interventions.sets import SUB_LAYERS, layers_of
@@ -30,10 +31,19 @@ class Recovery:
 
 
 @torch.inference_mode()
-def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Place], step: int, token: int) -> Recovery:
+def recovery(
+    model: Pretrained,
+    trace: Trace,
+    other: Trace,
+    places: Sequence[Place],
+    step: int,
+    token: int,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+) -> Recovery:
     """Patch each place alone, those of one layer in one batch, which begins with that layer.
 
     step: row of the decoder, from 0; token: id whose ln p is watched there, usually the other's output.
+    progress: called with (places done, all) after each batch; False stops (Stopped).
     Denoising: `trace` is the broken sentence, `other` the good one; noising: the other way round.
     Raises PatchError, also if ln p is the same in both; EditedError; NotFiniteError.
     """
@@ -58,6 +68,7 @@ def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Pla
         stack, number, _ = place.sub_layer.split(".")
         if stack == "encoder" or place.token is None or place.token < rows:  # later rows change nothing
             layers.setdefault((stack, int(number)), []).append(index)
+    done, total = 0, sum(map(len, layers.values()))
     for (stack, layer), indices in layers.items():
         for some in (indices[start : start + AT_ONCE] for start in range(0, len(indices), AT_ONCE)):
             named: dict[str, list[int]] = {}
@@ -68,6 +79,9 @@ def recovery(model: Pretrained, trace: Trace, other: Trace, places: Sequence[Pla
             outputs = outputs_from(network, trace, stack, layer, len(some), rows, tap)[:, step]
             for index, one in zip(some, network.project(outputs).double().log_softmax(-1)[:, token], strict=True):
                 found[index] = float(one)
+            done += len(some)
+            if not progress(done, total):
+                raise Stopped
     return Recovery(ends[0], ends[1], tuple((one - ends[0]) / (ends[1] - ends[0]) for one in found))
 
 

@@ -124,3 +124,12 @@ def test_another_model_shows_the_same_pair(bundled: Callable[..., AppTest]) -> N
 def test_a_blank_second_sentence_is_asked_for(bundled: Callable[..., AppTest]) -> None:
     app = bundled(source="I see a dog.", second=" ")
     assert not app.exception and "Type a second sentence" in page_text(app) and not maps(app)
+
+
+def test_the_second_sentence_may_have_a_target_of_its_own(bundled: Callable[..., AppTest]) -> None:
+    second = {"second": "I see a cat.", "second_target": "Ich sehe die Katze."}
+    app = bundled(source="I see a dog.", cell_head="cross.4.6", **second)
+    assert not app.exception and not messages(app)
+    trace = transformer.load("en-de").trace(*second.values())
+    for row, wanted in zip(numbers(maps(app)[1]), trace.cross.weights[3, 5].tolist(), strict=True):
+        assert row == pytest.approx(wanted, abs=1e-4)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +12,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.attribution import patching, token
 from pages.attribution.patching import EXCHANGED, exchanged
+from pages.components import task
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
-from transformer.attribution import METHODS, attribute, one_head
+from transformer.attribution import METHODS, attribute, kendall_tau, one_head
+from transformer.attribution.faithfulness import removable
+from transformer.cancellation import Stopped
 from transformer.probing.patching import head_places, recovery
 from transformer.tracing.patch import Place
 
@@ -30,7 +36,7 @@ def grids(app: AppTest) -> list[Any]:
 def test_every_method_is_shown_for_the_chosen_token(bundled: Callable[..., AppTest]) -> None:
     app = bundled(source="I see a dog.", output="4")
     assert not app.exception and not messages(app)
-    chooser, grid = grids(app)
+    chooser, grid, agreement = grids(app)
     assert chooser["chosen"] == [0, 0, 3] and address(app)["output"] == "4"
     model = transformer.load("en-de")
     trace = model.trace("I see a dog.")
@@ -45,6 +51,12 @@ def test_every_method_is_shown_for_the_chosen_token(bundled: Callable[..., AppTe
         texts = [cell["text"].replace("−", "-") for cell in (*source["cells"][row], *prefix["cells"][row])]
         assert texts == [str(round(100 * share)) for share in shares[: len(texts)].tolist()]
     assert len(grid["saved"]["rows"]) == 1 + len(contributions)
+    columns = removable(trace, 3)
+    (taus,) = agreement["panels"]
+    for row, one in zip(taus["cells"], contributions.values(), strict=True):
+        wanted = [kendall_tau(one.joined()[3][columns], other.joined()[3][columns]) for other in contributions.values()]
+        assert [float(cell["text"].replace("−", "-")) for cell in row] == pytest.approx(wanted, abs=0.006)
+    assert taus["rows"][1] == "2 mean attention" and len(taus["columns"]) == len(contributions)
     text = page_text(app)
     assert "Attention agrees most with" in text and "random order" in text
     (areas,) = (one for one in components(app, "saving") if "attribution-areas" in one.json)
@@ -142,3 +154,81 @@ def test_without_a_second_sentence_the_page_says_what_it_needs(bundled: Callable
 def test_words_are_exchanged_one_at_a_time() -> None:
     assert exchanged("My brother, I.") == ["My sister, I.", "My brother, we.", "Your brother, I."]
     assert all(word == word.lower() for pair in EXCHANGED.items() for word in pair)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"source": "I see a cat now.", "output": "3"},
+        {"source": "My brother is there.", "other": "My sister is there.", "part": "patching"},
+    ],
+    ids=lambda params: params.get("part", "token"),
+)
+def test_what_is_long_is_a_background_job_with_the_same_result(
+    bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, params: dict[str, str]
+) -> None:
+    at_once = bundled(**params)
+    assert "headscope_task" not in at_once.session_state
+    wanted = grids(at_once)
+    for jobs in (token.JOBS, patching.JOBS):
+        jobs.clear()
+    monkeypatch.setattr(task, "LONG", 0)
+    app = bundled(**params)
+    assert not app.exception and not messages(app) and grids(app) == wanted
+    job = app.session_state["headscope_task"]
+    assert job.stage == "done" and job.done == job.total > 0
+
+
+def test_progress_is_shown_until_stop_and_another_head_replaces_the_job(
+    bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Event()
+
+    def slow(*given: Any) -> None:
+        progress = given[-1]
+        while progress(7, 28):
+            begun.set()
+            time.sleep(0.01)
+        raise Stopped
+
+    bundled(source="I see a red cat.", output="2")
+    monkeypatch.setattr(task, "LONG", 0)
+    monkeypatch.setattr(token, "with_head", slow)
+    app = app_test("attribution", checkpoint="en-de", source="I see a red cat.", output="2", one="cross.1.1")
+    monkeypatch.setattr(task, "WAIT", 0)
+    app.run()
+    first = app.session_state["headscope_task"]
+    assert begun.wait(30)
+    app.run()
+    (shown,) = app.get("progress")
+    assert shown.proto.value == 25 and shown.proto.text.startswith("7 of 28, about ")
+    assert "Which tokens does" in page_text(app) and len(grids(app)) == 1
+    begun.clear()
+    app.selectbox(key="attribution_one").select("cross.1.2").run()
+    first.thread.join(30)
+    assert first.stage == "stopped" and app.session_state["headscope_task"] is not first and begun.wait(30)
+    app.run()
+    app.button(key="hs-task-stop").click().run()
+    app.session_state["headscope_task"].thread.join(30)
+    app.run()
+    assert not app.exception and "Stopped at 7 of 28." in page_text(app)
+    assert app.button(key="hs-task-start") and not app.get("progress")
+
+
+def test_a_sentence_of_usual_length_is_not_long() -> None:
+    """Twelve tokens and twelve; 2 s of a free core. Thirty and thirty are long."""
+    model = transformer.load("en-de")
+    short, long = (24 * (19 * 24 + token.POINTS), 60 * (19 * 60 + token.POINTS))
+    assert not task.is_long(model, short) and task.is_long(model, long)
+
+
+@pytest.mark.parametrize("target", ["Meine Schwester ist hier!", ""])
+def test_the_second_sentence_may_have_a_target_of_its_own(bundled: Callable[..., AppTest], target: str) -> None:
+    sentences = {"source": "My brother is here.", "other": "My sister is here."}
+    app = bundled(part="patching", other_target=target, **sentences)
+    assert not app.exception and not messages(app)
+    model = transformer.load("en-de")
+    other = model.trace(sentences["other"], target or None)
+    assert f"B: “My sister is here.” → “{other.target_text}”" in page_text(app)
+    assert app.text_input(key="attribution_other_target").value == target
+    assert address(app).get("other_target", "") == target
