@@ -1,8 +1,10 @@
-"""`python -m tests.support.head_tables`: the tables of docs/heads.md, from what ships beside the bundled weights."""
+"""`python -m tests.support.head_tables`: the tables of docs/heads.md, from what ships beside the bundled weights, and
+from what `python -m benchmarks attribution` wrote into benchmarks/README.md."""
 
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +20,9 @@ from transformer.probing import alignment, importance
 from transformer.probing.alignment import MEASURES, AlignmentScores, Source
 from transformer.probing.importance import Effect, Survey
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "heads.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE, MEASURED = ROOT / "docs" / "heads.md", ROOT / "benchmarks" / "README.md"
+ATTRIBUTION = ("Agreement of the methods", "Faithfulness")  # beginnings of the titles of two of its tables
 TITLES = {
     "encoder_self": "Encoder self-attention",
     "decoder_self": "Decoder self-attention",
@@ -158,6 +162,17 @@ def pruning_table(found: Survey) -> Table:
     return table
 
 
+def attribution_tables() -> str:
+    """Agreement and faithfulness of the methods, as measured."""
+    text = MEASURED.read_text(encoding="utf-8")
+    measured = re.search(r"<!-- measured: attribution -->(.*?)<!-- end: attribution -->", text, re.S)
+    found = re.split(r"^(?=### )", measured[1] if measured else "", flags=re.M)
+    chosen = [one.strip() for title in ATTRIBUTION for one in found if one.startswith(f"### {title}")]
+    if len(chosen) != len(ATTRIBUTION):
+        raise ValueError(f"{MEASURED.name} lacks a table of {ATTRIBUTION}; run `python -m benchmarks attribution`")
+    return "\n\n".join(chosen)
+
+
 def tables(name: str = "en-de") -> str:
     """All of them as Markdown. Raises ValueError if a file beside the weights does not belong to them."""
     model = transformer.load(name)
@@ -175,9 +190,10 @@ def tables(name: str = "en-de") -> str:
         ),
         "Pruning": [pruning_table(survey)],
     }
-    return "\n".join(
+    written_sections = [
         f"## {title}\n\n" + "\n".join(table.markdown() for table in found) for title, found in sections.items()
-    ).strip()
+    ]
+    return "\n".join([*written_sections, f"## Attribution\n\n{attribution_tables()}"]).strip()
 
 
 if __name__ == "__main__":
