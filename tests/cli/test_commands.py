@@ -25,7 +25,7 @@ from safetensors.torch import load_file
 from pages.runtime import memory
 from tests.support.build import saved_overflowing, tiny_pretrained
 from transformer.__main__ import main
-from transformer.analysis.alignment import pharaoh
+from transformer.analysis.alignment import pharaoh, symmetrised
 from transformer.analysis.roles import roles
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.cli import serve, train, translate
@@ -299,6 +299,7 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
     assert main([*command, "--words", str(words), "--json", str(tmp_path / "heads.json")]) == 0
     printed, written = capsys.readouterr().out, json.loads((tmp_path / "heads.json").read_text())
     assert printed.count("of 2 heads attend to the same offset") == 2 and "of 2 heads align 75% or more" in printed
+    assert max(map(len, printed.splitlines())) <= 120
     lines = (data / "test.tsv").read_text().splitlines()
     traces = [load(trained / "checkpoint").trace(*line.split("\t")) for line in lines]
     assert written["pairs"] == 6 and written["cross"]["rows"] == sum(len(trace.target_in) for trace in traces)
@@ -310,6 +311,15 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
         for head, one in enumerate(written[kind]["role"][0]):
             role = found.role(0, head)
             assert one == (role and role.name)
+            names = {"fed": "fed in", "resting": "start" if kind == "decoder_self" else "end"}
+            cells = (
+                ["–"] * 3
+                if role is None
+                else [names.get(role.name, role.name), f"{100 * role.share:.0f}%", f"{100 * role.baseline:.0f}%"]
+            )
+            cells += [f"{tensor[0, head]:.{digits}f}" for tensor, digits in
+                      ((found.confidence, 2), (found.entropy, 2), (found.distance, 1))]  # fmt: skip
+            assert f"1.{head + 1} {' '.join(cells)}" in [" ".join(row.split()) for row in printed.splitlines()]
             for name in found.names:
                 kept = written[kind]["roles"][name]
                 index = found.names.index(name)
@@ -352,6 +362,34 @@ def test_pairs_are_aligned(capsysbinary: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_a_wrong_place_to_align_by_is_said(options: list[str], message: str, capsys: Any) -> None:
     assert main(["align", "--checkpoint", "reverse", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_links_are_symmetrised_with_a_reverse_model(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With tiny models of random weights in both directions: links of both, grown; and their score."""
+    for name, languages in (("there", ("English", "German")), ("back", ("German", "English"))):
+        tiny = tiny_pretrained()
+        save_checkpoint(tmp_path / name, tiny.model, tiny.tokenizer, languages)
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
+    command = ["align", "--checkpoint", "there", "--layer", "1", "--head", "2", "--reverse"]
+    monkeypatch.setattr("sys.stdin", Terminal(b"ka lo mi\tlo mi ka\nka\tka\n"))
+    assert main([*command, "back"]) == 0
+    written = capsys.readouterr().out.splitlines()
+    there, back, source = load("there"), load("back"), Source("weights", "predicted", 0, 1)
+    wanted = []
+    for text, target in (("ka lo mi", "lo mi ka"), ("ka", "ka")):
+        (forward,) = align(there, [(text, target)], source)
+        (backward,) = align(back, [(target, text)], Source("weights", "predicted"))
+        wanted.append(pharaoh(symmetrised(forward, frozenset((i, j) for j, i in backward))))
+    assert written == wanted and wanted[1] == "0-0"
+    (tmp_path / "gold.tsv").write_text("ka\tka\t0-0\n")
+    assert main([*command, "back", "--score", "--gold", str(tmp_path / "gold.tsv")]) == 0
+    assert " ".join(capsys.readouterr().out.splitlines()[-1].split()) == "symmetrised with back 0.0 100.0 100.0 1"
+    assert main([*command, "there", "--score", "--gold", str(tmp_path / "gold.tsv")]) == 2
+    assert "there translates from English to German; --reverse needs a model from German to English" in (
+        capsys.readouterr().err
+    )
 
 
 GOLD = ("a b c\tc b a\t0-2 1-1 2-0 0?1\n", "d e\te d\t0-1 1?0\n")
@@ -418,7 +456,7 @@ def test_a_gold_file_that_cannot_be_scored_gets_one_sentence(
 
 @pytest.mark.parametrize(
     "command", [["heads"], ["importance", "--sentences", "3", "--no-pruning"], ["align", "--layer", "1"],
-                ["align", "--score", "--gold", "GOLD"]],
+                ["align", "--score", "--gold", "GOLD"], ["translate"], ["translate", "--beam", "2"]],
     ids=lambda command: command[-1],
 )  # fmt: skip
 def test_a_model_that_computes_nan_is_one_sentence(
@@ -433,6 +471,13 @@ def test_a_model_that_computes_nan_is_one_sentence(
         "error: this model computes NaN, not a number, so there is nothing to measure or to draw from; its weights are "
         "probably too large or damaged: check how they were trained or converted"
     )
+
+
+def test_a_model_that_computes_nan_is_not_scored(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "pairs.tsv").write_text("ka lo\tlo ka\n")
+    checkpoint = str(saved_overflowing(tmp_path))
+    assert main(["evaluate", "--checkpoint", checkpoint, "--data", str(tmp_path / "pairs.tsv")]) == 2
+    assert capsys.readouterr().err.startswith("error: this model computes NaN, not a number")
 
 
 def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:

@@ -76,11 +76,11 @@ def test_symmetric_links_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     model, source = transformer.load("reverse"), Source("weights", "fed", 0, 0)
     done: list[tuple[int, int]] = []
     found = symmetric(model, source, model, source, [gold], lambda *args: not done.append(args))  # type: ignore[func-returns-value]
-    assert found == Score(0.0, 1.0, 1.0, 2) and done == [(1, 2), (2, 2)]
+    assert found == Score(0.0, 1.0, 1.0, 2) and done == [(1, 1)]
 
 
 def test_symmetric_links_stop_between_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the third sentence of the first direction: no other one is read."""
+    """After the third pair: no other one is read."""
     read: list[str] = []
 
     def links(model: object, pairs: list[tuple[str, str]], source: Source) -> Iterator[frozenset[Link]]:
@@ -92,7 +92,19 @@ def test_symmetric_links_stop_between_sentences(monkeypatch: pytest.MonkeyPatch)
     model, source, golds = transformer.load("en-de"), Source("weights", "fed", 0, 0), gold_pairs()[:5]
     with pytest.raises(Stopped):
         symmetric(model, source, model, source, golds, lambda done, total: done < 3)
-    assert read == [gold.source for gold in golds[:3]]
+    assert read == [text for gold in golds[:3] for text in (gold.source, gold.target)]
+
+
+def test_symmetric_links_that_cannot_be_scored_get_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, source = transformer.load("en-de"), Source("weights", "fed", 0, 0)
+    with pytest.raises(AlignmentError, match="none of the 0 pairs has a sure link and fits both models; choose"):
+        symmetric(model, source, model, source, [])
+    long = read_gold("a " * 900 + "\ta\t0-0\n")
+    with pytest.raises(AlignmentError, match="none of the 1 pairs has a sure link and fits both models; choose"):
+        symmetric(model, source, model, source, long)
+    monkeypatch.setattr(alignment, "align", lambda model, pairs, source: iter([frozenset()] * len(pairs)))
+    with pytest.raises(AlignmentError, match="the two models agree on no link"):
+        symmetric(model, source, model, source, gold_pairs()[:3])
 
 
 def test_the_document_shows_a_line_of_the_file() -> None:

@@ -19,16 +19,20 @@ from transformer.probing.alignment import (
     AlignmentScores,
     Source,
     align,
+    both_ways,
     gold_pairs,
     measure_alignment,
+    symmetric,
     to_json,
 )
-from transformer.probing.probes import english_to_german
+from transformer.probing.probes import english_to_german, german_to_english
 from transformer.texts import N_, _, pad
 
 SUMMARY = N_(
     "Align the words of sentence pairs by cross-attention: lines SOURCE<tab>TARGET in, lines of links 0-0 1-2 out."
 )
+
+BACK = Source("weights", "predicted")  # as on the page Head roles
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +76,30 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=_("with --score: also write the numbers to this file; the page Head roles shows alignment.json"),
     )
+    parser.add_argument(
+        "--reverse",
+        metavar="NAME",
+        help=_(
+            "a model of the opposite direction: write the links that both models agree on, grown by neighbouring links "
+            "of either one (grow-diag, Koehn et al. 2003). It is read by the mean of all heads, token predicted"
+        ),
+    )
     add_device(parser)
+
+
+def reverse_of(model: Pretrained, options: argparse.Namespace) -> Pretrained | None:
+    """The model of --reverse. Raises CommandError if it does not translate the other way."""
+    if not options.reverse:
+        return None
+    other = load(options.reverse, find_device(options.device))
+    german = english_to_german(model) and german_to_english(other.languages)  # whose names may be spelt in two ways
+    if not german and other.languages != model.languages[::-1]:
+        raise CommandError(
+            "{name} translates from {source} to {target}; --reverse needs a model from {target_of} to {source_of}",
+            name=other.name, source=other.languages[0], target=other.languages[1], source_of=model.languages[0],
+            target_of=model.languages[1],
+        )  # fmt: skip
+    return other
 
 
 def chosen(model: Pretrained, options: argparse.Namespace) -> Source:
@@ -127,6 +154,10 @@ def place_of(source: Source) -> str:
     return _("layer {layer}, head {head}", layer=source.layer + 1, head=source.head + 1)
 
 
+def numbers(one: Score) -> str:
+    return f"{100 * one.aer:8.1f}{100 * one.precision:11.1f}{100 * one.recall:8.1f}{one.links:8}"
+
+
 def details(found: AlignmentScores, sources: Iterable[Source]) -> str:
     """A line for each of these maps: error rate, precision and recall in percent, number of links."""
     titles = (("AER", 8), (_("precision"), 11), (_("recall"), 8), (_("links"), 8))
@@ -134,8 +165,7 @@ def details(found: AlignmentScores, sources: Iterable[Source]) -> str:
     for source in sources:
         one = found.scores[source]
         name = f"{place_of(source)}, {source.measure}, {source.reading}"
-        numbers = f"{100 * one.aer:8.1f}{100 * one.precision:11.1f}{100 * one.recall:8.1f}{one.links:8}"
-        lines.append(f"  {pad(name, 45)}{numbers}")
+        lines.append(f"  {pad(name, 45)}{numbers(one)}")
     return "\n".join(lines)
 
 
@@ -177,6 +207,7 @@ def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
         )
     golds = read_pairs_and_links(options.gold) if options.gold else gold_pairs()
     asked = [] if options.layer is None else [chosen(model, options)]
+    reverse = reverse_of(model, options)
     found = measure_alignment(model, golds)
     if found.pairs < len(golds):
         complain(
@@ -189,6 +220,10 @@ def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
     print(table(found, layers_of(model.config, "cross"), model.config.heads))
     best = [found.winner(measure, reading=reading) for measure in MEASURES for reading in READINGS]
     print(f"\n{_('the best heads in percent')}\n{details(found, dict.fromkeys([*asked, *best]))}")
+    if reverse is not None:
+        one = symmetric(model, asked[0] if asked else found.winner(single=False), reverse, BACK, golds)
+        name = _("symmetrised with {model}", model=reverse.name)
+        print(f"  {pad(name, 45)}{numbers(one)}")
     if options.json:
         write_whole(options.json, (to_json(found) + "\n").encode())
     return 0
@@ -200,7 +235,7 @@ def run(options: argparse.Namespace) -> int:
         return show_scores(model, options)
     if options.gold:
         raise CommandError("--gold needs --score; give both, or neither")
-    source = chosen(model, options)
+    reverse, source = reverse_of(model, options), chosen(model, options)
     print(
         _(
             "links from {place}, {measure}, reading {reading}",
@@ -216,7 +251,11 @@ def run(options: argparse.Namespace) -> int:
         try:
             if not tab:
                 raise CommandError("there is no tab; write SOURCE<tab>TARGET")
-            (links,) = align(model, [(text, target)], source)
+            (links,) = (
+                align(model, [(text, target)], source)
+                if reverse is None
+                else both_ways(model, [(text, target)], source, reverse, BACK)
+            )
             print(pharaoh(links))
         except (InputError, AlignmentError, CommandError) as error:
             complain(_("line {number}: not aligned, {error}", number=number, error=error))

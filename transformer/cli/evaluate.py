@@ -11,6 +11,8 @@ import argparse
 import json
 from pathlib import Path
 
+import torch
+
 from transformer.cli.common import (
     CommandError,
     add_checkpoint,
@@ -29,6 +31,7 @@ from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import NONE, Interventions
 from transformer.texts import N_, _, columns, pad
+from transformer.tracing.finite import check_numbers
 from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
 from transformer.training.preparation import Preparation
@@ -122,6 +125,7 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     interventions.check(model.config)
     scores = measure(model, pairs, *search(options, recipe.get("decoding")), preparation, interventions)
+    check_numbers(torch.tensor(scores.perplexity))
     print(table(scores, bool(spec), interventions))
     if options.json:
         about = {"checkpoint": model.name, "data": names, **scores.to_dict()}

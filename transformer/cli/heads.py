@@ -13,10 +13,11 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, load
 from transformer.probing.roles import LARGEST_WORDS, sentences_of, word_list
-from transformer.texts import N_, _, columns, pad, translate
+from transformer.texts import N_, _, pad, translate
 
 SUMMARY = N_("Measure what each head does, beside what a head without a role would reach; and how sharp it is.")
 POSITIONAL, ALIGNED = 0.9, 0.75
+NONE = "–"
 TITLES = {
     "encoder_self": N_("encoder self-attention"),
     "decoder_self": N_("decoder self-attention"),
@@ -35,9 +36,13 @@ LABELS = {
 }
 LEGEND = N_(
     """\
-For each head: its role, the share of the rows that show it, and the mean entropy of its rows (0: one key, 1: all keys
-equally). The role is what is farthest above its baseline, the better of even weights and of always looking the same
-number of tokens away. "–": nothing is in 25% of the rows and 10 points above its baseline, by more than chance (95%).
+One line for each head, LAYER.HEAD. Its role is what is farthest above its baseline, the better of even weights and of
+always looking the same number of tokens away; share: of the rows that show it. "–": nothing is in 25% of the rows and
+10 points above its baseline, by more than chance (95%). A decoder row stands at the token fed in; only "predicted"
+reads it by the token that it predicts.
+  confidence             mean of the largest weight of a row, without the end token of the source
+  entropy                mean over the rows; 0: one key, 1: all keys equally
+  distance               mean number of tokens between the row and what it attends to
   previous, same, next   the token before the row's token, the row's token itself, or the token after it
   predicted, fed in      the source word that the word list pairs with the token that the row predicts, or is fed
   end, start             the end token of the source; in the decoder the start token
@@ -72,33 +77,43 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def label(found: Roles, layer: int, head: int) -> str:
-    """The role of a head and its share, "previous  82%"; "–" if it has none."""
-    role = found.role(layer, head)
+COLUMNS = (
+    (N_("head"), 6), (N_("share"), 8), (N_("baseline"), 10), (N_("confidence"), 12), (N_("entropy"), 9),
+    (N_("distance"), 10),
+)  # fmt: skip
+ROLE = 13  # columns of the terminal
+
+
+def line(found: Roles, layer: int, head: int) -> str:
+    """Place, role, its share and baseline, confidence, entropy and distance of a head, as in COLUMNS; "–" for the role
+    and its numbers if it has none."""
+    role, place = found.role(layer, head), f"{layer + 1}.{head + 1}"
     if role is None:
-        return f"{'–':>11}     "
-    word = _("start") if (role.name, found.kind) == ("resting", "decoder_self") else translate(LABELS[role.name])
-    return f"{pad(word, 11, right=True)} {100 * role.share:3.0f}%"
+        name, shares = NONE, [NONE, NONE]
+    else:
+        starts = (role.name, found.kind) == ("resting", "decoder_self")
+        name = _("start") if starts else translate(LABELS[role.name])
+        shares = [f"{100 * value:.0f}%" for value in (role.share, role.baseline)]
+    measured = ((found.confidence, 2), (found.entropy, 2), (found.distance, 1))
+    numbers = [f"{float(one[layer, head]):.{digits}f}".replace("nan", NONE) for one, digits in measured]
+    cells = (pad(text, wide, right=True) for text, (_name, wide) in zip((*shares, *numbers), COLUMNS[1:], strict=True))
+    return f"{pad(place, COLUMNS[0][1], right=True)}  {pad(name, ROLE)}{''.join(cells)}"
 
 
 def table(found: Roles, statistics: HeadStatistics) -> str:
-    """A line for each layer; for every head its role and its mean entropy. Then the baselines."""
+    """A line for each head, as the page Head roles has them. Then the baselines."""
     layers, heads = statistics.entropy.shape
+    first, *others = (pad(translate(name), wide, right=True) for name, wide in COLUMNS)
     lines = [
         _(
             "{title}: {rows:,} rows, mean entropy {entropy:.2f}",
             title=translate(TITLES[statistics.kind]),
             rows=statistics.rows,
             entropy=statistics.entropy.mean(),
-        )
+        ),
+        f"{first}  {pad(_('role'), ROLE)}{''.join(others)}",
+        *(line(found, layer, head) for layer in range(layers) for head in range(heads)),
     ]
-    names = [_("layer {layer}", layer=layer + 1) for layer in range(layers)]
-    wide = max(map(columns, names))
-    titles = "".join(f"  {pad(_('head {head}', head=head + 1), 21, right=True)}" for head in range(heads))
-    lines.append(" " * (wide + 2) + titles)
-    for layer, name in enumerate(names):
-        cells = [f"{label(found, layer, head)} {statistics.entropy[layer, head]:.2f}" for head in range(heads)]
-        lines.append("  ".join(["", pad(name, wide), *cells]))
     baselines = ", ".join(
         f"{translate(LABELS[role])} {100 * share:.0f}%"
         for role, share in zip(found.names, found.baselines.tolist(), strict=True)

@@ -3,7 +3,6 @@ readings of a row."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -161,29 +160,30 @@ def symmetric(
 ) -> Score:
     """The score of links that two models of opposite directions agree on, grown by `analysis.alignment.symmetrised`.
 
-    progress: called with (sentences aligned, all of both directions) after each; False stops (Stopped). Pairs that are
-    too long for one model are left out. Raises ValueError if none is left, InputError, AlignmentError.
+    progress: called with (pairs done, all) after each; False stops (Stopped). Pairs that are too long for one model are
+    left out. Raises AlignmentError, also if none is left or the models agree on no link; InputError; NotFiniteError.
     """
     fitting = [
         gold
         for gold in golds
-        if all(fits(one, text, side) for one, first in ((model, gold.source), (reverse, gold.target))
-               for text, side in ((first, "source"), (gold.target if first == gold.source else gold.source, "target")))
+        if all(fits(one, text, side) for one, texts in ((model, (gold.source, gold.target)),
+                                                        (reverse, (gold.target, gold.source)))
+               for text, side in zip(texts, ("source", "target"), strict=True))
     ]  # fmt: skip
-    ways = (
-        align(model, [(gold.source, gold.target) for gold in fitting], source),
-        align(reverse, [(gold.target, gold.source) for gold in fitting], back),
-    )
+    if not any(gold.sure for gold in fitting):
+        raise AlignmentError(
+            "none of the {count} pairs has a sure link and fits both models; choose another model, or pairs with sure "
+            "links i-j",
+            count=len(golds),
+        )
     links: list[frozenset[Link]] = []
-    for one in itertools.chain(*ways):
+    for one in both_ways(model, [(gold.source, gold.target) for gold in fitting], source, reverse, back):
         links.append(one)
-        if not progress(len(links), 2 * len(fitting)):
+        if not progress(len(links), len(fitting)):
             raise Stopped
-    forward, backward = links[: len(fitting)], links[len(fitting) :]
-    return score(
-        (symmetrised(one, frozenset((i, j) for j, i in other)), gold)
-        for one, other, gold in zip(forward, backward, fitting, strict=True)
-    )
+    if not any(links):
+        raise AlignmentError("the two models agree on no link, so there is nothing to score; choose another model")
+    return score(zip(links, fitting, strict=True))
 
 
 def to_json(found: AlignmentScores) -> str:
@@ -213,6 +213,17 @@ def from_json(text: str, layers: int, heads: int) -> AlignmentScores | None:
         for head in (*range(heads), None)
     } | {Source(measure, reading) for measure in MEASURES for reading in READINGS}
     return found if set(scores) == wanted else None
+
+
+def both_ways(
+    model: Pretrained, pairs: Iterable[tuple[str, str]], source: Source, reverse: Pretrained, back: Source
+) -> Iterator[frozenset[Link]]:
+    """The links that two models of opposite directions agree on, grown by `analysis.alignment.symmetrised`. source,
+    back: what the links of each are read from. Raises InputError, AlignmentError, NotFiniteError."""
+    for text, target in pairs:
+        (forward,) = align(model, [(text, target)], source)
+        (backward,) = align(reverse, [(target, text)], back)
+        yield symmetrised(forward, frozenset((i, j) for j, i in backward))
 
 
 def align(model: Pretrained, pairs: Iterable[tuple[str, str]], source: Source) -> Iterator[frozenset[Link]]:

@@ -15,9 +15,9 @@ import transformer
 from pages.roles import alignment
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
 from tests.support.build import tiny_pretrained
-from transformer.analysis.alignment import Score
+from transformer.analysis.alignment import Gold, Score, read_gold
 from transformer.checkpoints.folder import save_checkpoint
-from transformer.probing.alignment import Source, gold_pairs, measure_alignment
+from transformer.probing.alignment import Source, gold_pairs, measure_alignment, symmetric
 
 
 @pytest.fixture
@@ -109,3 +109,37 @@ def test_only_models_that_translate_back_are_listed(
     assert (task.done, task.total) == (3, 10)
     app.run()
     assert not app.exception and "symmetrised with back" in page_text(app) and "12.5%" in page_text(app)
+
+
+def symmetrised_page(folder: Path, monkeypatch: pytest.MonkeyPatch, golds: tuple[Gold, ...]) -> AppTest:
+    """The part with a tiny model of random weights from German to English, and these pairs, after its button."""
+    found = measure_alignment(transformer.load("en-de"), gold_pairs()[:3])
+    monkeypatch.setattr(alignment, "shipped", lambda model: found)
+    monkeypatch.setattr(alignment, "gold_pairs", lambda: golds)
+    (folder / "en-de").symlink_to(ROOT / "checkpoints" / "en-de")
+    tiny = tiny_pretrained()
+    save_checkpoint(folder / "back", tiny.model, tiny.tokenizer, ("German", "English"))
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
+    app = app_test("roles", part="alignment", checkpoint="en-de", **{"with": "back"}).run()
+    app.button(key="hs-task-start").click().run()
+    app.session_state["headscope_task"].thread.join(60)
+    return app.run()
+
+
+def test_links_are_symmetrised_with_a_model_of_the_other_direction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    golds = tuple(read_gold("I see a dog\tIch sehe einen Hund\t0-0 1-1 2-2 3-3\nHe sleeps\tEr schläft\t0-0 1-1\n"))
+    app = symmetrised_page(tmp_path, monkeypatch, golds)
+    assert not app.exception and not messages(app)
+    source = measure_alignment(transformer.load("en-de"), gold_pairs()[:3]).winner(single=False)
+    score = symmetric(
+        transformer.load("en-de"), source, transformer.load("back"), Source("weights", "predicted"), golds
+    )
+    assert "symmetrised with back" in page_text(app) and f"{100 * score.aer:.1f}%" in page_text(app)
+
+
+def test_pairs_that_fit_no_reverse_model_get_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = symmetrised_page(tmp_path, monkeypatch, tuple(read_gold("a\t" + "ä " * 900 + "\t0-0\n")))
+    assert not app.exception
+    assert "None of the 1 pairs has a sure link and fits both models; choose another model" in messages(app)
