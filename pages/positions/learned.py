@@ -25,6 +25,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.model.positions import sinusoidal
 from transformer.probing.probes import task_of
 from transformer.texts import N_, _, translate
+from transformer.tracing.finite import NotFiniteError
 from transformer.training.tasks import task_pairs
 
 LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; their recipes differ in one line
@@ -103,11 +104,15 @@ def trained_positions(model: Pretrained) -> tuple[int, int] | None:
 
 @shared(queued=True)
 def exact(model: Pretrained, task: str, length: int) -> float | None:
-    """Share of exact answers for COUNT seeded inputs of a length; None if they do not fit the model's positions."""
+    """Share of exact answers for COUNT seeded inputs of a length; None if they do not fit the model's positions, or if
+    the model computes NaN."""
     if length + 1 > model.config.max_positions:  # </s> takes one position
         return None
     pairs = task_pairs(task, COUNT, (length, length), SEED)
-    answers = model.translate_all([source for source, _answer in pairs])
+    try:
+        answers = model.translate_all([source for source, _answer in pairs])
+    except NotFiniteError:
+        return None
     return sum(answer == right for answer, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
 
 

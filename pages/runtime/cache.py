@@ -23,6 +23,7 @@ from pages.runtime.texts import readable_text
 from transformer.inference.pretrained import Pretrained, Translation
 from transformer.interventions.sets import Interventions
 from transformer.paths import checkpoint_folders
+from transformer.tracing.finite import NotFiniteError
 from transformer.tracing.trace import Trace
 
 GRACE, MOST_GRACE = 0.015, 2.0  # seconds for each source token, and at most, by which shorter ones may come later
@@ -170,5 +171,10 @@ def retrace(
 
 @shared(queued=True)
 def translate(model: Pretrained, source: str, interventions: Interventions, limit: int) -> Translation:
-    """The model's own greedy translation with switches. Raises InterventionError, InputError."""
-    return model.translate(source, limit=limit, interventions=interventions)
+    """The model's own greedy translation with switches; also that of a model that computes NaN, whose trace a page can
+    show. Raises InterventionError, InputError."""
+    try:
+        return model.translate(source, limit=limit, interventions=interventions)
+    except NotFiniteError:
+        trace = model.trace(source, limit=limit, interventions=interventions)
+        return Translation(trace.target_text, trace.target_out, tuple(map(float, trace.probabilities)), trace.complete)

@@ -3,14 +3,18 @@ typed; the others show the trace."""
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import transformer
+from pages.runtime import cache
 from tests.support.app import app_test, linked, messages
 from tests.support.build import saved_overflowing
+from transformer.interventions.sets import Interventions
 
 SAID = (
     "This model computes NaN, not a number, so there is nothing to measure or to draw from; its weights are probably "
@@ -64,3 +68,12 @@ def test_the_second_sentence_of_patching_stays(overflowing: Path, monkeypatch: p
 def test_the_maps_of_a_model_that_overflows_are_drawn(overflowing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(overflowing, monkeypatch, "heads", "")
     assert not app.exception and SAID not in messages(app)
+
+
+def test_the_translation_of_nan_is_that_of_the_trace(overflowing: Path) -> None:
+    """For pages that compare two translations."""
+    model = transformer.load(str(overflowing / "tiny"))
+    switches = Interventions.parse("zero=cross.1.1")
+    found, trace = cache.translate(model, SOURCE, switches, 40), model.trace(SOURCE, limit=40, interventions=switches)
+    assert (found.text, found.tokens, found.complete) == (trace.target_text, trace.target_out, trace.complete)
+    assert len(found.probabilities) == len(found.tokens) and any(map(math.isnan, found.probabilities))

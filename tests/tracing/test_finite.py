@@ -45,6 +45,10 @@ MEASUREMENTS: dict[str, Callable[[Pretrained], object]] = {
     "patch": lambda model: model.patch(
         tiny_pretrained().trace(*TEXT), model.trace(*TEXT), [Place("update", "decoder.0.self")]
     ),
+    "translate": lambda model: model.translate(TEXT[0]),
+    "translate, beam": lambda model: model.translate(TEXT[0], beam=2),
+    "n_best": lambda model: model.n_best(TEXT[0]),
+    "translate_all": lambda model: model.translate_all(list(TEXT)),
     "sample": lambda model: model.translate(TEXT[0], sample=Sampling()),
     "samples": lambda model: model.translate_all(list(TEXT), sample=Sampling()),
 }
@@ -163,7 +167,8 @@ def test_a_model_that_computes_nan_is_traced_with_edits_and_switches_as_without(
     plain = broken.trace(*TEXT, interventions=switches)
     same = broken.trace(*TEXT, interventions=switches, edits={"decoder.1.ff.leaves": lambda leaves: leaves * 1})
     assert plain.logits.isnan().any() and torch.equal(plain.logits.isnan(), same.logits.isnan())
-    assert broken.translate(TEXT[0], limit=8, edits={"logits": lambda logits: logits}).tokens
+    with pytest.raises(NotFiniteError):  # not of the edit
+        broken.translate(TEXT[0], limit=8, edits={"logits": lambda logits: logits})
     wrong = {"encoder.0.ff.leaves": lambda leaves: leaves * NAN}
     with pytest.raises(TapError, match=r"the edit of encoder\.0\.ff\.leaves returned NaN"):
         broken.trace(*TEXT, edits=wrong)

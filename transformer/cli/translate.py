@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-import torch
-
 from transformer.cli.common import (
     CommandError,
     add_checkpoint,
@@ -27,7 +25,6 @@ from transformer.inference.sampling import Sampling
 from transformer.inference.search import output_limit
 from transformer.interventions.sets import NONE, InterventionError, Interventions
 from transformer.texts import N_, _
-from transformer.tracing.finite import check_numbers
 
 SUMMARY = N_("Translate the lines of standard input, one translation per line.")
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
@@ -123,9 +120,7 @@ def translations(
 
     def together(texts: list[str]) -> list[list[Translation]]:
         prefixes = [prefix] * len(texts) if prefix else None
-        found = model.n_best_all(texts, beam, alpha, interventions=interventions, prefixes=prefixes, sample=sample)
-        check_numbers(torch.tensor([value for many in found for one in many for value in one.probabilities]))
-        return found
+        return model.n_best_all(texts, beam, alpha, interventions=interventions, prefixes=prefixes, sample=sample)
 
     first = 1  # number of the chunk's first line
     texts = iter(texts)

@@ -31,6 +31,7 @@ from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer
 from transformer.texts import N_, Text, UserError, any_of
+from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import Place, patches
 from transformer.tracing.trace import Trace, record_pass, trace_pass
 
@@ -295,7 +296,9 @@ class Pretrained:
         return ids
 
     def _translation(self, found: Hypothesis) -> Translation:
-        probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
+        log_probs = torch.tensor(found.log_probs, dtype=torch.float64)
+        check_numbers(log_probs)  # the most probable of NaN is <unk>, at every step
+        probabilities = tuple(log_probs.exp().tolist())
         pieces = tuple(self.tokenizer.pieces(found.ids))
         return Translation(self.tokenizer.decode(found.ids), pieces, probabilities, found.complete)
 
@@ -321,8 +324,8 @@ class Pretrained:
         edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each open hypothesis.
         prefix: what the translation has to begin with. sample: draw each token instead of taking the most probable one,
         without beams.
-        Raises InputError, InterventionError; TapError for edits that do not fit or that make NaN; NotFiniteError if a
-        sample has to be drawn from NaN; WrongTypeError.
+        Raises InputError, InterventionError; TapError for edits that do not fit or that make NaN; NotFiniteError if the
+        model computes NaN; WrongTypeError.
         """
         return self._translations(text, beam, alpha, limit, interventions, edits, prefix, sample)[0]
 
@@ -412,7 +415,7 @@ class Pretrained:
         With switches, only sources of equal length share a batch, because a switch could make padding visible. A
         switch of a token that a text lacks changes nothing there, while `translate` refuses it.
         Raises InputError with the number of the text if a text or a prefix is too long for the model; UserError if
-        texts and prefixes differ in number; InterventionError; WrongTypeError.
+        texts and prefixes differ in number; InterventionError; NotFiniteError; WrongTypeError.
         """
         expect(texts, (list, tuple), "texts", Text("a list of texts"))
         for index, text in enumerate(texts):
