@@ -233,6 +233,7 @@ export class FigurePlot {
       this.error.hidden = true;
       if ((turned || !this.done) && this.onPick) this.box.on("plotly_click", (event) => this.picked(event.points[0]));
       this.box.classList.toggle("hs-fig-picks", Boolean(this.picks));
+      this.box.classList.toggle("hs-fig-narrow", narrow);
       inkLabels(this.box);
       this.reader.describe(this.title.textContent || this.name);
       this.done = state;
