@@ -3,16 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 import transformer
-from pages.paper.views import items
+from pages.paper.views import View, items
 from pages.registry import pages
 from tests.browser.explorer_page import params_of, plot
-from tests.browser.navigation import link_to
+from tests.browser.navigation import link_to, sized_page
 from tests.browser.stillness import still
+from tests.support.paper_table import address_of
+
+
+def figure_named(name: str) -> str:
+    return f"[data-testid=figure][data-name={name}]"
+
+
+# Page, and part, setting or parameters -> what its links name.
+SUBJECTS = {
+    "anatomy": "[data-testid=anatomy-stage]",
+    "anatomy before": figure_named("input-length"),
+    "anatomy compare": ".hs-cx-table",
+    "attribution": "[data-testid=headgrid]",
+    "attribution compare": "[data-testid=figure]",
+    "attribution source": "[data-testid=figure]",
+    "decoding beam": "[data-testid=beam]",
+    "decoding given": "[data-testid=figure]",
+    "decoding paint": "[data-testid=paint]",
+    "decoding sampling": "[data-testid=decoding]",
+    "decoding step": "[data-testid=decoding]",
+    "embeddings": "[data-testid=figure]",
+    "embeddings lens": ".hs-emb-table",
+    "embeddings layernorm": figure_named("layer-norm"),
+    "feedforward": "[data-testid=figure]",
+    "heads": "[data-testid^=grid-]",
+    "heads training": "[data-testid=formation-slider]",
+    "lab": "[data-testid=pane-after]",
+    "lab leak": ".hs-leak-punch",
+    "lab measures": "[data-testid=measures-scatter]",
+    "lab scaling": "[data-testid=why-histogram]",
+    "lab softmax": "[data-testid=softmax]",
+    "model": ".hs-tr-table",
+    "positions": ".pos-figure, [data-testid=figure]",
+    "positions lab": "[data-testid=lab]",
+    "recipe batches": ".hs-batch",
+    "recipe cost": ".hs-recipe-cost",
+    "recipe dropout": figure_named("dropout"),
+    "recipe rate": figure_named("learning-rate"),
+    "recipe smoothing": figure_named("label-smoothing"),
+    "results bleu": ".hs-bleu-texts",
+    "results subsets": figure_named("bleu-subsets"),
+    "results table2": figure_named("table-2"),
+    "results tables": figure_named("table-3"),
+    "roles": "[data-testid=headgrid]",
+    "roles search": ".hs-tr-table",
+    "training": "[data-testid=training]",
+}
+SCREENS = ((390, 844), (1440, 900))
+
+
+def subject(view: View) -> str:
+    part = "training" if "training" in view.params else view.params.get("part", "")
+    return SUBJECTS.get(f"{view.page} {part}".strip()) or SUBJECTS[view.page]
 
 
 @pytest.fixture
@@ -92,6 +146,37 @@ def test_the_papers_own_sentence_opens_with_its_head(page: Page) -> None:
     assert f"Layer {params['layer']}, head {params['head']}" in said
 
 
+@pytest.mark.parametrize("name", sorted({view.page for item in items() for view in item.views}))
+def test_what_a_link_names_is_in_its_first_screen(context: BrowserContext, server: str, name: str) -> None:
+    """At least the upper 160 pixels of its picture, on a phone and on a desk."""
+    asked = {address_of(view): subject(view) for item in items() for view in item.views if view.page == name}
+    page = sized_page(context, *SCREENS[0])
+    for address, selector in asked.items():
+        page.goto(f"{server}{address}")
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_selector(selector)
+            still(page)
+            box = page.locator(selector).first.bounding_box()
+            assert box and box["height"] > 20, (address, width, box)
+            assert box["y"] >= 0 and box["y"] + min(box["height"], 160) <= height, (address, width, box)
+    page.close()
+
+
+def test_a_model_without_a_recording_has_no_link_to_it(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    recorded = page.locator(".st-key-hs-paper-5-3").get_by_role("link", name="How the heads of this model formed")
+    for name, count in (("en-de", 1), ("sort", 0)):
+        page.goto(f"{server}/paper?{urlencode({'checkpoint': name})}")
+        page.wait_for_selector("[data-testid=paper] .paper-box")
+        still(page)
+        expect(recorded).to_have_count(count)
+    page.goto(f"{server}/paper")
+    recorded.click()
+    expect(page.get_by_test_id("formation-slider")).to_be_in_viewport()
+    assert params_of(page)["training"] == "0"
+
+
 def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     page.goto(server)
@@ -101,8 +186,10 @@ def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(context
         page.set_viewport_size({"width": width, "height": 844})
         still(page)
         expect(lead).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("combobox", name="Language")).to_be_in_viewport(ratio=1)
         for listed in pages():
-            link_to(page, listed.title)  # its menu, if it is in one, is opened by one click
+            # Its menu, if it is in one, is opened by one click.
+            expect(link_to(page, listed.title)).to_be_in_viewport(ratio=1)
             if listed == pages()[0]:
                 folded = page.get_by_test_id("stPopoverBody")
                 menu = folded if folded.count() else page.locator(".st-key-hs-page-links")
