@@ -56,7 +56,7 @@ def spelt(trace: Trace) -> tuple[tuple[str, ...], ...]:
 
 def available(model: Pretrained) -> bool:
     """Whether a checkpoint has a recording; it may still be unreadable."""
-    return (model.path / RECORDING).is_file() if model.packed is None else model.packed.has(RECORDING)
+    return model.has_beside(RECORDING)
 
 
 def toggle() -> None:

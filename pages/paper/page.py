@@ -13,6 +13,7 @@ from pages.frame.frame import Content, Page, PageFrame
 from pages.paper import figures, visualised
 from pages.paper.views import Item, View, items
 from pages.runtime.streamlit import draw_again
+from transformer.checkpoints.folder import RECORDING
 from transformer.texts import _
 
 
@@ -31,6 +32,7 @@ def draw(frame: PageFrame) -> None:
             paragraph(_sizes(frame), quiet=True)
         with st.container(key="hs-paper-list"):
             titles = tuple(page.title for page in frame.links)  # they tell languages apart
+            recorded = frame.model.has_beside(RECORDING)
             for item in items():
                 name = f"hs-paper-{item.name.replace('.', '-')}"
                 block, draw = st.container(key=name), partial(_draw_item, frame, pages, item)
@@ -38,7 +40,7 @@ def draw(frame: PageFrame) -> None:
                     with block:
                         draw()
                 else:
-                    draw_again((name, titles), block, draw)
+                    draw_again((name, titles, recorded), block, draw)
 
 
 def _key(item: Item, number: int) -> str:
@@ -79,7 +81,8 @@ def _draw_item(frame: PageFrame, pages: dict[str, Page], item: Item) -> None:
         st.latex(item.equation)
     with st.container(horizontal=True, gap="small"):
         for number, view in enumerate(views):
-            _draw_view(frame, pages[view.page], view, _key(item, number))
+            if not view.recorded or frame.model.has_beside(RECORDING):
+                _draw_view(frame, pages[view.page], view, _key(item, number))
 
 
 def _draw_view(frame: PageFrame, page: Page, view: View, key: str) -> None:

@@ -13,13 +13,14 @@ class View:
     """A link to what the app shows.
 
     page: its folder. params: as in links. label: what one sees there. boxes: those of Figures 1 and 2 that open it, by
-    their names in frontend/src/paper/layout.js.
+    their names in frontend/src/paper/layout.js. recorded: only a model with a recording of its training has it.
     """
 
     page: str
     label: str
     params: Mapping[str, str] = field(default_factory=dict)
     boxes: tuple[str, ...] = ()
+    recorded: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,10 @@ def items() -> tuple[Item, ...]:
             "5.1",
             _("5.1 and 5.2 Training data, batching and hardware"),
             _("Sentence pairs of similar length share a batch, so that few places are wasted on padding."),
-            (View("recipe", _("A batch, its padding, and the cost"), {"part": "batches"}),),
+            (
+                View("recipe", _("A batch and its padding"), {"part": "batches"}),
+                View("recipe", _("What training cost, counted"), {"part": "cost"}),
+            ),
         ),
         Item(
             "5.3",
@@ -218,7 +222,7 @@ def items() -> tuple[Item, ...]:
             (
                 View("recipe", _("The learning rate, and other warm-ups"), {"part": "rate"}),
                 View("training", _("Watch a small model learn")),
-                View("heads", _("How the heads of this model formed")),
+                View("heads", _("How the heads of this model formed"), {"training": "0"}, recorded=True),
             ),
             r"lrate = d_{\mathrm{model}}^{-0.5} \cdot \min(step^{-0.5},\; step \cdot warmup^{-1.5})",
         ),
@@ -254,8 +258,8 @@ def items() -> tuple[Item, ...]:
             (
                 View("results", _("BLEU by hand"), {"part": "bleu"}),
                 View("results", _("Comparing scores"), {"part": "subsets"}),
-                View("results", _("Table 2: BLEU against the cost of training"), {"part": "tables"}),
-                View("recipe", _("What training cost, counted"), {"part": "batches"}),
+                View("results", _("Table 2: BLEU against the cost of training"), {"part": "table2"}),
+                View("recipe", _("What training cost, counted"), {"part": "cost"}),
                 View("model", _("Size and scores of this model")),
             ),
         ),
@@ -264,7 +268,7 @@ def items() -> tuple[Item, ...]:
             _("6.2 Model variations (Table 3)"),
             _("One part changed at a time: heads, widths, dropout, smoothing, positions."),
             (
-                View("results", _("Tables 2 and 3, here with three seeds"), {"part": "tables"}),
+                View("results", _("Table 3, here with three seeds"), {"part": "tables"}),
                 View("training", _("Leave a part out and train"), {"preset": "no-mask"}),
             ),
         ),

@@ -1,4 +1,4 @@
-"""Sections 5.1 and 5.2: a text in batches, the padding in them, the tokens of a step, and what training costs."""
+"""Section 5.1: a text in batches, the padding in them, and the tokens of a step."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from torch import Tensor
 
 from pages.components import figure, saving
 from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.components.training_log import training_cost
-from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime.shared import shared
@@ -25,13 +23,11 @@ from transformer.probing.probes import english_to_german
 from transformer.text.batching import bucket, make_batch
 from transformer.texts import _
 
-OPTIONS = ("tokens", "batch", "order", "speed")
+OPTIONS = ("tokens", "batch", "order")
 TEXT = "recipes/en-de.own.tsv"  # Tatoeba's pairs, which the bundled model was trained on, do not ship
 PAIRS, LARGEST = 2_000, 2_000_000  # sentence pairs; bytes
 ROWS = 12  # sentences shown
 SEVERAL = 4  # pairs of a batch that shows what its order does
-P100 = 9.5  # TFLOPS that the paper assumes for a P100 GPU
-TRAINED = (("base", 12 * 3600, 8), ("big", 84 * 3600, 8))  # the paper's models: seconds, GPUs (section 5.2)
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,6 @@ def draw(frame: PageFrame) -> None:
     head = st.container()
     if not english_to_german(model):
         message(_("The drawn batch is English-German text; choose such a model in the menu above."), "note")
-        _cost(frame)
         return
     controls, picture = controls_and_picture()
     first, second, third = controls.columns(3)
@@ -153,7 +148,6 @@ def draw(frame: PageFrame) -> None:
         figure.draw(drawn, "recipe-steps", "tokens-a-step", about=f"{tokens}-{number}")
     paragraph(_steps(every_target))
     paragraph(_text(), quiet=True)
-    _cost(frame)
 
 
 def _steps(targets: Sequence[int]) -> str:
@@ -206,36 +200,4 @@ def _grid(pieces: list[list[str]], title: str) -> None:
     st.html(
         f'<p class="hs-tr-title">{html.escape(title)}</p><div class="hs-batch-scroll" tabindex="0">'
         f'<table class="hs-batch">{table_rows}</table></div>'
-    )
-
-
-def _cost(frame: PageFrame) -> None:
-    """Training cost by the paper's formula: time × processors × what each sustains."""
-    speed = frame.options.fraction(
-        "speed", _("TFLOPS that this model's processors sustained together"), 0.01, 1000.0, 0.8, 0.1, "%.2f",
-        help=_("0.8 is what two cores reached with 16-bit matrix products where the bundled model was trained."),
-    )  # fmt: skip
-    head = ("", _("time"), _("processors × TFLOPS"), _("operations"), _("6 × parameters × tokens"))
-    rows = [
-        (
-            _("the paper's {name}").format(name=name), _("{hours:g} hours").format(hours=seconds / 3600),
-            f"{count} × {P100:g}", f"{seconds * count * P100 * 1e12:.1e}", "–",
-        )
-        for name, seconds, count in TRAINED
-    ]  # fmt: skip
-    cost = training_cost(frame.model)
-    if cost is not None:
-        rows.append(
-            (
-                frame.model.name, _("{hours:g} hours").format(hours=round(cost.seconds / 3600, 2)), f"{speed:g}",
-                f"{cost.seconds * speed * 1e12:.1e}", f"{cost.operations:.1e}",
-            )
-        )  # fmt: skip
-    st.html(table(head, rows, "hs-recipe-cost"))
-    paragraph(
-        _(
-            "Section 5.2 and Table 2: time, times the number of GPUs, times what each sustains. The last column counts "
-            "instead: about 2 operations a parameter and token forwards, 4 backwards."
-        ),
-        quiet=True,
     )

@@ -34,7 +34,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     first, second, third, fourth = controls.columns([1, 1, 1, 2])
     with first:
         help_ = _("The paper's base model: 0.1.")
-        probability = options.fraction("p_drop", _("P_drop"), 0.0, 0.5, 0.1, 0.05, "%.2f", help=help_)
+        probability = options.fraction("p_drop", _("P_drop"), 0.0, 0.5, 0.1, 0.05, "%.6g", help=help_)
     with second:
         passes = options.number("passes", _("Passes"), 1, 50, 20)
     with third:

@@ -1,9 +1,9 @@
-"""Training recipe (section 5): learning rate, dropout, label smoothing, batches and cost."""
+"""Training recipe (section 5): learning rate, dropout, label smoothing, batches, cost."""
 
 from __future__ import annotations
 
 from pages.frame.frame import Content, PageFrame
-from pages.recipe import batches, dropout, rate, smoothing
+from pages.recipe import batches, cost, dropout, rate, smoothing
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 
@@ -13,18 +13,22 @@ def parts() -> dict[str, str]:
         "rate": _("Learning rate"),
         "dropout": _("Dropout"),
         "smoothing": _("Label smoothing"),
-        "batches": _("Batches and cost"),
+        "batches": _("Batches"),
+        "cost": _("Cost"),
     }
 
 
 def draw(frame: PageFrame) -> None:
-    load_plotly()
+    if frame.part != "cost":
+        load_plotly()
     if frame.part == "rate":
         rate.draw(frame)
     elif frame.part == "batches":
         batches.draw(frame)
+    elif frame.part == "cost":
+        cost.draw(frame)
     elif frame.trace is not None:
         {"dropout": dropout, "smoothing": smoothing}[frame.part].draw(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, (*rate.OPTIONS, *dropout.OPTIONS, *smoothing.OPTIONS, *batches.OPTIONS))
+CONTENT = Content(draw, parts, (*rate.OPTIONS, *dropout.OPTIONS, *smoothing.OPTIONS, *batches.OPTIONS, *cost.OPTIONS))

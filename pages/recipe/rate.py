@@ -112,12 +112,15 @@ def draw(frame: PageFrame) -> None:
     with left:
         drawn = figure.built(rates, lines, own, _("recorded: {model}").format(model=model.name))
         figure.draw(drawn, "recipe-rate", "learning-rate", first=True, about=f"{width}-{warmup}-{factor:g}")
-        paragraph(_logged(*own) if own is not None else "", quiet=True)
     with right:
         runs = recorded()
         curves = {int(steps): run["loss"] for steps, run in runs["warmup"].items()}
         at = next(iter(runs["warmup"].values()))["step"]
         figure.draw(figure.built(warmup_losses, at, curves, runs["peak"]), "recipe-warmup", "warm-up")
+    left, right = st.columns(2)
+    with left:
+        paragraph(_logged(*own) if own is not None else "", quiet=True)
+    with right:
         paragraph(_warmups(curves), quiet=True)
 
 
@@ -160,7 +163,7 @@ def _warmups(curves: Mapping[int, list[list[float]]]) -> str:
     text = _(
         "Recorded: a small model that learns to write letters backwards in 1,000 steps, three runs each, at three "
         "times its usual rate, where warm-up matters most. Mean loss at the end: {ends}. The best warm-up here is "
-        "{best} steps. At the usual rate no warm-up does no harm: Results, Tables 2 and 3."
+        "{best} steps. At the usual rate no warm-up does no harm: Results, Table 3."
     )
     listed = "; ".join(
         _("{loss} with a warm-up of {steps}").format(loss=f"{loss:.3f}", steps=warmup) for warmup, loss in ends.items()

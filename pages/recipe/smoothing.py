@@ -44,7 +44,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     first, second = controls.columns(2)
     with first:
         epsilon = options.fraction(
-            "epsilon", _("Label smoothing ε"), 0.0, 0.3, 0.1, 0.05, "%.2f", help=_("The paper: 0.1.")
+            "epsilon", _("Label smoothing ε"), 0.0, 0.3, 0.1, 0.05, "%.6g", help=_("The paper: 0.1.")
         )
     with second:
         tokens = trace.target_out_labels
@@ -70,10 +70,6 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             [float(said[one]) for one in ids], epsilon, tokens[step - 1],
         )  # fmt: skip
         figure.draw(drawn, "recipe-targets", "label-smoothing", first=True, about=f"{epsilon:g}", trace=trace)
-        paragraph(
-            _("Diamonds: the gradient of the loss with respect to a logit, the model's probability minus the target."),
-            quiet=True,
-        )
     with other:
         runs = recorded()["smoothing"]
         curves = {}
@@ -89,6 +85,10 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         }
         shares = (f"{100 * mean[key]:.2f}%" for key in ("accuracy", "exact", "confidence"))
         rows.append((name, f"{mean['perplexity']:.4f}", *shares))
+    paragraph(
+        _("Diamonds: the gradient of the loss with respect to a logit, the model's probability minus the target."),
+        quiet=True,
+    )
     paragraph(_verdict(runs))
     st.html(table(head_, rows, "hs-recipe-smoothing"))
 
@@ -105,9 +105,12 @@ def _says(found: Smoothed, epsilon: float, right: int, token: str, said: float) 
             "With ε = 0, without label smoothing, the target for “{token}” is 1 and that of every other token 0. The "
             "model says {said}: the loss is {loss} nats; the smallest possible is 0."
         )
+    wanted, digits = float(found.targets[right]), 3
+    while epsilon and float(f"{wanted:.{digits}f}") == 1 and digits < 12:  # a small ε from a link
+        digits += 1
     return text.format(
-        epsilon=f"{epsilon:g}", wanted=f"{float(found.targets[right]):.3f}", token=token, said=f"{said:.3f}",
-        loss=f"{found.loss:.3f}", least=f"{found.least:.3f}",
+        epsilon=f"{epsilon:g}", wanted=f"{wanted:.{digits}f}", token=token, said=f"{said:.3f}",
+        loss=f"{found.loss:.{digits}f}", least=f"{found.least:.{digits}f}",
     )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def draw(frame: PageFrame) -> None:
     model, options = frame.model, frame.options
     head = st.container()
     references: Sequence[str] = ()
-    start = ""
+    start, own = "", False
     if english_to_german(model):
         sources = list(PAIRS)
         label = _("Source, translated by {model}").format(model=model.name)
@@ -68,6 +68,7 @@ def draw(frame: PageFrame) -> None:
     else:
         start = _start(model, frame.state.source) or frame.state.source  # a model may write nothing
         references = (frame.state.target.strip() or start,)
+        own = not frame.state.target.strip()
     hypothesis = _field(frame, "hypothesis", _("Hypothesis: the translation to score"), start)
     picture, below = st.container(), st.container()
     given = []
@@ -86,8 +87,13 @@ def draw(frame: PageFrame) -> None:
         return
     with picture:
         _picture(frame, found, hypothesis, given)
+    if own and given[0] == start:
+        with picture:
+            paragraph(
+                _("No target is known, so reference 1 is the model's own output. Type what is right."), quiet=True
+            )
     with head:
-        point(_says(found))
+        point(_says(found, chrf(hypothesis, given)))
 
 
 def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str]) -> None:
@@ -142,8 +148,16 @@ def _ngrams(found: Bleu, n: int) -> Sequence[Ngram]:
     return found.orders[n - 1].ngrams if n <= len(found.orders) else ()
 
 
-def _says(found: Bleu) -> str:
+def _says(found: Bleu, character: float) -> str:
     first, last = found.orders[0], found.orders[-1]
+    if len(found.hypothesis) == 1:  # as of a model that writes letters: they are one token together
+        text = (
+            _("BLEU {score} of 100: the hypothesis is a single token, and it is in a reference.")
+            if first.matched
+            else _("BLEU {score} of 100: the hypothesis is a single token, and no reference has it.")
+        )
+        more = _("It counts whole tokens; chrF counts characters and gives {chrf}.")
+        return f"{text} {more}".format(score=f"{found.score:.1f}", chrf=f"{character:.1f}")
     text = _(
         "BLEU {score} of 100: {one} of {all_one} tokens are in a reference, and {matched} of {total} groups of {n} "
         "tokens. It is the geometric mean of the precisions for n = 1 to {n}, times the brevity penalty {penalty}."
@@ -200,6 +214,8 @@ def _product(found: Bleu, character: float) -> str:
     rows.append((_("brevity penalty"), lengths, f"{found.brevity_penalty:.4f}"))
     count = len(found.orders)
     product = _("penalty × (p₁ ⋯ p{n})^(1/{count})").format(n="₁₂₃₄"[count - 1], count=count)
+    if count == 1:
+        product = _("penalty × p₁")
     rows.append(("BLEU", product, f"{found.score:.4f}"))
     rows.append(("chrF", _("of characters, up to 6 at a time"), f"{character:.4f}"))
     return table(("", "", ""), rows, "hs-bleu-product")

@@ -219,7 +219,7 @@ def test_the_first_pictures_end_in_the_first_screen_of_a_projector(context: Brow
         ("embeddings?part=layernorm", ".hs-figure", 2), ("attribution?part=source", ".hs-figure", 1),
         ("recipe?part=rate", ".hs-figure", 1), ("recipe?part=dropout", ".hs-figure", 1),
         ("recipe?part=smoothing", ".hs-figure", 1), ("results?part=subsets", ".hs-figure", 1),
-        ("results?part=tables", ".hs-figure", 1),
+        ("results?part=table2", ".hs-figure", 1), ("results?part=tables", ".hs-figure", 1),
     ):  # fmt: skip
         page.goto(f"{server}/{path}&big=1")
         page.wait_for_selector(selector)

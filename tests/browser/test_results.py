@@ -28,10 +28,10 @@ def test_a_typed_hypothesis_is_scored_at_once(context: BrowserContext, server: s
     page.close()
 
 
-@pytest.mark.parametrize("part, points", [("subsets", 5), ("tables", 7)])
+@pytest.mark.parametrize("part, points", [("subsets", 5), ("table2", 7)])
 def test_figures_of_the_other_parts_are_drawn(context: BrowserContext, server: str, part: str, points: int) -> None:
     page = context.new_page()
     page.goto(f"{server}/results?part={part}")
-    name = {"subsets": "bleu-subsets", "tables": "table-2"}[part]
+    name = {"subsets": "bleu-subsets", "table2": "table-2"}[part]
     expect(page.locator(f"[data-testid=figure][data-name={name}] .point")).to_have_count(points)
     page.close()

@@ -34,7 +34,7 @@ PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "lab": ({}, {"part": "measures", "scaling": "off"}, {"part": "leak"}, {"part": "scaling"}, {"part": "softmax"}),
     "training": ({},),
     "recipe": ({}, {"part": "dropout"}, {"part": "smoothing"}, {"part": "batches"}),
-    "results": ({"part": "bleu"}, {"part": "subsets"}, {"part": "tables"}),
+    "results": ({"part": "bleu"}, {"part": "subsets"}, {"part": "table2"}, {"part": "tables"}),
     "model": ({},),
 }  # fmt: skip
 FIGURES = ("embeddings", "feedforward")  # all pictures are figures, with one menu: the first with every change

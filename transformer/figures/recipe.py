@@ -25,6 +25,7 @@ WARMUPS = {
 SCATTER = {
     "title": N_("Probability of each token predicted, pass by pass"),
     "subtitle": N_("dots: {passes} passes with dropout {probability}; diamonds: without dropout"),
+    "one": N_("dots: one pass with dropout {probability}; diamonds: without dropout"),
     "probability": N_("probability"),
     "plain": N_("without dropout"),
     "dropped": N_("with dropout"),
@@ -142,7 +143,9 @@ def scatter(
         xaxis={"tickvals": places, "ticktext": [plain(label) for label in labels]},
         yaxis={"title": texts["probability"], "range": [-0.02, 1.02]},
     )
-    subtitle = texts["subtitle"].format(passes=len(passes), probability=f"{probability:g}")
+    subtitle = texts["subtitle" if len(passes) > 1 else "one"].format(
+        passes=len(passes), probability=f"{probability:g}"
+    )
     return dressed(titled(figure, texts["title"], subtitle), theme)
 
 

@@ -14,7 +14,7 @@ LABELS = {
     "loss": N_("training loss"),
     "validation_loss": N_("validation loss"),
     "bleu": N_("validation BLEU"),
-    "step": N_("step"),
+    "step": N_("training step"),
     "axis": N_("loss, nats per token"),
 }
 

@@ -143,9 +143,13 @@ class Pretrained:
 
     def beside(self, name: str, largest: int) -> bytes | None:
         """A file beside the weights, such as README.md; None if there is none. Raises OSError."""
-        if self.packed is not None:
-            return self.packed.read(name, largest) if self.packed.has(name) else None
-        return read_own(self.path / name, largest) if (self.path / name).is_file() else None
+        if not self.has_beside(name):
+            return None
+        return read_own(self.path / name, largest) if self.packed is None else self.packed.read(name, largest)
+
+    def has_beside(self, name: str) -> bool:
+        """Whether there is such a file beside the weights."""
+        return (self.path / name).is_file() if self.packed is None else self.packed.has(name)
 
     def tokenizer_of(self, side: str) -> AnyTokenizer:
         """The tokenizer of the "source" or the "target"."""

@@ -40,12 +40,27 @@ def test_links_name_only_what_their_page_reads() -> None:
 
 
 @pytest.mark.parametrize("view", [view for _, view in LISTED], ids=lambda view: f"{view.page}-{view.label}")
-def test_no_link_is_dead(view: views.View, open_page: Callable[..., AppTest]) -> None:
+def test_no_link_is_dead(view: views.View, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    if view.recorded:
+        monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
     app = open_page(view.page, **view.params)
     assert not app.exception and not messages(app)
     assert {name: text for name, text in view.params.items() if name != "part"}.items() <= {
         name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()
     }.items()
+
+
+def test_a_link_to_what_was_recorded_is_there_only_with_a_recording(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def labels(app: AppTest) -> list[str]:
+        return [one.proto.label for one in app.get("page_link")]
+
+    (wanted,) = (f"{PAGES[view.page].title} · {view.label}" for _, view in LISTED if view.recorded)
+    assert wanted not in labels(open_page("paper"))
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    assert wanted in labels(open_page("paper", checkpoint="en-de"))
+    assert wanted not in labels(open_page("paper", checkpoint="sort"))
 
 
 def test_names_and_boxes_are_unique_and_every_section_has_a_view() -> None:

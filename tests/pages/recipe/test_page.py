@@ -25,7 +25,7 @@ from transformer.probing.dropout import dropout_passes
 from transformer.training.schedule import learning_rate, paper_peak
 
 
-@pytest.mark.parametrize("part, count", [("rate", 2), ("dropout", 3), ("smoothing", 2), ("batches", 0)])
+@pytest.mark.parametrize("part, count", [("rate", 2), ("dropout", 3), ("smoothing", 2), ("batches", 0), ("cost", 0)])
 def test_every_part_is_drawn_for_any_model(open_page: Callable[..., AppTest], part: str, count: int) -> None:
     app = open_page("recipe", part=part)
     assert not app.exception and not messages(app) and len(components(app, "figure")) == count
@@ -200,14 +200,18 @@ def cost_rows(app: AppTest) -> list[list[str]]:
 
 def test_costs_by_hand(open_page: Callable[..., AppTest], folder: Path) -> None:
     # Table 2: 12 hours of 8 GPUs at 9.5 TFLOPS, and 84 hours.
-    head, *paper = cost_rows(open_page("recipe", part="batches"))
+    app = open_page("recipe", part="cost")
+    head, *paper = cost_rows(app)
     assert len(head) == 5 and [row[1:4] for row in paper] == [
         ["12 hours", "8 × 9.5", "3.3e+18"], ["84 hours", "8 × 9.5", "2.3e+19"],
     ]  # fmt: skip
+    assert "3.3e+18 operations to train, its big one 2.3e+19; tiny has no log" in page_text(app)
     (folder / "tiny" / "training.csv").write_text("step,seconds,tokens\n5,3600,1000\n9,7200,500\n")
-    own = cost_rows(open_page("recipe", part="batches", speed="0.5"))[-1]
+    app = open_page("recipe", part="cost", speed="0.5")
+    own = cost_rows(app)[-1]
     parameters = sum(one.numel() for one in transformer.load(folder / "tiny").model.parameters())
     assert own == ["tiny", "2 hours", "0.5", "3.6e+15", f"{9000 * parameters:.1e}"]  # 6 × parameters × 1,500 tokens
+    assert f"tiny took {9000 * parameters:.1e}." in page_text(app)
 
 
 def test_the_bundled_model_cost_what_its_card_says() -> None:
@@ -261,6 +265,19 @@ def test_without_label_smoothing_the_target_is_1_and_the_smallest_loss_0() -> No
     assert "target for “x” is 1 and" in none and "the loss is 0.693 nats; the smallest possible is 0." in none
     assert "is 0.950, not 1" in some and "-0" not in none
     assert str(smooth(logits, 1, 0.0).least) == "0"
+
+
+def test_a_small_smoothing_of_a_link_is_not_rounded_away() -> None:
+    said = smoothing._says(smooth(torch.zeros(2), 1, 0.0002), 0.0002, 1, "x", 0.5)
+    assert "With ε = 0.0002 the target for “x” is 0.9999, not 1" in said and "the smallest possible is 0.0010." in said
+
+
+def test_one_pass_is_not_passes(open_page: Callable[..., AppTest]) -> None:
+    def subtitle(passes: str) -> str:
+        app = open_page("recipe", part="dropout", passes=passes)
+        return str(figures(app)["dropout"]["layout"]["title"]["subtitle"]["text"])
+
+    assert "dots: one pass with dropout 0.1" in subtitle("1") and "dots: 2 passes with" in subtitle("2")
 
 
 def runs(**means: tuple[float, float, float]) -> dict[str, list[dict[str, float]]]:

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.results.comparable import names, subsets_of
 from pages.results.scored import PAIRS, _lit
-from pages.results.tables import PAPER, Row, described, direction, rows, verdict
+from pages.results.table3 import PAPER, Row, described, direction, rows, verdict
 from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
 from transformer.analysis.bleu import REFERENCES, bleu
 from transformer.training.evaluation import LONG, SHORT
@@ -125,9 +125,9 @@ def test_directions_and_verdicts_by_hand() -> None:
     assert set(PAPER) <= {row.name for row in rows()}
 
 
-def test_tables_2_and_3_are_drawn(open_page: Callable[..., AppTest]) -> None:
+def test_table_3_is_drawn(open_page: Callable[..., AppTest]) -> None:
     app = open_page("results", part="tables")
-    assert not app.exception and not messages(app) and len(components(app, "figure")) == 2
+    assert not app.exception and not messages(app) and len(components(app, "figure")) == 1
     assert set(described()) == {row.name for row in rows()}
     assert all(what in page_text(app) for what, _paper in described().values())
     ours, paper = figures(app)["table-3"]["data"]
@@ -146,7 +146,10 @@ def table2_rows(app: AppTest) -> list[list[str]]:
 
 
 def test_the_open_model_stands_below_table_2(open_page: Callable[..., AppTest], folder: Path) -> None:
-    *paper, own = table2_rows(open_page("results", part="tables"))
+    app = open_page("results", part="table2")
+    assert not app.exception and not messages(app) and len(components(app, "figure")) == 1
+    assert "gets 27.3 BLEU for 3.3e+18 operations" in page_text(app) and "the cheapest takes 9.6e+18" in page_text(app)
+    *paper, own = table2_rows(app)
     assert paper[-1][1:] == ["28.40", "newstest2014", "2.3e+19"] and paper[-2][1:] == [
         "27.30",
         "newstest2014",
@@ -156,5 +159,25 @@ def test_the_open_model_stands_below_table_2(open_page: Callable[..., AppTest], 
     (folder / "tiny" / "metrics.json").write_text(json.dumps({"bleu": 12.345}))
     (folder / "tiny" / "training.csv").write_text("step,seconds,tokens\n5,10,1000000\n9,20,500000\n")
     parameters = sum(one.numel() for one in transformer.load(folder / "tiny").model.parameters())
-    own = table2_rows(open_page("results", part="tables"))[-1]
+    own = table2_rows(open_page("results", part="table2"))[-1]
     assert own == ["tiny", "12.35", "its own test set", f"{9e6 * parameters:.1e}"]  # 6 × 1.5 million × parameters
+
+
+def test_a_single_token_is_said_to_be_one(open_page: Callable[..., AppTest]) -> None:
+    """As of a model that writes letters backwards."""
+    right = page_text(open_page("results", hypothesis="cba", reference1="cba"))
+    assert "BLEU 100.0 of 100: the hypothesis is a single token, and it is in a reference." in right
+    assert "penalty × p₁" in right and "groups of 1" not in right
+    wrong, character = (
+        page_text(open_page("results", hypothesis="cbd", reference1="cba")),
+        sacrebleu.sentence_chrf("cbd", ["cba"]).score,
+    )
+    assert "BLEU 0.0 of 100: the hypothesis is a single token, and no reference has it." in wrong
+    assert f"chrF counts characters and gives {character:.1f}." in wrong
+
+
+def test_a_reference_that_is_the_models_own_output_is_said_to_be(open_page: Callable[..., AppTest]) -> None:
+    said = "reference 1 is the model's own output"
+    assert said in page_text(open_page("results", target=""))
+    assert said not in page_text(open_page("results", target="", reference1="cba"))
+    assert said not in page_text(open_page("results"))  # with a target

@@ -1,9 +1,8 @@
-"""Tables 2 and 3 of the paper: BLEU against the cost of training, and one change at a time, here with three seeds."""
+"""Table 3 of the paper: one change at a time, here with three seeds."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,10 +12,8 @@ import streamlit as st
 from pages.components import figure
 from pages.components.descriptions import TABLE3
 from pages.components.sentences import paragraph, point
-from pages.components.training_log import training_cost
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
-from transformer.figures.results import training_cost as cost_figure
 from transformer.figures.results import variations
 from transformer.texts import _
 
@@ -32,19 +29,6 @@ PAPER = {
 }
 WORST = 0.5  # of the exact answers; a row below it is not in the figure, whose axis it would stretch
 SMALL = 0.15  # BLEU: less than that is no difference
-
-
-def table2() -> tuple[tuple[str, float, float, bool], ...]:
-    """Table 2, English-German: model, operations of training, BLEU, whether it is the paper's."""
-    return (
-        (_("GNMT + RL"), 2.3e19, 24.6, False),
-        (_("ConvS2S"), 9.6e18, 25.16, False),
-        (_("MoE"), 2.0e19, 26.03, False),
-        (_("GNMT + RL, ensemble"), 1.8e20, 26.30, False),
-        (_("ConvS2S, ensemble"), 7.7e19, 26.36, False),
-        (_("Transformer, base"), 3.3e18, 27.3, True),
-        (_("Transformer, big"), 2.3e19, 28.4, True),
-    )
 
 
 @dataclass(frozen=True)
@@ -121,10 +105,6 @@ def draw(frame: PageFrame) -> None:
             [PAPER.get(row.name) for row, _verdict in near],
         )
         figure.draw(drawn, "results-table3", "table-3", first=True)
-    with right:
-        columns = zip(*table2(), strict=True)
-        figure.draw(figure.built(cost_figure, *map(list, columns)), "results-table2", "table-2")
-        _table2(frame)
     head = (
         _("what differs"),
         _("outputs without a mistake: mean (three runs)"),
@@ -136,7 +116,7 @@ def draw(frame: PageFrame) -> None:
         (texts[row.name][0], _range(row.exact), texts[row.name][1], said[found])
         for row, found in zip(ours, verdicts, strict=True)
     ]
-    with left:
+    with right:
         st.html(table(head, lines, "hs-results-table3"))
     paragraph(
         _(
@@ -147,25 +127,6 @@ def draw(frame: PageFrame) -> None:
         *(
             _("Outside the figure: {name}, {exact}.").format(name=texts[row.name][0], exact=_range(row.exact))
             for row in far
-        ),
-        quiet=True,
-    )
-
-
-def _table2(frame: PageFrame) -> None:
-    """Table 2 in numbers, and the open model in a last row: its BLEU is of other sentences, so no figure has it."""
-    model, cost = frame.model, training_cost(frame.model)
-    lines = [(name, f"{score:.2f}", "newstest2014", f"{spent:.1e}") for name, spent, score, _own in table2()]
-    score = model.metrics.get("bleu")
-    known = isinstance(score, int | float) and math.isfinite(score)
-    spent = "–" if cost is None else f"{cost.operations:.1e}"
-    lines.append((model.name, f"{score:.2f}" if known else "–", _("its own test set") if known else "–", spent))
-    head = (_("model"), _("BLEU"), _("test set"), _("operations"))
-    st.html(table(head, lines, "hs-results-table2"))
-    paragraph(
-        _(
-            "The last row is the open model. Its operations are counted from its log: 6 × parameters × target tokens. "
-            "Its BLEU is on other sentences, so it cannot be compared with the rows above: Comparing scores."
         ),
         quiet=True,
     )

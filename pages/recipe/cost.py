@@ -1,0 +1,57 @@
+"""Section 5.2: what training costs, by the paper's formula and counted."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.training_log import training_cost
+from pages.components.translation import table
+from pages.frame.frame import PageFrame
+from transformer.texts import _
+
+OPTIONS = ("speed",)
+P100 = 9.5  # TFLOPS that the paper assumes for a P100 GPU
+TRAINED = (("base", 12 * 3600, 8), ("big", 84 * 3600, 8))  # the paper's models: seconds, GPUs
+
+
+def draw(frame: PageFrame) -> None:
+    """Training cost by the paper's formula: time × processors × what each sustains."""
+    head = st.container()
+    controls, picture = controls_and_picture()
+    with controls:
+        speed = frame.options.fraction(
+            "speed", _("TFLOPS that this model's processors sustained together"), 0.01, 1000.0, 0.8, 0.1, "%.2f",
+            help=_("0.8 is what two cores reached with 16-bit matrix products where the bundled model was trained."),
+        )  # fmt: skip
+    names = ("", _("time"), _("processors × TFLOPS"), _("operations"), _("6 × parameters × tokens"))
+    spent = {name: f"{seconds * count * P100 * 1e12:.1e}" for name, seconds, count in TRAINED}
+    rows = [
+        (
+            _("the paper's {name}").format(name=name), _("{hours:g} hours").format(hours=seconds / 3600),
+            f"{count} × {P100:g}", spent[name], "–",
+        )
+        for name, seconds, count in TRAINED
+    ]  # fmt: skip
+    cost = training_cost(frame.model)
+    text = _("The paper's base model took {base} operations to train, its big one {big}; {model} has no log to count.")
+    if cost is not None:
+        text = _("The paper's base model took {base} operations to train, its big one {big}; {model} took {own}.")
+        spent["own"] = f"{cost.operations:.1e}"
+        rows.append(
+            (
+                frame.model.name, _("{hours:g} hours").format(hours=round(cost.seconds / 3600, 2)), f"{speed:g}",
+                f"{cost.seconds * speed * 1e12:.1e}", spent["own"],
+            )
+        )  # fmt: skip
+    with head:
+        point(text.format(model=frame.model.name, **spent))
+    with picture:
+        st.html(table(names, rows, "hs-recipe-cost"))
+    paragraph(
+        _(
+            "Section 5.2 and Table 2: time, times the number of GPUs, times what each sustains. The last column counts "
+            "instead: about 2 operations a parameter and token forwards, 4 backwards."
+        ),
+        quiet=True,
+    )
