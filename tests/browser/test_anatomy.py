@@ -25,6 +25,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.anatomy_page import Anatomy
+from tests.browser.explorer_page import wait_for_params
 from tests.browser.navigation import link_to, sized_page
 
 SMALL = {"checkpoint": "reverse", "source": "headscope", "target": "epocsdaeh"}
@@ -401,3 +402,28 @@ def test_too_many_tokens_get_an_error_message(context: BrowserContext, server: s
     expect(page.locator(".hs-message.hs-warning")).to_contain_text("64")
     assert page.locator("[data-testid=anatomy]").count() == 0
     expect(page.locator("[data-testid=stTextInput] input").first).to_have_value(text)
+
+
+def test_three_models_write_the_typed_letters_before_the_transformer(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/anatomy?part=before")
+    curves = page.locator("[data-testid=figure][data-name=input-length]")
+    for name in ("recurrent, no attention", "recurrent, attention", "Transformer"):
+        expect(curves.locator(".legendtext", has_text=re.compile(f"^{name}$"))).to_be_visible()
+    expect(curves.locator(".scatterlayer .trace.scatter")).to_have_count(4)  # and the longest input of the training
+    written = page.locator("table", has_text="One input, three models").locator("tbody tr")
+    expect(written).to_have_count(3)
+    expect(written.last).to_contain_text("esaelp noitnetta")
+    expect(written.first).not_to_contain_text("✓")  # 16 letters are too many for 128 numbers
+    field = page.get_by_label("Letters to write backwards")
+    field.fill("abc")
+    field.press("Enter")
+    wait_for_params(page, letters="abc")
+    for row in written.all():
+        expect(row).to_contain_text("✓ 3 of 3")
+    cross = page.locator("[data-testid=figure][data-name=before-cross-attention]")
+    expect(cross.locator("h2")).to_contain_text("layer")
+    page.get_by_text("mean of all heads", exact=True).click()
+    wait_for_params(page, heads="mean")
+    expect(cross.locator("h2")).not_to_contain_text("layer")
+    page.close()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.explorer_page import wait_for_params
+from tests.browser.navigation import sized_page
+from tests.browser.stillness import still
 
 
 @pytest.mark.parametrize(
@@ -52,4 +56,27 @@ def test_a_slider_moves_the_rate(context: BrowserContext, server: str) -> None:
     slider.press("ArrowLeft")
     wait_for_params(page, warmup="3900")
     expect(point).to_contain_text("for 3,900 steps")
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "part, role, label",
+    [
+        ("rate", "slider", "Warm-up steps"),
+        ("dropout", "spinbutton", "P_drop"),
+        ("smoothing", "spinbutton", "Label smoothing ε"),
+    ],
+)
+def test_on_a_phone_a_control_is_seen_with_its_picture(
+    context: BrowserContext, server: str, part: str, role: Literal["slider", "spinbutton"], label: str
+) -> None:
+    page = sized_page(context, 390, 844)
+    page.goto(f"{server}/recipe?part={part}&source=The+dog+sees+the+cat.")
+    picture = page.locator("[data-testid=figure] .main-svg").first
+    expect(picture).to_be_attached()
+    still(page)
+    control = page.get_by_role(role, name=label, exact=True)
+    control.scroll_into_view_if_needed()
+    expect(control).to_be_in_viewport(ratio=1)
+    expect(picture).to_be_in_viewport(ratio=0.95)
     page.close()
