@@ -208,7 +208,7 @@ def _product(found: Bleu, character: float) -> str:
         )
         for n, order in enumerate(found.orders, start=1)
     ]
-    lengths = _("{hypothesis} tokens, closest reference {reference}").format(
+    lengths = _("tokens: {hypothesis}, of the closest reference {reference}").format(
         hypothesis=len(found.hypothesis), reference=found.length
     )
     rows.append((_("brevity penalty"), lengths, f"{found.brevity_penalty:.4f}"))
