@@ -31,9 +31,10 @@ def point(text: str) -> None:
     st.html(f'<p class="hs-point">{html.escape(text)}</p>')
 
 
-def controls_and_picture() -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Two containers for what chooses a picture and for the picture, which comes first on a phone."""
-    with st.container(key="hs-first"):
+def controls_and_picture(near: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two containers for what chooses a picture and for the picture, which comes first on a phone; near: there too what
+    one moves while looking at the picture stays above it."""
+    with st.container(key="hs-near" if near else "hs-first"):
         return st.container(key="hs-first-controls"), st.container(key="hs-first-picture")
 
 

@@ -165,7 +165,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
     head = st.container()
-    controls, picture = controls_and_picture()
+    controls, picture = controls_and_picture(near=True)
     first, second = controls.columns([3, 1], vertical_alignment="bottom")
     with first:
         begin = step.beginning(frame, source, _("Begin with"))
@@ -235,8 +235,8 @@ def _column(model: Pretrained, nodes: tuple[Node, ...]) -> list[dict[str, Any]]:
 def _hypothesis(model: Pretrained, hypothesis: Hypothesis) -> dict[str, Any]:
     return {
         "text": model.tokenizer.decode(hypothesis.ids),
+        "tokens": payload.labels(model, hypothesis.ids),
         "total": hypothesis.score,
-        "length": len(hypothesis.ids),
         "cut": hypothesis.ids[-1] != model.config.end_id,
     }
 

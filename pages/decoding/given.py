@@ -115,12 +115,13 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     names = (_("It reads the given target: teacher forcing"), _("It reads its own words: free running"))
     given, free = (words(one.target_out, one.target_out_labels, one.probabilities.tolist()) for one in (trace, own))
     marks = apart(given, free)
-    for column, name, one, word_list, marked in zip(
-        picture.columns(2), names, (trace, own), (given, free), marks, strict=True
-    ):
+    for column, name, one, other, word_list, marked in zip(
+        picture.container(key="hs-decoding-pair").columns(2), names, (trace, own), (own, trace), (given, free), marks,
+        strict=True,
+    ):  # fmt: skip
         with column:
             st.html(f'<h2 class="hs-tr-title">{html.escape(name)}</h2>{words_row(word_list, marked)}')
-            drawn = figure.built(head_map, one, kind, layer, head)
+            drawn = figure.built(head_map, one, kind, layer, head, beside=other)
             side = "own" if one.own else "given"
             at = ["all" if number is None else str(number + 1) for number in (layer, head)]
             figure.draw(drawn, f"decoding-{side}", "teacher-forcing", about="-".join([side, kind, *at]), trace=one)

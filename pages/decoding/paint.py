@@ -32,6 +32,7 @@ from transformer.view.languages import browser_texts
 OLDER = ("paint_layer", "paint_head")  # of links from before several heads could be chosen
 OPTIONS = ("paint_kind", "paint_heads", "paint_row", "paint_span", "paint", *OLDER)
 KEY = "paint"
+DRAWN = "headscope_decoding_paint"  # weights, kind of attention and keys of the last run
 NAMED = 2  # heads up to which each is named
 
 _picture = st.components.v2.component("headscope.paint", js=script("paint"), css=style("paint"))
@@ -156,10 +157,28 @@ def _quoted(translation: Translation) -> str:
     return _("{text} … (cut off after {limit} tokens)").format(text=text.rstrip("… "), limit=len(translation.tokens))
 
 
+def _asked(options: Options, kind: str, keys: tuple[str, ...]) -> str:
+    """The painted weights as in links; "", and a message, if they were painted on other keys: a weight is for a token,
+    and at its position stands another one now."""
+    asked = options.typed("paint", "", longest=4_000)
+    row = (kind, keys)
+    before, painted_on = st.session_state.get(DRAWN, ("", row))
+    if asked and asked == before and painted_on != row:
+        sentence = _(
+            "The tokens that this row attends to have changed, so the weights painted on the others are removed and "
+            "the model's own row is shown."
+        )
+        message(sentence, "note")
+        options.report("paint", "", "")
+        asked = ""
+    st.session_state[DRAWN] = (asked, row)
+    return asked
+
+
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, config = frame.model, frame.options, frame.model.config
     top = st.container()
-    controls, picture = controls_and_picture()
+    controls, picture = controls_and_picture(near=True)
     columns = controls.columns(3, vertical_alignment="bottom")
     own = cache.trace(model, model.name, trace.source_text, "", max_tokens())
     check_numbers(own.logits)
@@ -181,33 +200,55 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     heads = _heads(options, config, kind)
     keys = own.source_labels if kind == "cross" else own.target_in_labels[: row + 1]
     plain = heads.mean(own.attention(kind).weights[:, :, row, : len(keys)])
-    asked = options.typed("paint", "", longest=4_000)
     weights: list[float] | None = None
     before = after = cache.translate(model, trace.source_text, NONE, max_tokens())
-    painted = NONE
+    painted, edited = NONE, own
     with top:
         place = st.container()
+        asked = _asked(options, kind, tuple(keys))
         try:
             if asked:
                 weights = read_weights(asked, len(keys))
                 switches = tuple(Paint(row, tuple(weights), later, where) for where in heads.wheres(kind))
                 painted = Interventions(switches)
                 after = cache.translate(model, trace.source_text, painted, max_tokens())
+                edited = cache.retrace(model, own, painted, max_tokens())
         except (InterventionError, InputError) as error:
             message(capital(error) + ".", "error")
             painted = NONE
     text = _(
-        "What the decoder attends to decides what it writes: move a weight, and see whether the translation changes."
+        "What the decoder attends to decides what it writes. At step {row} the chosen heads attend most to “{key}” "
+        "({share}), and the model writes “{token}” with {p}: move a weight, and see what changes."
     )
     if painted:
         text = (
-            _("{heads}, from step {row}: “{before}” becomes “{after}”.")
+            _(
+                "{heads}, from step {row}: “{before}” becomes “{after}”. At this step “{token}” had a probability of "
+                "{p}; now it has {now}."
+            )
             if later
-            else _("{heads}, step {row}: “{before}” becomes “{after}”.")
+            else _(
+                "{heads}, step {row}: “{before}” becomes “{after}”. At this step “{token}” had a probability of {p}; "
+                "now it has {now}."
+            )
         )
         if before.text == after.text:
-            text = _("{heads}, step {row}: the translation stays “{before}”. Paint more heads, or another step.")
-    said = text.format(heads=_in_words(heads, kind), row=row + 1, before=_quoted(before), after=_quoted(after))
+            text = _(
+                "{heads}, step {row}: the translation stays “{before}”, but “{token}”, which had a probability of {p} "
+                "at this step, now has {now}. Paint more heads, or another step."
+            )
+    share = max(plain)
+    said = text.format(
+        heads=_in_words(heads, kind),
+        row=row + 1,
+        before=_quoted(before),
+        after=_quoted(after),
+        key=keys[plain.index(share)],
+        share=f"{share:.0%}",
+        token=labels[row],
+        p=f"{own.probabilities[row].item():.1%}",
+        now=f"{edited.probabilities[row].item():.1%}",
+    )
     with place:
         point(said)
 
@@ -230,7 +271,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 "weights": weights or plain,
                 "plain": plain,
                 "painted": weights is not None,
-                "place": f"{kind}.{heads}.{row}",
+                "place": [kind, str(heads), row, *keys],
                 "colour": "cross" if kind == "cross" else "target",
                 "layers": heads.layers,
                 "heads": heads.heads,

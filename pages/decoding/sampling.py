@@ -50,7 +50,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
     head = st.container()
-    controls, picture = controls_and_picture()
+    controls, picture = controls_and_picture(near=True)
     first, *fields = controls.columns([3, 1, 1, 1, 1], vertical_alignment="bottom")
     with first:
         begin = step.beginning(frame, source, _("Begin with"))
@@ -78,6 +78,11 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             "Sampling draws every token at random, by its probability: here {count} samples with {different} different "
             "texts. A low temperature keeps to what is likely; a high one gives more variety, and more errors."
         )
+        if different == 1:
+            text = _(
+                "Sampling draws every token at random, by its probability: here all {count} samples have the same "
+                "text. A low temperature keeps to what is likely; a high one gives more variety, and more errors."
+            )
         point(text.format(count=DRAWN, different=different))
     with picture:
         step._picture(

@@ -43,6 +43,20 @@ def test_rows_are_labelled_by_the_token_predicted_or_fed_in(trace: Trace) -> Non
     assert head_map(trace, "decoder_self").layout.meta["labels"]["x"] == list(trace.target_in_labels)
 
 
+@pytest.mark.parametrize("kind", ["cross", "decoder_self"])
+def test_maps_beside_one_another_have_equal_cells_and_space_for_labels(trace: Trace, kind: str) -> None:
+    other = tiny_pretrained().trace("ka lo mi nu", "re sta vu re sta re")
+    one, two = (head_map(left, kind, beside=right).layout for left, right in ((trace, other), (other, trace)))
+    assert one.height == two.height and one.meta["margin"] == two.meta["margin"]
+    for axis, side in (("x", "source" if kind == "cross" else "target_in"), ("y", "target_out")):
+        counts = [len(getattr(of, f"{side}_labels")) for of in (trace, other)]
+        shares = [float(np.ptp(layout[f"{axis}axis"].domain)) for layout in (one, two)]
+        assert shares[0] / counts[0] == pytest.approx(shares[1] / counts[1])
+        start = 0 if axis == "x" else -1  # from the left, and from the top
+        assert one[f"{axis}axis"].domain[start] == two[f"{axis}axis"].domain[start] == abs(start)
+    assert "margin" not in head_map(trace, kind).layout.meta
+
+
 def test_the_grid_has_layers_down_and_heads_across_with_summaries_last(trace: Trace) -> None:
     figure = head_grid(trace, "encoder_self")
     names = [tile.name for tile in figure.data]

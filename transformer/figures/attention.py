@@ -41,6 +41,7 @@ ROW, LEAST, MOST = 30, 200, 760  # pixels of one head: a row, and all rows at le
 TILE = (56, 13, 150)  # pixels of a tile of the grid: its height at least, of one row, and at most
 TITLE = 74  # pixels of the title and the two texts
 WIDTH, CHARACTER = 640, 8.5  # pixels: a plot in a notebook, a letter
+AXIS_TITLE = 32  # pixels of the text beside the labels of the rows
 LONGEST_TEXT = 44  # letters of a text in the title
 NAMED = 20_000  # cells up to which every cell of a grid tells its tokens; their texts are most of the figure's size
 
@@ -210,13 +211,15 @@ def head_map(
     *,
     rows: str = "predicted",
     summary: str = "mean",
+    beside: Trace | None = None,
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> Drawing:
     """One head: row q and column k show how much query q attends to key k. Masked cells are hatched.
 
     kind: one of KINDS; layer, head: indices from 0, or None for the mean (or maximum, see summary) of all;
-    rows: label the rows of the decoder by the token "predicted" or "fed" in.
+    rows: label the rows of the decoder by the token "predicted" or "fed" in; beside: the trace of the same map that
+    stands beside this one: cells and the space for labels are as large as there.
     Raises UserError for what the trace does not have.
     """
     _checked(trace, kind, rows, summary, theme, layer=layer, head=head)
@@ -224,7 +227,7 @@ def head_map(
     title = plain(texts["title"].format(
         kind=_kind(trace, kind, texts), head=_name(trace, kind, layer, head, summary, texts)
     ))  # fmt: skip
-    return _map(trace, kind, weights, masked, title, rows, theme, texts)
+    return _map(trace, kind, weights, masked, title, rows, theme, texts, beside)
 
 
 @plotly_figure
@@ -280,7 +283,15 @@ def difference_map(
 
 
 def _map(
-    trace: Trace, kind: str, weights: np.ndarray, masked: np.ndarray, title: str, rows: str, theme: str, texts: Labels
+    trace: Trace,
+    kind: str,
+    weights: np.ndarray,
+    masked: np.ndarray,
+    title: str,
+    rows: str,
+    theme: str,
+    texts: Labels,
+    beside: Trace | None = None,
 ) -> Drawing:
     sides = _sides(kind, rows)
     row_labels, column_labels = (_labels(trace, side) for side in sides)
@@ -310,12 +321,21 @@ def _map(
         yaxis={**axis, "title": {"text": down}, "autorange": "reversed"},
     )
     label_axis(label_axis(figure, "y", row_labels), "x", column_labels)
-    longest = CHARACTER * max(len(short(label)) for label in column_labels)  # pixels
-    cell = WIDTH / len(column_labels)
+    both = [trace] if beside is None else [trace, beside]
+    count, columns = (max(len(_labels(one, side)) for one in both) for side in sides)
+    widest, longest = (
+        CHARACTER * max(len(short(label)) for one in both for label in _labels(one, side)) for side in sides
+    )  # pixels
+    cell = WIDTH / columns
     angle = 0 if longest + 6 <= cell else -45 if cell >= 20 else -90
     figure.update_layout(xaxis={"tickangle": angle})
     above = 50 + longest * math.sin(math.radians(-angle))
-    _headed(figure, trace, title, above, theme, max(LEAST, min(MOST, ROW * len(row_labels))), texts)
+    _headed(figure, trace, title, above, theme, max(LEAST, min(MOST, ROW * count)), texts)
+    if beside is not None:
+        figure.meta["margin"] = {"l": round(widest + AXIS_TITLE), "t": round(above)}
+        figure.update_layout(
+            xaxis={"domain": [0, len(column_labels) / columns]}, yaxis={"domain": [1 - len(row_labels) / count, 1]}
+        )
     figure.update_layout(plot_bgcolor=_toned(theme, 0.84, 0.84))
     return figure
 

@@ -1,16 +1,17 @@
 import { el, printable, svgEl } from "../core/dom.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
-import { StepHeads } from "./heads.js";
-import { divisor, nBest, rankAt, treeRows } from "./ranking.js";
+import { StepHeads, headsElement } from "./heads.js";
+import { differences, divisor, nBest, rankAt, treeRows } from "./ranking.js";
 import { BEAM_TEXTS, DECODING_TEXTS } from "./texts.js";
 
 // Every hypothesis that beam search looked at, as a tree: a column for each step, best first; above it the length penalty,
-// which ranks again at once, and below it the n-best list. data = {steps: [[{parent: index of the node in the column
-// before, token, text, log_prob, total, fate, ranked}]], greedy: {text, total, length, cut}, limit, picked: whether a
+// which ranks again at once, and below it the attention of the chosen node and the n-best list. data = {steps: [[{parent: index of the node in the column
+// before, token, text, log_prob, total, fate, ranked}]], greedy: {text, tokens, total, cut}, limit, picked: whether a
 // person chose the node, node: {step, rank}, cross, self, and what ranking.js needs}. `node` and `alpha` go to Python.
 
-const [WIDTH, HEIGHT, ACROSS, DOWN] = [104, 34, 132, 42]; // of a node; from node to node
+const SIZES = { width: 104, height: 34, across: 132, down: 42, top: 22 }; // of a node; from node to node; above them
+const SIZE = 15; // CSS pixels of the text that these are made for
 const PAUSE = 200; // milliseconds after which a slider that rests is reported
 
 const minus = (number, digits) => number.toFixed(digits).replace("-", "−");
@@ -70,15 +71,27 @@ class View extends PlainView {
       "aria-label": this.t("list"),
       tabindex: 0,
     });
-    this.attention = el("div", { class: "decoding-attention" }, this.heads.cross.element, this.heads.self.element);
+    this.attention = headsElement(this, this.heads);
     return [
       penalty,
       this.tree,
-      savingMenu(this, "beam-save", () => this.savedTree()),
-      this.says,
-      this.list,
-      savingMenu(this, "beam-list-save", () => this.savedList()),
-      this.attention,
+      el(
+        "div",
+        { class: "beam-told" },
+        this.says,
+        savingMenu(this, "beam-save", () => this.savedTree()),
+      ),
+      el(
+        "div",
+        { class: "beam-below" },
+        this.attention,
+        el(
+          "div",
+          {},
+          this.list,
+          savingMenu(this, "beam-list-save", () => this.savedList()),
+        ),
+      ),
     ];
   }
 
@@ -108,10 +121,25 @@ class View extends PlainView {
     this.says.textContent = this.saysOf(this.node.step, this.node.rank).join(" · ");
     this.list.replaceChildren(...this.drawList());
     this.list.toggleAttribute("data-stale", !exact);
-    const room = this.element.clientWidth - 16;
-    for (const kind of ["cross", "self"]) this.heads[kind].draw(this.data[kind], room / (room > 560 ? 2 : 1));
+    for (const kind of ["cross", "self"]) this.heads[kind].draw(this.data[kind]);
     const same = this.node.step === node.step && this.node.rank === node.rank;
     this.attention.toggleAttribute("data-stale", !same);
+    this.reveal();
+  }
+
+  choose(step, rank) {
+    this.asked = `${step}.${rank}`;
+    this.component.setStateValue("node", { step, rank });
+    this.reveal(); // the same node again brings no answer
+  }
+
+  // The attention of a node that was just chosen often lies below the screen.
+  reveal() {
+    const { step, rank } = this.data.node;
+    if (this.asked !== `${step}.${rank}`) return;
+    this.asked = undefined;
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.heads.cross.element.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
   }
 
   wins(step, rank) {
@@ -124,16 +152,19 @@ class View extends PlainView {
 
   drawTree() {
     const steps = this.data.steps.slice(0, this.ranked.end);
-    const place = (step, rank) => [8 + step * ACROSS, 22 + rank * DOWN];
-    const width = 16 + steps.length * ACROSS;
-    const height = 26 + Math.max(...steps.map((step) => step.length)) * DOWN;
+    this.grown = this.theme.size / SIZE;
+    const sizes = Object.values(SIZES).map((size) => Math.round(size * this.grown));
+    const [wide, high, across, down, top] = sizes;
+    const place = (step, rank) => [8 + step * across, top + rank * down];
+    const width = 16 + steps.length * across;
+    const height = top + 4 + Math.max(...steps.map((step) => step.length)) * down;
     const lines = [];
     const boxes = [];
     steps.forEach((candidates, step) => {
       const number = svgEl("text", {
         class: "beam-step",
-        x: 8 + step * ACROSS + WIDTH / 2,
-        y: 12,
+        x: 8 + step * across + wide / 2,
+        y: 12 * this.grown,
         "text-anchor": "middle",
       });
       number.textContent = this.t("step", { n: step + 1 });
@@ -142,11 +173,11 @@ class View extends PlainView {
         const [x, y] = place(step, rank);
         if (step) {
           const [fromX, fromY] = place(step - 1, one.parent);
-          const [a, b, middle] = [fromY + HEIGHT / 2, y + HEIGHT / 2, (fromX + WIDTH + x) / 2];
-          const d = `M${fromX + WIDTH} ${a}C${middle} ${a} ${middle} ${b} ${x} ${b}`;
+          const [a, b, middle] = [fromY + high / 2, y + high / 2, (fromX + wide + x) / 2];
+          const d = `M${fromX + wide} ${a}C${middle} ${a} ${middle} ${b} ${x} ${b}`;
           lines.push(svgEl("path", { d, "data-fate": one.fate, "data-wins": this.wins(step, rank) || null }));
         }
-        boxes.push(this.box(one, step, rank, x, y));
+        boxes.push(this.box(one, step, rank, { x, y, width: wide, height: high }));
       });
     });
     const svg = svgEl("svg", { class: "beam-tree", width, height, viewBox: `0 0 ${width} ${height}` });
@@ -166,8 +197,9 @@ class View extends PlainView {
     return [one.text, this.t("node", values), ...(winner ? [this.t("winner")] : []), fate, score].filter(Boolean);
   }
 
-  box(one, step, rank, x, y) {
-    const choose = () => this.component.setStateValue("node", { step, rank });
+  box(one, step, rank, place) {
+    const { x, y, width } = place;
+    const choose = () => this.choose(step, rank);
     const attributes = {
       class: "beam-node",
       "data-fate": one.fate,
@@ -187,14 +219,14 @@ class View extends PlainView {
     const label = printable(one.token);
     const shown = label.length > 12 ? `${label.slice(0, 11)}…` : label;
     const number = (name, value, at, anchor) =>
-      svgEl("text", { class: name, x: x + at, y: y + 28, "text-anchor": anchor }, minus(value, 2));
+      svgEl("text", { class: name, x: x + at, y: y + 28 * this.grown, "text-anchor": anchor }, minus(value, 2));
     const node = svgEl(
       "g",
       attributes,
-      svgEl("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 5 }),
-      svgEl("text", { x: x + WIDTH / 2, y: y + 14, "text-anchor": "middle" }, shown),
+      svgEl("rect", { ...place, rx: 5 }),
+      svgEl("text", { x: x + width / 2, y: y + 14 * this.grown, "text-anchor": "middle" }, shown),
       number("beam-total", one.total, 7, "start"),
-      number("beam-score", this.score(step, rank), WIDTH - 7, "end"),
+      number("beam-score", this.score(step, rank), width - 7, "end"),
     );
     return this.hint(node, () => this.saysOf(step, rank));
   }
@@ -207,15 +239,22 @@ class View extends PlainView {
 
   drawList() {
     const rows = this.ranking();
+    const differ = differences(rows);
     const head = ["translation", "log_p", "tokens", "divisor", "score"].map((name) =>
       el("th", { scope: "col" }, this.t(`list_${name}`)),
     );
-    const body = rows.map(({ name, text, total, length, by, score, cut }, n) =>
+    const body = rows.map(({ name, text, tokens, total, length, by, score, cut }, n) =>
       el(
         "tr",
         { "data-testid": n < rows.length - 1 ? `beam-found-${n}` : "beam-greedy" },
         el("th", { scope: "row" }, name),
-        el("td", {}, printable(text), cut ? el("small", {}, ` ${this.t("cut")}`) : null),
+        el(
+          "td",
+          {},
+          el("span", {}, printable(text)),
+          cut ? el("small", {}, ` ${this.t("cut")}`) : null,
+          differ[n] ? this.pieces(tokens, differ[n]) : null,
+        ),
         ...[minus(total, 4), length, by.toFixed(4), minus(score, 4)].map((number) =>
           el("td", { class: "hs-number" }, String(number)),
         ),
@@ -228,6 +267,15 @@ class View extends PlainView {
       el("tbody", {}, ...body),
     );
     return [table, el("p", { class: "beam-why", "data-testid": "beam-why" }, this.why(rows.slice(0, -1)))];
+  }
+
+  // The tokens of a text that other tokens write too, those that differ in bold.
+  pieces(tokens, [from, to]) {
+    const inside = tokens.flatMap((token, n) => {
+      const label = printable(token);
+      return [n ? " " : "", n >= from && n < to ? el("b", {}, label) : label];
+    });
+    return el("small", { class: "beam-pieces" }, ...inside);
   }
 
   // Why the first of the list is the first.
@@ -253,10 +301,12 @@ class View extends PlainView {
 
   savedList() {
     const { stem, caption } = this.data;
-    const head = ["rank", "translation", "log_p", "tokens", "divisor", "score"].map((name) => this.t(`list_${name}`));
-    const rows = this.ranking().map(({ name, text, total, length, by, score }) => [
+    const names = ["rank", "translation", "pieces", "log_p", "tokens", "divisor", "score"];
+    const head = names.map((name) => this.t(`list_${name}`));
+    const rows = this.ranking().map(({ name, text, tokens, total, length, by, score }) => [
       name,
       text,
+      tokens.join(" "),
       total,
       length,
       by,

@@ -1,7 +1,7 @@
 import { el, printable } from "../core/dom.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
-import { StepHeads } from "./heads.js";
+import { StepHeads, headsElement } from "./heads.js";
 import { DECODING_TEXTS } from "./texts.js";
 
 // Translations of one source, token by token; the distribution that the chosen token was taken from, and the attention
@@ -25,17 +25,19 @@ class View extends PlainView {
       "div",
       { class: "decoding-step", "data-saved-by": "decoding-save" },
       this.bars,
-      el("div", { class: "decoding-attention" }, this.heads.cross.element, this.heads.self.element),
+      headsElement(this, this.heads),
     );
     return [this.lines, this.picture, savingMenu(this, "decoding-save", () => this.saved())];
   }
 
   paint() {
     const focused = this.element.getRootNode().activeElement?.dataset.testid;
+    const left = this.lines.scrollLeft;
+    this.lines.toggleAttribute("data-samples", this.data.bars.rules.length > 0);
     this.lines.replaceChildren(...this.data.lines.map((line, n) => this.buildLine(line, n)));
+    this.lines.scrollLeft = left;
     this.bars.replaceChildren(...this.buildBars());
-    const width = (this.picture.clientWidth - 16) * (this.picture.clientWidth > 700 ? 0.58 : 1);
-    for (const kind of ["cross", "self"]) this.heads[kind].draw(this.data[kind], width / (width > 560 ? 2 : 1));
+    for (const kind of ["cross", "self"]) this.heads[kind].draw(this.data[kind]);
     if (focused) this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
   }
 

@@ -9,28 +9,30 @@ const ROW = 9;
 const GAP = 4; // between layers
 const LEFT = 26;
 
+// Both kinds, and what their rows are. heads: {cross, self}
+export function headsElement(view, heads) {
+  const rows = el("p", { class: "decoding-rows" }, view.t("rows"));
+  return el("div", { class: "decoding-attention" }, heads.cross.element, heads.self.element, rows);
+}
+
 export class StepHeads {
   // view: a PlainView. kind: "cross" or "self"
   constructor(view, kind) {
     this.view = view;
     this.kind = kind;
     this.canvas = el("canvas", { class: "decoding-heads-canvas", "data-testid": `decoding-${kind}` });
-    this.element = el(
-      "figure",
-      { class: "decoding-heads" },
-      el("figcaption", {}, view.t(kind), el("small", {}, " ", view.t("rows"))),
-      this.canvas,
-    );
+    this.element = el("figure", { class: "decoding-heads" }, el("figcaption", {}, view.t(kind)), this.canvas);
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerleave", () => view.tooltip.hide());
   }
 
   // heads: {layers, heads, keys: labels, weights: [layer * heads + head][key]}
-  draw({ layers, heads, keys, weights }, width) {
+  draw({ layers, heads, keys, weights }) {
     const { theme } = this.view;
     this.data = { layers, heads, keys, weights };
-    this.cell = Math.max(CELL.least, Math.min(CELL.most, (width - LEFT) / keys.length));
     const size = Math.max(10, theme.size * 0.8);
+    const room = (this.element.clientWidth - LEFT - size * 3) / keys.length;
+    this.cell = Math.max(CELL.least, Math.min(CELL.most, room));
     this.top = size * 4.2;
     const height = this.top + layers * heads * ROW + (layers - 1) * GAP + 2;
     const context = sizeCanvas(this.canvas, LEFT + this.cell * keys.length + size * 3, height);

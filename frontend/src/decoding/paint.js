@@ -4,9 +4,9 @@ import { PlainView, plainComponent } from "../host/plain_view.js";
 import { PAINT_TEXTS } from "./texts.js";
 
 // One row of attention as sliders, and the heads that get it. data = {keys, weights: of the row, from 0 to 1, plain: the
-// model's own, painted, place: another row or other heads reset the sliders, colour, layers, heads: how many, chosen:
-// ["layer.head"] from 1, said: what comes of it}. `weights` goes to Python once a slider rests, `heads` at once: "1.2_4.8",
-// "" for all.
+// model's own, painted, place: a list; another row, other keys or heads reset the sliders, colour, layers, heads: how
+// many, chosen: ["layer.head"] from 1, said: what comes of it}. `weights` goes to Python once a slider rests, `heads` at
+// once: "1.2_4.8", "" for all.
 
 const PAUSE = 300; // milliseconds
 const STEP = 0.01;
@@ -18,8 +18,12 @@ class View extends PlainView {
 
   // The person's own moves count until Python speaks of another row, or takes them back.
   take(before) {
-    if (!before || before.place !== this.data.place || (before.painted && !this.data.painted))
+    const moved = String(before?.place) !== String(this.data.place);
+    if (moved || (before.painted && !this.data.painted)) {
+      clearTimeout(this.timer); // a move on the row of before
+      this.timer = undefined;
       this.weights = [...this.data.weights];
+    }
     this.chosen = new Set(this.data.chosen);
   }
 
@@ -51,7 +55,7 @@ class View extends PlainView {
   paint() {
     this.element.dataset.colour = this.data.colour;
     this.drawHeads();
-    if (this.rows.children.length !== this.data.keys.length || this.place !== this.data.place) this.buildRows();
+    if (this.place !== String(this.data.place)) this.buildRows();
     this.drawNumbers();
   }
 
@@ -108,7 +112,7 @@ class View extends PlainView {
   }
 
   buildRows() {
-    this.place = this.data.place;
+    this.place = String(this.data.place);
     const rows = this.data.keys.map((key, k) => {
       const token = printable(key);
       const slider = el("input", {

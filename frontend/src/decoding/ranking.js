@@ -32,18 +32,45 @@ export function rankAt(data, alpha) {
   return { end, exact: known !== null, found, wins };
 }
 
-// The n-best list for a length penalty, best first, and at last what greedy search wrote: [{text, total, length, by: the
-// length penalty, score, cut}].
+// The n-best list for a length penalty, best first, and what greedy search wrote: {text, tokens, total, length, by: the
+// length penalty, score, cut} each.
 export function nBest(data, alpha) {
-  const row = ({ text, total, length, cut }) => {
-    const by = divisor(data.penalty, length, alpha);
-    return { text, total, length, by, score: total / by, cut };
+  const row = ({ text, tokens, total, cut }) => {
+    const by = divisor(data.penalty, tokens.length, alpha);
+    return { text, tokens, total, length: tokens.length, by, score: total / by, cut };
   };
   const found = rankAt(data, alpha).found.map(({ step, rank }) => {
     const { text, total, fate } = data.steps[step][rank];
-    return row({ text, total, length: step + 1, cut: fate === "cut" });
+    return row({ text, tokens: tokensTo(data.steps, step, rank), total, cut: fate === "cut" });
   });
   return { found, greedy: row(data.greedy) };
+}
+
+// The tokens from the first one to a node's.
+function tokensTo(steps, step, rank) {
+  const tokens = [];
+  for (let [at, place] = [step, rank]; at >= 0; at--) {
+    const { token, parent } = steps[at][place];
+    tokens.unshift(token);
+    place = parent;
+  }
+  return tokens;
+}
+
+// Rows with one text in different tokens look like the same: for each row of {text, tokens}, [from, to) of its tokens
+// that are not those of the first other row with its text; null where no row has that text in other tokens.
+export function differences(rows) {
+  const same = (one, other) => one.length === other.length && one.every((token, n) => token === other[n]);
+  return rows.map(({ text, tokens }) => {
+    const other = rows.find((one) => one.text === text && !same(one.tokens, tokens))?.tokens;
+    if (!other) return null;
+    const shorter = Math.min(tokens.length, other.length);
+    let from = 0;
+    while (from < shorter && tokens[from] === other[from]) from++;
+    let behind = 0;
+    while (behind < shorter - from && tokens.at(-1 - behind) === other.at(-1 - behind)) behind++;
+    return [from, tokens.length - behind];
+  });
 }
 
 // The rows of the tree's table: step, rank of the node before, token, log p of the token, log p in all, score, fate.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BEAM_TEXTS } from "./texts.js";
-import { divisor, nBest, rankAt, treeRows } from "./ranking.js";
+import { differences, divisor, nBest, rankAt, treeRows } from "./ranking.js";
 
 const node = (parent, total, ranked = false) => ({ parent, total, ranked });
 // Short: one token, log p −2; long: three tokens, log p −2.5; a longer one that only a large penalty waits for.
@@ -51,16 +51,35 @@ test("the penalty of the link may lie between two positions of the slider", () =
 
 test("greedy's row stands under the n-best list and has the same columns", () => {
   const steps = structuredClone(DATA.steps);
-  Object.assign(steps[0][1], { text: "short", fate: "finished" });
-  Object.assign(steps[2][0], { text: "long", fate: "cut" });
-  const data = { ...DATA, steps, greedy: { text: "greedy", total: -3, length: 7, cut: false } };
+  Object.assign(steps[0][0], { token: "lo" });
+  Object.assign(steps[0][1], { text: "short", token: "short", fate: "finished" });
+  Object.assign(steps[1][0], { token: "n" });
+  Object.assign(steps[2][0], { text: "long", token: "g", fate: "cut" });
+  const tokens = [..."greedy."];
+  const data = { ...DATA, steps, greedy: { text: "greedy", tokens, total: -3, cut: false } };
   assert.deepEqual(nBest(data, 1), {
     found: [
-      { text: "long", total: -2.5, length: 3, by: 8 / 6, score: -2.5 / (8 / 6), cut: true },
-      { text: "short", total: -2, length: 1, by: 1, score: -2, cut: false },
+      { text: "long", tokens: ["lo", "n", "g"], total: -2.5, length: 3, by: 8 / 6, score: -2.5 / (8 / 6), cut: true },
+      { text: "short", tokens: ["short"], total: -2, length: 1, by: 1, score: -2, cut: false },
     ],
-    greedy: { text: "greedy", total: -3, length: 7, by: 2, score: -1.5, cut: false },
+    greedy: { text: "greedy", tokens, total: -3, length: 7, by: 2, score: -1.5, cut: false },
   });
+});
+
+test("hypotheses of one text tell which of their tokens differ", () => {
+  const of = (text, ...tokens) => ({ text, tokens });
+  const [der, other, d, once] = [
+    of("Der Mann", "Der", "Mann", "</s>"),
+    of("Der Mann", "Der", "Man", "…n", "</s>"),
+    of("Der Mann", "D", "…er", "Mann", "</s>"),
+    of("Ein Mann", "Ein", "Mann", "</s>"),
+  ];
+  assert.deepEqual(differences([der, once, other, d, der]), [[1, 2], null, [1, 3], [0, 2], [1, 2]]);
+  assert.deepEqual(differences([der, der, once]), [null, null, null]); // the same hypothesis twice
+  assert.deepEqual(differences([of("aa", "a", "a"), of("aa", "a", "a", "a")]), [
+    [2, 2],
+    [2, 3],
+  ]);
 });
 
 test("the table of the tree has log p and score of every node, cut off and pruned ones too", () => {

@@ -169,6 +169,9 @@ export class FigurePlot {
     const narrow = width < NARROW;
     const layout = scaled(rest, narrow ? grow * 0.88 : grow);
     layout.margin = { ...layout.margin, t: 14, ...(narrow ? { l: 42, r: 12 } : {}) };
+    // of figures that stand beside one another: the space for labels of the one that has the longest
+    for (const [side, space] of Object.entries(rest.meta?.margin || {}))
+      layout.margin[side] = Math.round(space * grow * (narrow ? 0.88 : 1));
     layout.height = ((rest.height || 380) - above) * (this.big ? 1.12 : 1);
     if (narrow && figure.data.some(hasColourScale)) {
       layout.height += SCALE_WIDTH;

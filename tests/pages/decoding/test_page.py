@@ -17,7 +17,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.decoding import beam, given, payload
+from pages.decoding import beam, given, payload, step
 from pages.decoding.paint import read_heads, read_weights, shortened
 from pages.decoding.step import Branch, after_beginning, read_branches, translations, without, written
 from pages.frame.state import max_tokens
@@ -168,10 +168,23 @@ def test_the_tree_holds_the_n_best_list_and_greedys_row(open_page: Callable[...,
     (plain,) = continuations(model, SOURCE, limit=LIMIT)
     assert found["greedy"] == {
         "text": model.tokenizer.decode(plain.hypothesis.ids),
+        "tokens": payload.labels(model, plain.hypothesis.ids),
         "total": plain.hypothesis.score,
-        "length": len(plain.hypothesis.ids),
         "cut": plain.hypothesis.ids[-1] != model.config.end_id,
     }
+
+
+def test_with_as_many_translations_as_fit_no_token_starts_another(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    (first,) = continuations(tiny(folder), SOURCE, limit=LIMIT)
+    others = [token for token in first.steps[0].ids if token not in (first.hypothesis.ids[0], 2)]
+    for count, full in ((step.MOST - 1, False), (step.MOST, True)):
+        asked = written([Branch(0, 0, token) for token in others[:count]])
+        app = open_page("decoding", target="", branches=asked)
+        assert not app.exception and len(data(app)["lines"]) == count + 1
+        assert ("At most 9 translations stand side by side" in messages(app, notes=True)) == full
+        assert data(app)["grows"] == (not full)
 
 
 MISSISSIPPI = "mississippi"  # one of the sources on which the beam and greedy search of the model "reverse" agree
@@ -239,6 +252,16 @@ def test_samples_are_those_of_the_interface(open_page: Callable[..., AppTest], f
     wanted = [model.translate(SOURCE, limit=LIMIT, sample=Sampling(1.5, 4, seed=3 + n)).text for n in range(6)]
     assert [line["text"] for line in found["lines"]] == wanted
     assert sum(found["bars"]["rules"][1]["p"]) == pytest.approx(1) and not any(found["bars"]["rules"][1]["p"][4:])
+
+
+def test_samples_are_counted_in_a_sentence_for_one_text_and_for_more(open_page: Callable[..., AppTest]) -> None:
+    said = page_text(open_page("decoding", target="", part="sampling", top_k="1"))
+    assert "here all 6 samples have the same text." in said and "different text" not in said
+    app = open_page("decoding", target="", part="sampling", temperature="5")
+    count = len({line["text"] for line in data(app)["lines"]})
+    assert count > 1 and f"here 6 samples with {count} different texts." in page_text(app)
+    app = open_page("decoding", target="", part="sampling", top_k="1", lang="ko")
+    assert "샘플 6개가 모두 같은 문장입니다" in page_text(app)
 
 
 def test_each_rule_of_sampling_starts_from_what_the_one_before_left(
@@ -400,6 +423,46 @@ def test_a_painted_row_of_a_link_is_decoded_from(
     said = page_text(app)
     assert shortened(wanted.text) in said and f"paint={switch.value}" in said
     assert {"paint": text, "paint_row": "2"}.items() <= address(app).items()
+
+
+@pytest.mark.parametrize("kind", ["cross", "decoder_self"])
+def test_the_point_has_the_probability_before_and_after_painting(
+    open_page: Callable[..., AppTest], folder: Path, kind: str
+) -> None:
+    model, params = tiny(folder), {"part": "paint", "paint_kind": kind, "paint_row": "3"}
+    own = model.trace(SOURCE, limit=LIMIT)
+    app = open_page("decoding", target="", **params)
+    found, said = data(app, "paint"), html.unescape(page_text(app))
+    token, p = own.target_out_labels[2], float(own.probabilities[2])
+    best = max(range(len(found["keys"])), key=found["plain"].__getitem__)
+    assert f"attend most to “{found['keys'][best]}” ({found['plain'][best]:.0%})" in said
+    assert f"the model writes “{token}” with {p:.1%}" in said
+    weights = (1.0, *[0.0] * (len(found["keys"]) - 1))
+    app = open_page("decoding", target="", **params, paint="_".join(f"{one:g}" for one in weights))
+    edited = model.retrace(own, Interventions((Paint(2, weights, True, Where(kind)),)), limit=LIMIT)
+    said, now = html.unescape(page_text(app)), float(edited.probabilities[2])
+    assert f"{p:.1%}" != f"{now:.1%}"
+    changed = f"“{token}” had a probability of {p:.1%}; now it has {now:.1%}."
+    stays = f"“{token}”, which had a probability of {p:.1%} at this step, now has {now:.1%}."
+    assert (stays if "the translation stays" in said else changed) in said
+
+
+def test_painted_weights_stay_only_while_their_tokens_do(open_page: Callable[..., AppTest], folder: Path) -> None:
+    count = len(tiny(folder).encode(SOURCE))
+    text = "_".join(["1", *["0"] * (count - 1)])
+    app = open_page("decoding", target="", part="paint", paint=text, paint_row="2")
+    app.selectbox(key="decoding_paint_row").set_value(3).run()  # other decoder rows attend to the same source
+    app.text_input(key="target").input("re sta").run()
+    assert not messages(app, notes=True) and address(app)["paint"] == text and data(app, "paint")["painted"]
+    app.text_input(key="source").input("mi lo ka").run()  # as many tokens, but others
+    found = data(app, "paint")
+    assert "The tokens that this row attends to have changed" in messages(app, notes=True)
+    assert not found["painted"] and len(found["keys"]) == count and "paint" not in address(app)
+    app.run()
+    assert not messages(app, notes=True)
+    app = open_page("decoding", target="", part="paint", paint=text, paint_row=str(count))
+    app.button_group(key="decoding_paint_kind").set_value("decoder_self").run()  # a row of as many tokens
+    assert "have changed" in messages(app, notes=True) and "paint" not in address(app)
 
 
 @pytest.mark.parametrize(
