@@ -38,7 +38,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.lessons import Computed, Lesson, LessonError, Question, Stop, parse_lesson
 from transformer.lessons.answers import Answer, AnswerError
 from transformer.lessons.lesson import LARGEST
-from transformer.lessons.questions import PRESSED, Asked, in_words, is_right, numbers
+from transformer.lessons.questions import NUMBER, PRESSED, Asked, in_words, is_right, numbers
 from transformer.paths import lesson_folders
 from transformer.texts import UserError, _, translate
 from transformer.tracing.trace import Trace
@@ -348,11 +348,15 @@ class Panel:
                 st.html(f'<p class="hs-lesson-sum">{html.escape(sent.format(answer=given[place].text))}</p>')
                 return question.cover
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
-            answer = _field(question, asked.options, widget)
-            st.button(
-                _("Answer"), key=f"{widget}-send", disabled=not answer and question.kind not in PRESSED, type="primary",
-                on_click=_give, args=(place, question, answer, asked.right, widget, name),
-            )  # fmt: skip
+            with st.form(f"{widget}-form", border=False):  # Enter answers, and so does the first click
+                _field(question, asked.options, widget)
+                st.form_submit_button(
+                    _("Answer"), key=f"{widget}-send", type="primary",
+                    on_click=_give, args=(place, question, asked, widget, name),
+                )  # fmt: skip
+            where, missing = st.session_state.get(NOTHING, ("", ""))
+            if where == widget:
+                message(missing, "note")
         return question.cover
 
     def _recall(self, key: str) -> None:
@@ -398,55 +402,64 @@ def _pressed(kind: str) -> str:
     return f"{view.cell[0] + 1},{view.cell[1] + 1}" if kind == "cell" else str(view.cell[0 if kind == "row" else 1] + 1)
 
 
-def _field(question: Question, options: tuple[str, ...], key: str) -> str | tuple[str, ...] | None:
-    """What is answered so far."""
+def _shown(option: str) -> str:
+    """An option as the radio shows it."""
+    return plain_markdown(translate(option))
+
+
+def _field(question: Question, options: tuple[str, ...], key: str) -> None:
+    """Where the answer is given."""
     label = _("Your prediction")
     if question.kind == "choose":
-        choice = st.radio(
-            label,
-            [plain_markdown(one) for one in map(translate, options)],
-            index=None,
+        st.radio(label, list(map(_shown, options)), index=None, key=key, label_visibility="collapsed")
+    elif question.kind == "order":
+        st.multiselect(
+            _("Press them in order"),
+            sorted(options),
             key=key,
-            label_visibility="collapsed",
+            format_func=translate,
+            placeholder=_("first, second, …"),
         )
-        shown = {plain_markdown(translate(one)): one for one in options}
-        return shown.get(choice) if choice is not None else None
-    if question.kind == "order":
-        mixed = sorted(options)
-        chosen = st.multiselect(
-            _("Press them in order"), mixed, key=key, format_func=translate, placeholder=_("first, second, …")
-        )
-        return tuple(chosen) if len(chosen) == len(options) else None
+    elif question.kind in PRESSED:
+        st.html(f'<p class="hs-lesson-pressed">{html.escape(_("Press it in the picture, then press Answer."))}</p>')
+    elif question.kind == "text":
+        st.text_area(label, key=key, max_chars=400, label_visibility="collapsed")
+    else:
+        example = {"number": _("a number"), "shape": "[2, 3, 4, 5]"}[question.kind]
+        st.text_input(label, key=key, max_chars=60, placeholder=example, label_visibility="collapsed")
+
+
+def _answered(question: Question, asked: Asked, key: str) -> tuple[str | tuple[str, ...], str]:
+    """The answer as it is now, in the form or in the picture; or, for an answer that is none, why and what to do."""
+    value = st.session_state.get(key)
     if question.kind in PRESSED:
-        text = _("Press it in the picture, then press Answer.")
-        if st.session_state.get(NOTHING) == key:
-            text = _("Nothing is pressed in the picture yet. Press it there, then press Answer.")
-        st.html(f'<p class="hs-lesson-pressed">{html.escape(text)}</p>')
-        return None
-    if question.kind == "text":
-        return st.text_area(label, key=key, max_chars=400, label_visibility="collapsed").strip() or None
-    example = {"number": _("a number"), "shape": "[ , , , ]"}[question.kind]
-    typed = st.text_input(label, key=key, max_chars=60, placeholder=example, label_visibility="collapsed")
-    return typed.strip() or None
+        return _pressed(question.kind), _("Nothing is pressed in the picture yet. Press it there, then press Answer.")
+    if question.kind == "choose":
+        shown = {_shown(one): one for one in asked.options}
+        return shown.get(value or "", ""), _("Nothing is chosen yet. Choose one, then press Answer.")
+    if question.kind == "order":
+        chosen = tuple(value or ())
+        some = _("{count} of {total} are chosen. Choose all of them in order, then press Answer.")
+        missing = some.format(count=len(chosen), total=len(asked.options))
+        return (chosen if len(chosen) == len(asked.options) else ""), missing
+    text = str(value or "").strip()
+    if text and question.kind == "number" and not NUMBER.fullmatch(text):
+        return "", _("“{text}” is not a number. Answer with a number such as 4 or 0.5.").format(text=text)
+    if text and question.kind == "shape" and not numbers(text):
+        return "", _("“{text}” has no numbers. Answer with a shape such as [2, 3, 4, 5].").format(text=text)
+    return text, _("The field is empty. Type an answer, then press Answer.")
 
 
-def _give(
-    place: tuple[str, int, str],
-    question: Question,
-    answer: str | tuple[str, ...] | None,
-    right: Answer | None,
-    key: str,
-    name: str,
-) -> None:
+def _give(place: tuple[str, int, str], question: Question, asked: Asked, key: str, name: str) -> None:
     """Callback: keep an answer, and send it to the room, where the question has this name; it stays for this
-    sentence. What is pressed in the picture counts as it is now."""
-    answer = answer or (_pressed(question.kind) if question.kind in PRESSED else "")
+    sentence."""
+    answer, missing = _answered(question, asked, key)
     if not answer:
-        st.session_state[NOTHING] = key
+        st.session_state[NOTHING] = (key, missing)
         return
     given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
-    solution = "" if right is None else in_words(right, question.kind)
-    given[place] = Given(in_words(answer, question.kind), solution, is_right(question, answer, right))
+    solution = "" if asked.right is None else in_words(asked.right, question.kind)
+    given[place] = Given(in_words(answer, question.kind), solution, is_right(question, answer, asked.right))
     room.send_answer(name, in_words(answer), given[place].verdict)
 
 

@@ -93,7 +93,6 @@ def answer(question: Locator, choice: int) -> None:
         options.nth(choice % options.count()).click()
     elif question.locator("input[type=text]").count():
         question.locator("input[type=text]").fill(str(choice + 1))
-        page.keyboard.press("Tab")
     still(page)
     question.get_by_role("button", name="Answer").click()
     expect(question.locator(".hs-lesson-sum")).to_contain_text("You answered")

@@ -67,6 +67,23 @@ def test_a_person_goes_through_a_lesson_with_the_keyboard(context: BrowserContex
     page.close()
 
 
+def test_a_typed_answer_counts_by_enter_or_by_one_press(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    question = page.locator(".st-key-hs-lesson-question")
+    verdict = page.locator(".hs-lesson-verdict")
+    for press in (lambda: page.keyboard.press("Enter"), question.get_by_role("button", name="Answer").click):
+        page.goto(f"{server}/?lesson=paper-in-45-minutes&stop=2")
+        page.wait_for_selector("[data-drawn]")
+        still(page)
+        question.get_by_role("button", name="Answer").click()
+        expect(question.locator(".hs-message")).to_contain_text("The field is empty.")
+        question.get_by_role("textbox").fill("96")
+        expect(question.get_by_text(re.compile(r"\d/60"))).to_be_hidden()
+        press()
+        expect(verdict).to_contain_text("Right.")
+    page.close()
+
+
 def test_who_presses_another_head_may_answer_with_it_and_go_back(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     page.goto(f"{server}/?lesson={LESSON}&stop=4")

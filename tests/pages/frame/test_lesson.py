@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 import transformer
 from pages.frame import lesson as frame_lesson
@@ -66,6 +67,10 @@ def press(app: AppTest, key: str) -> AppTest:
     return app.button(key=key).click().run()
 
 
+def send(app: AppTest) -> Button:
+    return next(one for one in app.button if str(one.key).endswith("-send"))
+
+
 def test_a_link_that_names_only_a_lesson_opens_the_view_of_its_stop(lesson: Callable[..., AppTest]) -> None:
     app = lesson(lesson="one", stop="1")
     assert not app.exception and not messages(app)
@@ -103,13 +108,12 @@ def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) ->
     assert "Predict first" in page_text(app)
     trace = transformer.load("reverse").trace("abc")
     right = trace.source_labels[int(trace.cross.weights[0, 1, 1].argmax())]
-    send = next(one for one in app.button if str(one.key).endswith("-send"))
-    assert app.button(key="hs-lesson-next").proto.type == "secondary" and send.proto.type == "primary"
+    assert app.button(key="hs-lesson-next").proto.type == "secondary" and send(app).proto.type == "primary"
     tokens = "".join(f"<li>{html.escape(label)}</li>" for label in trace.target_out_labels)
     assert f'<ol class="hs-lesson-output">{tokens}</ol>' in written(app)  # which row is the second one?
-    assert send.disabled and list(app.radio[0].options) == [plain_markdown(one) for one in trace.source_labels]
-    app.radio[0].set_value(plain_markdown(right)).run()
-    next(one for one in app.button if str(one.key).endswith("-send")).click().run()
+    assert list(app.radio[0].options) == [plain_markdown(one) for one in trace.source_labels]
+    app.radio[0].set_value(plain_markdown(right))
+    send(app).click().run()
     text = page_text(app)
     assert "Predict first" not in text and "Right. It is the darkest cell." in text
     assert "The model" in text and not app.radio and "hs-lesson-output" not in written(app)
@@ -118,9 +122,82 @@ def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) ->
     assert "Predict first" in page_text(app)  # another sentence asks again
 
 
+TYPED = """
+title = "Typed"
+about = "Answers that are typed, or put in order."
+minutes = 1
+
+[[stop]]
+title = "A number"
+view = "?kind=cross"
+text = "Count."
+[stop.question]
+kind = "number"
+ask = "How many?"
+answer = 4
+tolerance = 0.5
+
+[[stop]]
+title = "A shape"
+view = "?kind=cross"
+text = "Look."
+[stop.question]
+kind = "shape"
+ask = "Which?"
+answer = {function = "shape", tensor = "cross.values"}
+
+[[stop]]
+title = "Order"
+view = "?kind=cross"
+text = "Sort."
+[stop.question]
+kind = "order"
+ask = "What comes first?"
+options = ["scores", "mask", "softmax"]
+answer = ["scores", "mask", "softmax"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("stop", "mistakes", "answer"),
+    [
+        ("1", {"": "The field is empty.", "four": "“four” is not a number. Answer with a number such as 4"}, "4,2"),
+        ("2", {"  ": "The field is empty.", "big": "“big” has no numbers."}, "1, 1, 1, 1"),
+    ],
+)
+def test_what_is_typed_is_answered_by_one_press_and_what_is_no_answer_is_said(
+    lesson: Callable[..., AppTest], tmp_path: Path, stop: str, mistakes: dict[str, str], answer: str
+) -> None:
+    (tmp_path / "typed.toml").write_text(TYPED, encoding="utf-8")
+    app = lesson(lesson="typed", stop=stop)
+
+    def write(text: str) -> None:
+        next(one for one in app.text_input if str(one.key).startswith("hs-answer-")).set_value(text)
+
+    assert not send(app).disabled
+    for typed, says in mistakes.items():
+        write(typed)
+        send(app).click().run()
+        assert says in messages(app, notes=True) and "hs-lesson-verdict" not in written(app)
+    write(answer)
+    send(app).click().run()  # no run between the field and the press
+    assert "hs-lesson-verdict" in written(app) and not messages(app, notes=True)
+
+
+def test_an_order_that_is_not_complete_is_said(lesson: Callable[..., AppTest], tmp_path: Path) -> None:
+    (tmp_path / "typed.toml").write_text(TYPED, encoding="utf-8")
+    app = lesson(lesson="typed", stop="3")
+    app.multiselect[0].set_value(["scores", "mask"])
+    send(app).click().run()
+    assert "2 of 3 are chosen." in messages(app, notes=True)
+    app.multiselect[0].set_value(["scores", "mask", "softmax"])
+    send(app).click().run()
+    assert "Right." in page_text(app)
+
+
 def test_what_is_pressed_in_the_picture_is_an_answer(lesson: Callable[..., AppTest]) -> None:
     app = lesson(lesson="one", stop="3", source="abc", kind="cross", layer="1", head="2", cell="2,1")
-    next(one for one in app.button if str(one.key).endswith("-send")).click().run()
+    send(app).click().run()
     assert "Right." in page_text(app)
     assert "You answered 1 of 2 questions, 1 of them right." in page_text(app)
     assert page_text(app).count("layer 1, head 2") == 1 + 2 + 2  # asked; you and the model, and in the notes at the end

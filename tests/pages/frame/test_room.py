@@ -115,7 +115,7 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     assert address(member)["stop"] == "2"
     assert "The class predicts first" in page_text(app) and "when the answer is revealed" in page_text(member)
     [choice] = [one for one in member.radio if one.key and one.key.startswith("hs-answer-one-2")]
-    choice.set_value("b").run()
+    choice.set_value("b")
     [send] = [one for one in member.button if one.key and one.key.endswith("-send") and "answer" in one.key]
     send.click().run()
     assert not [one for one in member.button if one.key == "hs-lesson-next"]  # the teacher moves on
