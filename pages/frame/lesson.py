@@ -7,11 +7,13 @@ where the stop names none. The view stays usable; whoever wanders off is offered
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -121,11 +123,20 @@ def go(lesson: str, stop: int) -> None:
     st.session_state[JUMP] = (lesson, stop)
 
 
+def begin(lesson: str) -> None:
+    """Callback: open the first stop, with no question answered."""
+    given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
+    for place in [place for place in given if place[0] == lesson]:
+        del given[place]
+    go(lesson, 1)
+
+
 def leave() -> None:
-    """Callback: end the lesson; the view stays."""
+    """Callback: end the lesson, at the page of lessons, which has one's answers."""
     state = current_state()
     if state is not None:
         store_state(replace(state, lesson="", stop=1))
+    st.session_state[JUMP] = None
 
 
 def stop_params(now: Mapping[str, str], lesson: Lesson, number: int) -> dict[str, str]:
@@ -140,9 +151,12 @@ def stop_params(now: Mapping[str, str], lesson: Lesson, number: int) -> dict[str
 
 def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
     """Path and parameters of the stop that was asked for since the last run, by a button or by a link that names a
-    lesson and no view; once."""
-    asked = st.session_state.pop(JUMP, None)
+    lesson and no view, or of the page of lessons when the lesson was ended; once."""
     params = st.query_params.to_dict()
+    ended = JUMP in st.session_state and st.session_state[JUMP] is None
+    asked = st.session_state.pop(JUMP, None)
+    if ended:
+        return "lessons", {name: value for name, value in params.items() if name in {BIG, *SENTENCE}}
     no_view = {LESSON, STOP, BIG, ASKED, *SENTENCE}
     if asked is None and state is None and LESSON in params and params.keys() <= no_view:
         asked = (params[LESSON], int(params[STOP]) if params.get(STOP, "").isdecimal() else 1)
@@ -207,7 +221,8 @@ class Panel:
         covered = False
         if GIVEN not in st.session_state:
             self._recall(key)
-        lit = f"{BLOCKS}:has({LIT[self.stop.lit]}):not(:has({FRAME}), {UNSEEN})" if self.stop.lit else ""
+        shows = f":has({LIT[self.stop.lit]}):not(:has({FRAME}), {UNSEEN})" if self.stop.lit else ""
+        lit = f"{BLOCKS}{shows}:not({shows} ~ *)" if shows else ""  # the first one
         with _panel(folded):
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-lesson-head"):
                 where = _("{stop} of {count}").format(stop=self.number, count=count)
@@ -228,7 +243,10 @@ class Panel:
                 self._moves(count)
             if not folded:
                 if self.number == count:
-                    self._summary()
+                    last = _("This is the last stop. On the page of lessons your answers stay until you close the app.")
+                    st.html(f'<p class="hs-lesson-sum">{html.escape(last)}</p>')
+                    if not room.teaches():
+                        draw_answers(self.lesson)
                 self._stops()
         if covered:
             cover = _("Predict first. This view opens when you have answered.")
@@ -269,10 +287,14 @@ class Panel:
                 _("Back"), key="hs-lesson-back", on_click=go, args=(self.lesson.name, self.number - 1),
                 disabled=self.number == 1, shortcut="Alt+B",
             )  # fmt: skip
-            st.button(
-                _("Next"), key="hs-lesson-next", on_click=go, args=(self.lesson.name, self.number + 1),
-                disabled=self.number == count, type="secondary" if self.waits else "primary", shortcut="Alt+N",
-            )  # fmt: skip
+            kind: Literal["primary", "secondary"] = "secondary" if self.waits else "primary"
+            if self.number < count:
+                st.button(
+                    _("Next"), key="hs-lesson-next", on_click=go, args=(self.lesson.name, self.number + 1),
+                    type=kind, shortcut="Alt+N",
+                )  # fmt: skip
+            else:
+                st.button(_("End the lesson"), key="hs-lesson-end", on_click=leave, type=kind)
             self.back = st.empty()
 
     def offer_back(self, page: str) -> None:
@@ -345,7 +367,8 @@ class Panel:
                     _reveal(given[place], question)
                     return False
                 sent = _("You answered {answer}. Your teacher will reveal what is right.")
-                st.html(f'<p class="hs-lesson-sum">{html.escape(sent.format(answer=given[place].text))}</p>')
+                said = sent.format(answer=_spelled(given[place].text, question))
+                st.html(f'<p class="hs-lesson-sum">{html.escape(said)}</p>')
                 return question.cover
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
             with st.form(f"{widget}-form", border=False):  # Enter answers, and so does the first click
@@ -369,24 +392,66 @@ class Panel:
                 place = (name, int(number), key if int(number) == self.number else "")
                 given[place] = Given(text, "", one.verdict)
 
-    def _summary(self) -> None:
-        given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
-        mine = {place[1]: one for place, one in given.items() if place[0] == self.lesson.name}
-        counted = [one.verdict for one in mine.values() if one.verdict is not None]
-        asked = len([question for question in self.lesson.questions if question.kind != "text"])
-        keep_own()
-        if asked and not room.teaches():
-            text = _("You answered {count} of {asked} questions, {right} of them right.")
-            text = text.format(count=len(counted), asked=asked, right=sum(counted))
-            st.html(f'<p class="hs-lesson-sum">{html.escape(text)}</p>')
-            if mine:
-                with st.expander(_("Your answers")):
-                    for number, one in sorted(mine.items()):
-                        verdict = {True: "✓ ", False: "✗ ", None: ""}[one.verdict]
-                        title = f"{number}. {translate(self.lesson.stops[number - 1].title)}"
-                        lines = (one.text, *([_("The model: {answer}").format(answer=one.right)] if one.right else ()))
-                        said = "<br>".join(map(html.escape, lines))
-                        st.html(f'<p class="hs-lesson-note"><b>{html.escape(verdict + title)}</b><br>{said}</p>')
+
+def answers_of(lesson: Lesson) -> dict[int, Given]:
+    """Stop -> one's newest answer."""
+    given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
+    return {place[1]: one for place, one in sorted(given.items()) if place[0] == lesson.name}
+
+
+def draw_answers(lesson: Lesson) -> None:
+    """How many questions one has answered, how many of them right, and each with what is right and why."""
+    mine = answers_of(lesson)
+    counted = [one.verdict for one in mine.values() if one.verdict is not None]
+    asked = len([question for question in lesson.questions if question.kind != "text"])
+    keep_own()
+    if not asked:
+        return
+    text = _("You answered {count} of {asked} questions, {right} of them right.")
+    if asked < len(lesson.questions):
+        text = _("You answered {count} of {asked} scored questions, {right} of them right.")
+    text = text.format(count=len(counted), asked=asked, right=sum(counted))
+    st.html(f'<p class="hs-lesson-sum">{html.escape(text)}</p>')
+    if not mine:
+        return
+    notes = [_note(lesson.stops[number - 1], number, one) for number, one in sorted(mine.items())]
+    with st.expander(_("Your answers")):
+        for title, *lines in notes:
+            said = "<br>".join(map(html.escape, filter(None, lines)))
+            st.html(f'<p class="hs-lesson-note"><b>{html.escape(title)}</b><br>{said}</p>')
+    page = "\n\n".join("\n".join(filter(None, note)) for note in ((translate(lesson.title), text), *notes))
+    st.download_button(
+        _("Save your answers"), page, f"{lesson.name}.txt", "text/plain", key=f"hs-lesson-save-{lesson.name}",
+        on_click="ignore",
+    )  # fmt: skip
+
+
+def _note(stop: Stop, number: int, given: Given) -> tuple[str, ...]:
+    """Title, question, both answers and why, as lines."""
+    question = stop.question
+    title = {True: "✓ ", False: "✗ ", None: ""}[given.verdict] + f"{number}. {translate(stop.title)}"
+    if question is None:
+        return (title,)
+    return (
+        title,
+        translate(question.ask),
+        *(f"{name}: {text}" for name, text in _both(given, question)),
+        translate(question.why),
+    )
+
+
+def _spelled(answer: str, question: Question) -> str:
+    """An answer in the reader's language; a token stays what it is."""
+    if question.kind not in ("choose", "order") or isinstance(question.options, Computed):
+        return answer
+    return " → ".join(map(translate, answer.split(" → ")))
+
+
+def _both(given: Given, question: Question) -> list[tuple[str, str]]:
+    """What was answered and what is right, with what each is called; what is not known is left out."""
+    right = _("For example") if question.kind == "text" else _("Right answer")
+    both = ((_("Your answer"), given.text), (right, given.right))
+    return [(name, _spelled(text, question)) for name, text in both if text]
 
 
 def _pressed(kind: str) -> str:
@@ -461,14 +526,25 @@ def _give(place: tuple[str, int, str], question: Question, asked: Asked, key: st
     solution = "" if asked.right is None else in_words(asked.right, question.kind)
     given[place] = Given(in_words(answer, question.kind), solution, is_right(question, answer, asked.right))
     room.send_answer(name, in_words(answer), given[place].verdict)
+    if given[place].verdict is False and room.seat() is None:
+        _show_right(question, asked.right)
+
+
+def _show_right(question: Question, right: Answer | None) -> None:
+    """Choose in the picture the head or cell that would have been right."""
+    state = current_state()
+    places = sorted(right) if isinstance(right, frozenset) else [right]
+    if state is None or not places or question.kind not in ("head", "cell"):
+        return
+    first, second = (int(part) - 1 for part in re.findall(r"\d+", str(places[0])))
+    view = replace(state.view, layer=first, head=second) if question.kind == "head" else state.view
+    view = replace(view, cell=(first, second)) if question.kind == "cell" else view
+    store_state(replace(state, view=view, revision=state.revision + 1))
 
 
 def _reveal(given: Given, question: Question) -> None:
-    lines = [(_("You"), given.text)] if given.text else []
-    if given.right:
-        lines.append((_("For example") if question.kind == "text" else _("The model"), given.right))
     verdict = {True: _("Right."), False: _("Not this time."), None: ""}[given.verdict]
-    rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in lines)
+    rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in _both(given, question))
     kind = {True: "hs-good", False: "hs-bad", None: ""}[given.verdict]
     st.html(
         f'<dl class="hs-lesson-reveal">{rows}</dl><p class="hs-lesson-verdict">'
@@ -483,8 +559,8 @@ def answer_in_words(pages: tuple[str, ...], question: str, answer: str) -> tuple
     if found is None or not number.isdecimal() or not 1 <= int(number) <= len(found.stops):
         return question, answer
     stop = found.stops[int(number) - 1]
-    kind = stop.question.kind if stop.question is not None else ""
-    said = translate(answer) if kind == "choose" else in_words(answer, kind)
+    asked = stop.question
+    said = _spelled(in_words(answer, asked.kind), asked) if asked is not None else answer
     return f"{number}. {translate(stop.title)}", said
 
 

@@ -45,10 +45,16 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
             f'<p class="hs-said">{html.escape(translate(one.about))}</p>'
             f'<p class="hs-said hs-said-quiet">{html.escape(counts)}</p>'
         )
+        answered = bool(lesson.answers_of(one)) and not room.teaches()
+        if answered:
+            lesson.draw_answers(one)
         if room.led():
             return
         with st.container(horizontal=True, gap="small"):
-            st.button(_("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.go, args=(name, 1), type="primary")
+            st.button(
+                _("Start again") if answered else _("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.begin,
+                args=(name,), type="primary", help=_("Your answers above are deleted.") if answered else None,
+            )  # fmt: skip
             worksheets.menu(frame, one)
 
 

@@ -337,7 +337,7 @@ def test_a_class_on_both_replicas_loses_no_room_and_no_answer_when_the_teachers_
     expect(teacher.locator(".hs-room-right")).to_contain_text("bought")
     expect(teacher.locator(".hs-room-right")).to_contain_text("× 2")
     for student in students:
-        expect(student.locator(".hs-lesson-reveal dt").first).to_have_text("You")
+        expect(student.locator(".hs-lesson-reveal dt").first).to_have_text("Your answer")
     link_to(teacher, "Model").click()
     for student in students:
         expect(student.locator("h1.hs-spoken")).to_have_text("Model")

@@ -67,7 +67,7 @@ def test_a_class_follows_answers_and_comes_back(
     # A reload comes back as the same one; who was offline sees what the others see.
     student.reload()
     expect(student.locator(".hs-lesson-title")).to_be_visible()
-    expect(student.locator(".hs-lesson-reveal dt").first).to_have_text("You")  # with the answer
+    expect(student.locator(".hs-lesson-reveal dt").first).to_have_text("Your answer")  # with the answer
     other.set_offline(False)
     wait_for_params(desk, stop="2")
     counted(teacher, "2 here, 2 follow")

@@ -116,7 +116,7 @@ def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) ->
     send(app).click().run()
     text = page_text(app)
     assert "Predict first" not in text and "Right. It is the darkest cell." in text
-    assert "The model" in text and not app.radio and "hs-lesson-output" not in written(app)
+    assert "Right answer" in text and not app.radio and "hs-lesson-output" not in written(app)
     assert app.button(key="hs-lesson-next").proto.type == "primary"
     app.text_input(key="source").input("cba").run()
     assert "Predict first" in page_text(app)  # another sentence asks again
@@ -136,6 +136,7 @@ kind = "number"
 ask = "How many?"
 answer = 4
 tolerance = 0.5
+why = "Because."
 
 [[stop]]
 title = "A shape"
@@ -200,7 +201,7 @@ def test_what_is_pressed_in_the_picture_is_an_answer(lesson: Callable[..., AppTe
     send(app).click().run()
     assert "Right." in page_text(app)
     assert "You answered 1 of 2 questions, 1 of them right." in page_text(app)
-    assert page_text(app).count("layer 1, head 2") == 1 + 2 + 2  # asked; you and the model, and in the notes at the end
+    assert page_text(app).count("layer 1, head 2") == 1 + 2 + 3  # asked; both answers; the same in the notes at the end
 
 
 def test_a_stop_presses_the_cell_that_follows_from_the_sentence(lesson: Callable[..., AppTest]) -> None:
@@ -236,6 +237,36 @@ def test_a_lesson_folds_and_ends(lesson: Callable[..., AppTest]) -> None:
     press(app, "hs-lesson-fold")
     press(app, "hs-lesson-leave")
     assert "lesson" not in address(app) and not [one for one in app.button if one.key == "hs-lesson-next"]
+    assert app.button(key="hs-lesson-start-one").label == "Start"  # nothing was answered
+
+
+def test_the_end_has_every_question_with_both_answers_and_why_until_the_lesson_starts_again(
+    lesson: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    (tmp_path / "typed.toml").write_text(TYPED, encoding="utf-8")
+    app = lesson(lesson="typed", stop="1")
+    app.text_input(key=next(one.key for one in app.text_input if str(one.key).startswith("hs-answer"))).set_value("7")
+    send(app).click().run()
+    press(app, "hs-lesson-next")
+    press(app, "hs-lesson-next")
+    assert not [one for one in app.button if one.key == "hs-lesson-next"]
+    for _at in range(2):
+        text = page_text(app)
+        assert "You answered 1 of 3 questions, 0 of them right." in text
+        assert "✗ 1. A number How many? Your answer: 7 Right answer: 4 Because." in text
+        if not _at:
+            press(app, "hs-lesson-end")  # to the page of lessons, which keeps them
+    assert "lesson" not in address(app)
+    assert app.button(key="hs-lesson-start-typed").label == "Start again"
+    press(app, "hs-lesson-start-typed")
+    assert "hs-lesson-verdict" not in written(app) and address(app)["stop"] == "1"
+
+
+def test_the_head_that_would_have_been_right_is_shown(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="3", source="abc", kind="cross", layer="1", head="1", cell="2,1")
+    send(app).click().run()
+    assert "Not this time." in page_text(app)
+    assert (address(app)["layer"], address(app)["head"]) == ("1", "2")
 
 
 @pytest.mark.parametrize("params", [{"lesson": "none"}, {"lesson": "broken"}, {"lesson": "../one"}])
