@@ -55,6 +55,7 @@ COMPUTED = {
     "largest_cell": N_("computed: the cell with the largest weight of a row"),
     "weight": N_("computed: one attention weight"),
     "row_sum": N_("computed: the sum of a row"),
+    "even_weight": N_("computed: each weight of a row that looks evenly at all tokens"),
     "zeros_by_mask": N_("computed: the zeros of a decoder row that the mask makes"),
     "row_entropy": N_("computed: the entropy of a row, from 0 to 1"),
     "heads_on": N_("computed: the heads that look at the previous, same or next token"),

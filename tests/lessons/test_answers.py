@@ -32,6 +32,7 @@ def test_weights_and_tokens_are_those_of_the_trace(trace: Trace) -> None:
     assert compute(trace, "largest_cell", **place) == f"3,{column + 1}"
     assert compute(trace, "weight", **place, column=column + 1) == pytest.approx(float(weights[2, column]))
     assert compute(trace, "row_sum", **place) == pytest.approx(1, abs=1e-6)
+    assert compute(trace, "even_weight", side="source") == 1 / len(trace.source_ids)
     p = weights[2].double()
     assert compute(trace, "row_entropy", **place) == pytest.approx(float(-(p * p.log()).sum() / math.log(len(p))))
     assert compute(trace, "output_token", step=2) == trace.target_out_labels[1]

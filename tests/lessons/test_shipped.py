@@ -111,6 +111,20 @@ def test_every_view_names_the_model_that_the_lesson_speaks_of() -> None:
             )
 
 
+def sentence_of(title: str) -> str:
+    """The sentence that is open at a stop of the lesson on the paper: that of the last stop that names one."""
+    sentence = ""
+    for stop in LESSONS["paper-in-45-minutes"].stops:
+        sentence = dict(stop.view.params).get("source", sentence)
+        if stop.title == title:
+            break
+    return sentence
+
+
+def text_of(title: str) -> str:
+    return next(stop.text for stop in LESSONS["paper-in-45-minutes"].stops if stop.title == title)
+
+
 def by_title(name: str, title: str) -> Question:
     found = next(stop.question for stop in LESSONS[name].stops if stop.title == title)
     assert found is not None
@@ -123,7 +137,9 @@ def test_the_model_without_attention_fails_on_long_inputs() -> None:
     column = recorded["lengths"].index(16)
     assert max(run[column] for run in recorded["no-attention"]["exact"]) < 0.1
     assert min(run[column] for name in ("attention", "transformer") for run in recorded[name]["exact"]) > 0.95
-    assert by_title("paper-in-45-minutes", "What attention replaced").answer == "fewer than one in ten"
+    asked = by_title("paper-in-45-minutes", "What attention replaced")
+    assert asked.answer == "fewer than one in ten"
+    assert recorded["trained"] == 16 and "up to 16 letters" in asked.why
 
 
 def test_without_scaling_the_largest_weights_grow(model: Pretrained, traces: list[Trace]) -> None:
@@ -137,11 +153,25 @@ def test_without_scaling_the_largest_weights_grow(model: Pretrained, traces: lis
 
 
 def test_the_word_that_is_said_to_be_cut_is_cut_in_the_sentence_of_its_stop(model: Pretrained) -> None:
+    trace = model.trace(sentence_of("Words become tokens"))
+    assert trace.source_labels[5:7] == ("guitar", "s")
+    assert "s" not in model.trace(sentence_of("The whole model")).source_labels  # the stop before does not show it
+    # A shape is only clear if no two of its sizes are the same.
+    assert len({1, len(trace.source_labels), model.config.heads, model.config.d_model // model.config.heads}) == 4
+    looks = {
+        label: trace.source_labels[int(row.argmax())]
+        for label, row in zip(trace.target_out_labels, trace.cross.weights[3, 0], strict=True)
+    }
+    assert looks["habe"] == looks["gekauft"] == "bought" and trace.target_out_labels[1] == "habe"
+
+
+def test_what_gives_an_answer_away_is_covered() -> None:
+    """But for questions whose answer the view does not have: it has to be multiplied, divided or guessed."""
     stops = LESSONS["paper-in-45-minutes"].stops
-    at = next(number for number, stop in enumerate(stops) if stop.title == "Words become tokens")
-    sentence = dict(stops[at - 1].view.params)["source"]
-    assert "source" not in dict(stops[at].view.params) and "guitars" in sentence
-    assert model.trace(sentence).source_labels[4:6] == ("guitar", "s")
+    shown = [stop.title for stop in stops if stop.question is not None and not stop.question.cover]
+    assert shown == ["The whole model", "Weights", "What it costs", "How good is it?"]
+    training = next(stop for stop in stops if stop.title == "Learning to attend")
+    assert dict(training.view.params) == {"step": "0"}  # the recording waits at its first step
 
 
 def test_one_english_verb_becomes_two_german_words(model: Pretrained) -> None:
@@ -176,9 +206,10 @@ def test_every_sentence_about_one_row_holds(model: Pretrained, traces: list[Trac
     """Rows sum to 1; a row of the decoder sees itself and what comes before; a head has d_model / heads numbers for
     each token; the scores are divided by the root of that; the layers times the heads, three times."""
     config = model.config
-    asked = {title: by_title("paper-in-45-minutes", title) for title in ("Weights", "The mask", "Why divide by √d_k?")}
+    asked = {title: by_title("paper-in-45-minutes", title) for title in ("Weights", "The mask")}
     for trace in traces:
-        assert asked["Weights"].answer_for(model, trace) == pytest.approx(1, abs=1e-6)
+        assert asked["Weights"].answer_for(model, trace) == pytest.approx(1 / len(trace.source_labels))
+        assert float(trace.cross.weights.double().sum(-1).sub(1).abs().max()) < 1e-6
         assert asked["The mask"].answer_for(model, trace) == len(trace.target_out_ids) - 3
         assert (
             by_title("attention-in-10-minutes", "No looking ahead").answer_for(model, trace)
@@ -186,10 +217,60 @@ def test_every_sentence_about_one_row_holds(model: Pretrained, traces: list[Trac
         )
         shape = by_title("paper-in-45-minutes", "Queries, keys and values").answer_for(model, trace)
         assert shape == (1, config.heads, len(trace.source_ids), config.d_model // config.heads)
-        assert asked["Why divide by √d_k?"].answer_for(model, trace) == (config.d_model / config.heads) ** 0.5
     assert config.encoder_layers == config.decoder_layers
     heads = by_title("paper-in-45-minutes", "The whole model").answer_for(model, traces[0])
     assert heads == 3 * config.encoder_layers * config.heads
+    whole, why = text_of("The whole model"), by_title("paper-in-45-minutes", "The whole model").why
+    assert f"{config.encoder_layers} layers each" in whole and f"{config.heads} **heads**" in whole
+    assert why.startswith(f"{config.encoder_layers} layers × {config.heads} heads × 3 attentions")
+    d_k = config.d_model // config.heads
+    assert f"two lists of {d_k} numbers" in text_of("Weights") and f"√{d_k}" in text_of("Weights")
+    assert f"here {d_k}." in text_of("Why divide by √dₖ?")
+    assert f"{config.d_model} numbers" in (split := text_of("Queries, keys and values"))
+    assert f"{config.heads} heads" in split
+    shape = by_title("paper-in-45-minutes", "Queries, keys and values").why
+    assert f"{config.d_model} ÷ {config.heads} = {d_k} numbers" in shape
+    assert config.activation == "relu" and config.norm == "post" and config.residual  # "The rest of a layer"
+
+
+def test_scores_of_lists_that_are_four_times_as_long_are_twice_as_large() -> None:
+    assert by_title("paper-in-45-minutes", "Why divide by √dₖ?").answer == "about twice as large"
+    random = torch.Generator().manual_seed(0)
+    scores = [(torch.randn(2, 20_000, length, generator=random).prod(0)).sum(-1) for length in (32, 128)]
+    assert float(scores[1].std() / scores[0].std()) == pytest.approx(2, abs=0.05)
+
+
+def test_a_model_that_learned_with_the_mask_is_confused_by_later_tokens(model: Pretrained) -> None:
+    for sentence in (*SENTENCES, sentence_of("Without the mask: the leak")):
+        trace = model.trace(sentence)
+        without = model.trace(sentence, trace.target_text, interventions=Interventions.parse("causal=off"))
+        assert without.probabilities.log().mean() < trace.probabilities.log().mean()
+
+
+def test_beam_search_finds_what_greedy_search_cannot_go_back_for(model: Pretrained) -> None:
+    sentence = sentence_of("Beam search")
+    assert sentence == sentence_of("Writing the translation")
+    greedy = model.trace(sentence)
+    assert greedy.target_text == "Ihr Auto ist für Salz." and FUNCTIONS["least_certain"](model, greedy) == "Salz"
+    assert model.translate(sentence, beam=4).text == "Ihr Auto ist zu verkaufen."
+    found = model.trace(sentence, "Ihr Auto ist zu verkaufen.")
+    both = [dict(zip(one.target_out_labels, one.probabilities.tolist(), strict=True)) for one in (greedy, found)]
+    names = (("für", "Salz"), ("zu", "verkaufen"))
+    pairs = [[f"{one[name]:.2f}" for name in words] for one, words in zip(both, names, strict=True)]
+    text, asked = text_of("Beam search"), by_title("paper-in-45-minutes", "Beam search")
+    assert all(f"({number})" in text or f"probability {number}" in text for pair in pairs for number in pair)
+    (first, salt), (to, sell) = pairs
+    products = [float(a) * float(b) for a, b in pairs]
+    assert asked.why.startswith(f"{to} × {sell} = {products[1]:.3f} is more than {first} × {salt} = {products[0]:.2f}.")
+    assert products[1] > products[0] and asked.answer == "“zu verkaufen”"
+
+
+def test_the_lesson_names_the_scores_that_the_model_recorded(model: Pretrained) -> None:
+    asked = by_title("paper-in-45-minutes", "Comparing scores")
+    parts = model.metrics["subsets"]
+    assert f"BLEU {parts['all']['bleu']:.1f} " in asked.ask
+    assert f"{parts['short']['bleu']:.1f}, its long ones {parts['long']['bleu']:.1f}" in asked.why
+    assert asked.answer == "These two numbers cannot tell."
 
 
 def test_only_without_the_mask_a_later_token_reaches_an_earlier_step(model: Pretrained) -> None:
@@ -233,7 +314,8 @@ def test_the_most_likely_token_is_taken_and_the_table_of_costs_holds(model: Pret
     in_turn = {FUNCTIONS["steps_in_turn"](model, traces[0], "attention", tokens) for tokens in (20, 200)}
     assert len(in_turn) == 1  # all tokens at the same time, however many
     assert by_title("paper-in-45-minutes", "What it costs").answer_for(model, traces[0]) == 20
-    assert by_title("paper-in-45-minutes", "How good is it?").answer_for(model, traces[0]) == pytest.approx(100)
+    right = by_title("paper-in-45-minutes", "How good is it?").answer_for(model, traces[0])
+    assert isinstance(right, float) and 40 < right < 70  # neither all nor nothing
 
 
 def test_the_results_of_the_paper_are_those_of_its_table() -> None:

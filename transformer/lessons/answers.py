@@ -109,6 +109,11 @@ def row_sum(model: Pretrained, trace: Trace, kind: str, layer: int, head: int, r
     return float(_weights(trace, kind, layer, head)[_index(row, rows, "row")].double().sum())
 
 
+def even_weight(model: Pretrained, trace: Trace, side: str) -> float:
+    """Each weight of a row that looks evenly at all tokens of the source or of the target, with </s>."""
+    return 1 / token_count(model, trace, side)
+
+
 def zeros_by_mask(model: Pretrained, trace: Trace, row: Place) -> float:
     """How many weights of a row of the decoder's self-attention are 0 because the mask hides the later tokens."""
     index = _index(row, trace.target_out_labels, "row")
@@ -255,9 +260,9 @@ def _switched(model: Pretrained, trace: Trace, switches: str) -> Trace:
 FUNCTIONS: Mapping[str, Callable[..., Answer]] = {
     function.__name__: function
     for function in (
-        largest_key, largest_cell, weight, row_sum, zeros_by_mask, row_entropy, heads_on, token_count, output_token,
-        fed_token, probability, least_certain, source_tokens, target_tokens, shape, size, scale, mean_largest_weight,
-        translation, bleu, path_length, steps_in_turn, learning_rate,
+        largest_key, largest_cell, weight, row_sum, even_weight, zeros_by_mask, row_entropy, heads_on, token_count,
+        output_token, fed_token, probability, least_certain, source_tokens, target_tokens, shape, size, scale,
+        mean_largest_weight, translation, bleu, path_length, steps_in_turn, learning_rate,
     )
 }  # fmt: skip
 
