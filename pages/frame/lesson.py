@@ -123,12 +123,13 @@ def go(lesson: str, stop: int) -> None:
     st.session_state[JUMP] = (lesson, stop)
 
 
-def begin(lesson: str) -> None:
-    """Callback: open the first stop, with no question answered."""
+def begin(lesson: str, stop: int = 1) -> None:
+    """Callback: open the first stop, or another one, with no question answered and the panel shown."""
     given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
     for place in [place for place in given if place[0] == lesson]:
         del given[place]
-    go(lesson, 1)
+    st.session_state[FOLDED] = False
+    go(lesson, stop)
 
 
 def leave() -> None:
@@ -221,6 +222,9 @@ class Panel:
         covered = False
         if GIVEN not in st.session_state:
             self._recall(key)
+        if folded:  # a question that waits keeps its cover
+            self.waits = self._is_open(evaluate, key)
+            covered = self.waits and self.stop.question is not None and self.stop.question.cover
         shows = f":has({LIT[self.stop.lit]}):not(:has({FRAME}), {UNSEEN})" if self.stop.lit else ""
         lit = f"{BLOCKS}{shows}:not({shows} ~ *)" if shows else ""  # the first one
         with _panel(folded):
@@ -228,11 +232,12 @@ class Panel:
                 where = _("{stop} of {count}").format(stop=self.number, count=count)
                 title = html.escape(translate(self.lesson.title))
                 st.html(f'<h2 class="hs-lesson-name">{title} <small>{where}</small></h2>', width="stretch")
+                shows = _("Show the question") if self.waits else _("Show the lesson")
                 st.button(
-                    _("Show the lesson") if folded else _("Hide"),
+                    shows if folded else _("Hide"),
                     key="hs-lesson-fold",
                     on_click=_toggle_fold,
-                    type="tertiary",
+                    type="primary" if folded and self.waits else "tertiary",
                 )
             if not folded:
                 st.progress(self.number / count)
@@ -319,6 +324,18 @@ class Panel:
             st.button(_("End the lesson"), key="hs-lesson-leave", on_click=leave)
 
     # -- questions --
+
+    def _is_open(self, evaluate: Callable[[Question], Asked], key: str) -> bool:
+        """Whether the stop asks a question that is not answered yet; in a room, not revealed."""
+        question, here = self.stop.question, room.seat()
+        if question is None:
+            return False
+        with suppress(UserError):  # cannot be asked here
+            evaluate(question)
+            if here is not None:
+                return not here.revealed(f"{self.lesson.name} {self.number}")
+            return (self.lesson.name, self.number, key) not in st.session_state.get(GIVEN, {})
+        return False
 
     def _question(self, question: Question, evaluate: Callable[[Question], Asked], key: str) -> bool:
         """Draw it; returns whether the view stays covered."""

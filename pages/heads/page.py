@@ -33,7 +33,7 @@ def draw(frame: PageFrame) -> None:
                 member = room.seat() is not None and not room.teaches()
                 if not member:
                     st.button(
-                        _("Start the lesson →"), key="hs-start", on_click=lesson.go, args=(FIRST, 1), type="tertiary"
+                        _("Start the lesson →"), key="hs-start", on_click=lesson.begin, args=(FIRST,), type="tertiary"
                     )
                 st.page_link(links["paper"], label=_("In the paper →"))
                 if not member:

@@ -287,7 +287,7 @@ def _use(own: Draft, found: Lesson | None, pages: tuple[str, ...]) -> None:
     at = stops.index(own.chosen) + 1 if own.chosen in stops else 1
     with st.container(horizontal=True, gap="small"):
         st.button(
-            _("Try it"), key="hs-own-try", on_click=lesson.go, args=(draft.NAME, at), disabled=found is None,
+            _("Try it"), key="hs-own-try", on_click=lesson.begin, args=(draft.NAME, at), disabled=found is None,
             type="primary",
         )  # fmt: skip
         text = own.text().encode("utf-8", "replace") if found is not None else b""

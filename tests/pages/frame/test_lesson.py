@@ -14,7 +14,7 @@ import transformer
 from pages.frame import lesson as frame_lesson
 from pages.frame.styles import PROJECTOR
 from pages.runtime.texts import plain_markdown
-from tests.support.app import ROOT, address, app_test, messages, page_text, written
+from tests.support.app import ROOT, address, app_test, messages, page_text, switch_page, written
 
 LESSON = """
 title = "One <b>head</b>"
@@ -69,6 +69,11 @@ def press(app: AppTest, key: str) -> AppTest:
 
 def send(app: AppTest) -> Button:
     return next(one for one in app.button if str(one.key).endswith("-send"))
+
+
+def covers(app: AppTest) -> bool:
+    """Whether the page's own blocks are not to be seen."""
+    return any("visibility: hidden !important" in one.proto.body for one in app.get("html"))
 
 
 def test_a_link_that_names_only_a_lesson_opens_the_view_of_its_stop(lesson: Callable[..., AppTest]) -> None:
@@ -267,6 +272,25 @@ def test_the_head_that_would_have_been_right_is_shown(lesson: Callable[..., AppT
     send(app).click().run()
     assert "Not this time." in page_text(app)
     assert (address(app)["layer"], address(app)["head"]) == ("1", "2")
+
+
+def test_a_hidden_lesson_keeps_the_view_covered_until_its_question_is_answered(
+    lesson: Callable[..., AppTest],
+) -> None:
+    app = lesson(lesson="one", stop="2", source="abc", kind="cross", layer="1", head="2")
+    press(app, "hs-lesson-fold")
+    assert "Predict first" in page_text(app) and covers(app) and not app.radio
+    shows = app.button(key="hs-lesson-fold")
+    assert (shows.label, shows.proto.type) == ("Show the question", "primary")
+    press(app, "hs-lesson-fold")
+    app.radio[0].set_value(app.radio[0].options[0]).run()
+    next(one for one in app.button if str(one.key).endswith("-send")).click().run()
+    press(app, "hs-lesson-fold")
+    assert "Predict first" not in page_text(app) and not covers(app)
+    assert app.button(key="hs-lesson-fold").label == "Show the lesson"
+    switch_page(app, "lessons").run()
+    press(app, "hs-lesson-start-one")
+    assert "Every row adds up" in page_text(switch_page(app, "heads").run())  # a lesson that starts is shown
 
 
 @pytest.mark.parametrize("params", [{"lesson": "none"}, {"lesson": "broken"}, {"lesson": "../one"}])
