@@ -22,7 +22,7 @@ from pages.frame.link import app_address, ask_for_code
 from pages.frame.messages import capital, message
 from pages.frame.state import FOLDED, GIVEN, LESSON, ROOM, SEAT, STOP, current_state, written_address
 from pages.runtime import language, viewer
-from pages.runtime.followers import FOLLOWERS, About, keep_own
+from pages.runtime.followers import FOLLOWERS, About, ViewOf, keep_own
 from pages.runtime.rooms import GUESSED, WATCH, rooms
 from pages.runtime.session_models import own_models
 from pages.runtime.streamlit import session_id, viewer_network
@@ -233,10 +233,13 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
         return None
     else:
         WATCH.sit(session_id(), here.code, here.member, here.room.step)
+        called = member.follows and not here.follows
         here.follows = member.follows
         view = (here.room.path, here.room.params)
         if FOLLOWERS.moved():  # what the browser shows is not what the last run has drawn
             here.step, here.shown = -1, None
+        elif here.follows and here.room.step != here.step:
+            _open_sheet(here, view, called)
         FOLLOWERS.begin(About(view, _look(here.code), _answered()))
         news = here.follows and here.room.step != here.step and here.room.step > 0 and view != here.shown
         if here.follows and not news and here.shown is not None and here.room.step > 0 and path != here.shown[0]:
@@ -248,6 +251,19 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
         return None
     st.session_state[ARRIVING] = True
     return jump[0], {name: text for name, text in jump[1].items() if name not in OWN} | {ROOM: here.code}
+
+
+def _open_sheet(here: Seat, view: ViewOf, called: bool) -> None:
+    """At news that the lesson's panel tells, show it to a member who has hidden it: at another stop, when an answer is
+    revealed, and when all are called back, which a member who was elsewhere is told."""
+
+    def stop(of: ViewOf) -> tuple[str | None, str | None]:
+        return of[1].get(LESSON), of[1].get(STOP)
+
+    if called or here.shown is None or view == here.shown or stop(view) != stop(here.shown):
+        st.session_state[FOLDED] = False
+    if called:
+        _say(_("Your teacher has called you back."))
 
 
 def arriving() -> bool:

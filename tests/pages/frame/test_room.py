@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.frame import draft, lesson, room
 from pages.frame.room import as_csv, bins
 from pages.runtime import rooms as runtime_rooms
-from tests.pages.frame.test_lesson import LESSON, press
+from tests.pages.frame.test_lesson import LESSON, covers, press
 from tests.support.app import ROOT, address, app_test, messages, page_text, switch_page, written
 from transformer.rooms import Rooms, StoreError
 from transformer.rooms.store import Given
@@ -132,6 +132,31 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     assert "when the answer is revealed" not in page_text(member) and "It is the darkest cell." in page_text(member)
     verdict = "Right." if given.verdict else "Not this time."
     assert verdict in page_text(member) and verdict not in page_text(app)
+
+
+def test_a_member_who_hides_the_lesson_sees_its_question_when_called_back(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    press(app, "hs-lesson-start-one")
+    switch_page(app, "heads").run()
+    member = student(code)
+    press(member, "hs-lesson-fold")
+    app.text_input(key="source").set_value("cab").run()
+    assert "Every row adds up" not in page_text(member.run())  # another sentence is no news of the panel
+    press(app, "hs-lesson-next")
+    assert "Which token has the largest weight" in page_text(member.run())
+    press(member, "hs-lesson-fold")
+    assert "when the answer is revealed" in page_text(member) and covers(member)
+    member.toggle(key="hs-room-follow").set_value(False).run()
+    assert "Which token" not in page_text(member)
+    press(app, "hs-room-call")
+    member.run()
+    assert "Which token has the largest weight" in page_text(member)
+    assert "Your teacher has called you back." in messages(member)
+    press(member, "hs-lesson-fold")
+    press(app, "hs-lesson-fold")
+    assert "The class predicts first" in page_text(app)
+    press(press(app, "hs-lesson-fold"), "hs-room-reveal")
+    assert "It is the darkest cell." in page_text(member.run()) and "called you back" not in messages(member)
 
 
 def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, store: Rooms) -> None:
