@@ -288,6 +288,11 @@ class Panel:
 
     def _moves(self, count: int) -> None:
         with st.container(horizontal=True, gap="small", key="hs-lesson-moves"):
+            if self.waits and room.teaches():
+                st.button(
+                    _("Reveal the answer"), key="hs-room-reveal", on_click=room.reveal,
+                    args=(f"{self.lesson.name} {self.number}",), type="primary",
+                )  # fmt: skip
             st.button(
                 _("Back"), key="hs-lesson-back", on_click=go, args=(self.lesson.name, self.number - 1),
                 disabled=self.number == 1, shortcut="Alt+B",
@@ -375,9 +380,6 @@ class Panel:
                 if asked.options:
                     st.html(f'<p class="hs-lesson-sum">{html.escape(" · ".join(map(translate, asked.options)))}</p>')
                 room.answered(name, spell)
-                st.button(
-                    _("Reveal the answer"), key="hs-room-reveal", on_click=room.reveal, args=(name,), type="primary"
-                )
                 return question.cover
             if place in given:
                 if here is None:

@@ -100,6 +100,7 @@ def _show_code(link: str, room: str) -> None:
     st.html(f'<img class="hs-qr" src="{drawn}" alt="{html.escape(_("QR code of the link"))}">')
     if room:
         typed = _("Or type it: {link}", link=link.removeprefix("http://"))
-        st.html(f'<p class="hs-room-address">{html.escape(typed)}</p>')
+        letters = _("Or type {code} on the page Lessons.").format(code=room)
+        st.html("".join(f'<p class="hs-room-address">{html.escape(text)}</p>' for text in (typed, letters)))
     else:
         st.code(link, language=None, wrap_lines=True)

@@ -28,12 +28,13 @@ from pages.runtime.session_models import own_models
 from pages.runtime.streamlit import session_id, viewer_network
 from transformer.rooms import Member, Room, RoomError, StoreError
 from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, read_code
-from transformer.texts import _, comma_list
+from transformer.texts import _
 
 LEFT, JUMP, ARRIVING, SAID, ENDING = (
     f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending")
 )
 OWN = frozenset({ROOM, "big"})  # names in links that are not part of the common view
+LESSONS = "lessons"  # path of the page of lessons
 TICK = 1.0  # seconds between two looks at who is there and what was answered
 EACH_STEP = 1000  # of the room: how far it raises the revision of its members' states
 BINS = 8  # of a histogram of numbers
@@ -42,14 +43,17 @@ Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an a
 
 @dataclass
 class Seat:
-    """member: id, "" for the teacher, who has the secret. room, follows: as they were at the start of this run. step,
-    shown: what of the room this session has shown last."""
+    """member: id, "" for the teacher, who has the secret. room, follows, name: as they were at the start of this run.
+    asks_name: the bar asks for a name, until there is one or none is wanted. step, shown: what of the room this session
+    has shown last."""
 
     code: str
     member: str = ""
     secret: str = ""
     room: Room | None = None
     follows: bool = True
+    name: str = ""
+    asks_name: bool = True
     step: int = -1
     shown: tuple[str, Mapping[str, str]] | None = None
 
@@ -181,25 +185,34 @@ def _end() -> None:
         _rise(_("The room {code} has ended; its answers are deleted.").format(code=here.code))
 
 
+@_saying
 def _join_typed() -> None:
     if seat() is None and (typed := st.session_state["hs-room-code"]).strip():
         join(typed)
+        if (here := seat()) is not None and not here.teaches and (name := st.session_state["hs-room-as"].strip()):
+            rooms().rename(here.code, here.member, name)
 
 
 def join_or_open() -> None:
     """What the page Lessons has for a class: a room to open, and a code to type."""
     if led():
         message(_("You are in. Your teacher's view will appear here."), "note")
+    if stays(LESSONS):
+        message(_("The class does not see this page. It keeps the view that you showed last."), "note")
     if seat() is not None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="hs-room-doors"):
         about = _("For a class: students join with a code and see your view; their answers arrive on your screen.")
         st.button(_("Open a room"), key="hs-room-open", on_click=open_room, help=about)
-        st.text_input(
-            _("Join a room"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("four letters"),
-            on_change=_join_typed, width=150,
-        )  # fmt: skip
-        st.button(_("Join"), key="hs-room-join", on_click=_join_typed)
+        with (
+            st.form("hs-room-form", border=False, width="content"),
+            st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
+        ):
+            st.text_input(
+                _("Join a room"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("four letters"), width=150
+            )
+            st.text_input(_("Your name (optional)"), key="hs-room-as", max_chars=LONGEST_NAME, width=180)
+            st.form_submit_button(_("Join"), key="hs-room-join", on_click=_join_typed)
 
 
 # -- a run -------------------------------------------------------------------------------------------------------------
@@ -234,7 +247,8 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
     else:
         WATCH.sit(session_id(), here.code, here.member, here.room.step)
         called = member.follows and not here.follows
-        here.follows = member.follows
+        here.follows, here.name = member.follows, member.name
+        here.asks_name = here.asks_name and not here.name
         view = (here.room.path, here.room.params)
         if FOLLOWERS.moved():  # what the browser shows is not what the last run has drawn
             here.step, here.shown = -1, None
@@ -289,9 +303,21 @@ def _answered() -> frozenset[tuple[str, str]]:
 
 def _look(code: str) -> Hashable:
     """What a member's screen depends on beside the room's view."""
-    chosen = tuple(bool(st.session_state.get(key)) for key in ("hs-room-menu", "hs-link", "hs-download", FOLDED))
-    state = current_state()
+    chosen = tuple(
+        bool(st.session_state.get(key)) for key in ("hs-room-menu", "hs-room-view", "hs-link", "hs-download", FOLDED)
+    )
+    state, here = current_state(), seat()
+    chosen += (here is not None and here.asks_name,)
     return code, language.session_language(), state is not None and state.view.big, chosen, tuple(own_models())
+
+
+def stays(path: str) -> bool:
+    """Whether the class keeps its view while the teacher is on this page: on Lessons, to print or to choose what comes
+    next, once the class has seen another page."""
+    here = seat()
+    if here is None or not here.teaches or here.room is None:
+        return False
+    return here.room.step > 0 and path == LESSONS != here.room.path
 
 
 @_drawing
@@ -301,6 +327,8 @@ def show(path: str) -> None:
     if here is None or not here.teaches:
         return
     view = (path, _common())
+    if stays(path):
+        return
     if view != here.shown:
         here.shown = view
         try:
@@ -358,9 +386,16 @@ def _presence(here: Seat) -> None:
     following = sum(member.follows for member in there)
     room = html.escape(_("Room {code}").format(code=here.code))
     counted = _("{count} here, {following} follow").format(count=len(there), following=following)
-    if sent := len(rooms().finds(here.code)):
-        counted = comma_list([counted, _("views sent: {count}").format(count=sent)])
-    st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
+        sent = len(rooms().finds(here.code))
+        views = _("Views sent: {count}").format(count=sent)
+        if sent and st.button(views, key="hs-room-finds", on_click=_open_class, type="tertiary"):
+            st.rerun()  # the page, not only this line
+
+
+def _open_class() -> None:
+    st.session_state["hs-room-class"] = True
 
 
 @st.fragment(run_every=TICK)
@@ -401,9 +436,10 @@ def _people(here: Seat, there: list[Member]) -> None:
 def _finds(here: Seat) -> None:
     finds = rooms().finds(here.code)
     st.caption(_("Views they sent") if finds else _("Members can send you the view that they look at."))
+    names = any(find.name for find in finds) and st.toggle(_("Show the names"), key="hs-room-names")
     for find in finds:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            text = ": ".join(filter(None, (find.name, find.text or _("a view"))))
+            text = ": ".join(filter(None, (find.name if names else "", find.text or _("a view"))))
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if st.button(_("Show to all"), key=f"hs-room-project-{find.number}", on_click=_project, args=(find,)):
                 st.rerun()
@@ -447,18 +483,28 @@ def as_csv(answers: list[Given], spell: Spell) -> bytes:
 
 
 def _member_bar(here: Seat, path: str) -> None:
+    if here.asks_name:  # who came by a link has not been asked
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-room-ask"):
+            name = _("Your name (optional)")
+            st.text_input(name, key="hs-room-first-name", max_chars=LONGEST_NAME, placeholder=name, width="stretch",
+                          on_change=_rename, args=("hs-room-first-name",), label_visibility="collapsed")  # fmt: skip
+            st.button(_("OK"), key="hs-room-named", on_click=_name_once)
     menu = st.popover(_("Room {code}").format(code=here.code), key="hs-room-menu", on_change="rerun")
     if menu.open:
+        keep_own()  # it has one's name
+        st.session_state["hs-room-name"] = here.name
         with menu:
-            st.text_input(
-                _("Your name, if you like; only the teacher sees it"), key="hs-room-name", max_chars=LONGEST_NAME,
-                on_change=_rename,
-            )  # fmt: skip
+            about = _("Your teacher sees it beside your answers; the class does, too, if the list is opened for all.")
+            st.text_input(_("Your name (optional)"), key="hs-room-name", max_chars=LONGEST_NAME, help=about,
+                          on_change=_rename, args=("hs-room-name",))  # fmt: skip
+            about = _("Your answers are deleted.")
+            st.button(_("Leave the room"), key="hs-room-leave", on_click=_leave, help=about, type="tertiary")
+    menu = st.popover(_("Send this view"), key="hs-room-view", on_change="rerun")
+    if menu.open:
+        with menu:
             st.text_area(_("Send this view to the teacher: what is there to see?"), key="hs-room-note",
                          max_chars=LONGEST_TEXT, height=90)  # fmt: skip
             st.button(_("Send"), key="hs-room-send", on_click=_send, args=(path,), type="primary")
-            about = _("Your answers are deleted.")
-            st.button(_("Leave the room"), key="hs-room-leave", on_click=_leave, help=about, type="tertiary")
     st.session_state["hs-room-follow"] = here.follows
     about = _("The teacher's view appears on your screen. Switch it off to look around by yourself.")
     st.toggle(_("Follow the teacher"), key="hs-room-follow", on_change=_follow, help=about)
@@ -478,10 +524,17 @@ def _set_follow(here: Seat, follows: bool) -> None:
 
 
 @_saying
-def _rename() -> None:
+def _rename(field: str) -> None:
     here = seat()
     if here is not None:
-        rooms().rename(here.code, here.member, st.session_state["hs-room-name"])
+        rooms().rename(here.code, here.member, st.session_state[field])
+
+
+def _name_once() -> None:
+    """Callback: ask no more; a name that was typed has been taken."""
+    here = seat()
+    if here is not None:
+        here.asks_name = False
 
 
 @_saying

@@ -11,9 +11,10 @@ from pages.frame import lesson, room, sentence
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
 from pages.heads import alignment, explorer, formation
+from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
-from transformer.texts import _
+from transformer.texts import _, translate
 
 FIRST = "attention-in-10-minutes"  # the lesson for a person who has never seen any of it
 
@@ -31,14 +32,13 @@ def draw(frame: PageFrame) -> None:
                 st.html(f'<p class="hs-lead">{html.escape(lead)}</p>', width="content")
                 links = {page.name: link for page, link in frame.links.items()}
                 member = room.seat() is not None and not room.teaches()
+                first = lesson.find(FIRST, tuple(page.path for page in frame.links))
                 if not member:
-                    st.button(
-                        _("Start the lesson →"), key="hs-start", on_click=lesson.begin, args=(FIRST,), type="tertiary"
-                    )
+                    if first is not None:
+                        start = _("Start “{title}” →").format(title=plain_markdown(translate(first.title)))
+                        st.button(start, key="hs-start", on_click=lesson.begin, args=(FIRST,), type="tertiary")
+                    st.page_link(links["lessons"], label=_("All lessons, teach a class →"))
                 st.page_link(links["paper"], label=_("In the paper →"))
-                if not member:
-                    with st.container(width="content", key="hs-heads-room"):
-                        st.page_link(links["lessons"], label=_("Teach a class →"))
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:

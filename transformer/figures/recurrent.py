@@ -35,7 +35,7 @@ LENGTHS = {
     "attention": N_("recurrent, attention"),
     "transformer": N_("Transformer"),
     "length": N_("letters of the input"),
-    "exact": N_("written without an error"),
+    "exact": N_("share"),
     "trained": N_("longest in training"),
 }
 

@@ -283,7 +283,7 @@ def test_a_hidden_lesson_keeps_the_view_covered_until_its_question_is_answered(
     shows = app.button(key="hs-lesson-fold")
     assert (shows.label, shows.proto.type) == ("Show the question", "primary")
     press(app, "hs-lesson-fold")
-    app.radio[0].set_value(app.radio[0].options[0]).run()
+    app.radio[0].set_value(app.radio[0].options[0])
     next(one for one in app.button if str(one.key).endswith("-send")).click().run()
     press(app, "hs-lesson-fold")
     assert "Predict first" not in page_text(app) and not covers(app)

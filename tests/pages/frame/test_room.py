@@ -59,6 +59,20 @@ def test_the_teachers_view_is_the_view_of_the_room(teacher: Opened, store: Rooms
     assert (again := store.find(code)) is not None and again.step == step
 
 
+def test_the_page_of_lessons_does_not_move_a_class_that_has_seen_another(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    assert (found := store.find(code)) is not None and found.path == "lessons"
+    press(app, "hs-lesson-start-one")
+    switch_page(app, "heads").run()
+    before = store.find(code)
+    assert before is not None and before.params["lesson"] == "one"
+    switch_page(app, "lessons").run()
+    assert "The class does not see this page." in messages(app, notes=True) and store.find(code) == before
+    app.session_state["hs-lesson-print-one"] = True
+    assert "Each button saves a file (HTML)." in page_text(app.run()) and "The QR codes lead to" in page_text(app)
+    assert store.find(code) == before
+
+
 def test_a_lesson_that_the_teacher_writes_stays_with_the_teacher(teacher: Opened, store: Rooms) -> None:
     app, code = teacher
     switch_page(app, "heads").run()
@@ -163,9 +177,17 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
     app, code = teacher
     switch_page(app, "heads").run()
     member = student(code)
+    member.text_input(key="hs-room-first-name").set_value("Lee").run()  # who came by a link is asked, once
+    assert not [one for one in member.text_input if one.key == "hs-room-first-name"]
     member.session_state["hs-room-menu"] = True
+    assert member.run().text_input(key="hs-room-name").value == "Lee"
+    assert (
+        member.text_input(key="hs-room-name").set_value("<i>Kim</i>").run().text_input(key="hs-room-name").value
+        == "<i>Kim</i>"
+    )
+    member.session_state["hs-room-menu"] = False
+    member.session_state["hs-room-view"] = True
     member.run()
-    member.text_input(key="hs-room-name").set_value("<i>Kim</i>").run()
     member.toggle(key="hs-room-follow").set_value(False).run()
     member.text_input(key="source").set_value("found").run()
     member.text_area(key="hs-room-note").set_value("<b>look</b>").run()
@@ -173,8 +195,12 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
     assert "Your view was sent to the teacher." in messages(member)
     [find] = store.finds(code)
     assert (find.name, find.text, find.params["source"]) == ("<i>Kim</i>", "<b>look</b>", "found")
-    app.session_state["hs-room-class"] = True
-    app.run()
+    assert "Kim" not in written(app.run())  # the class may see this screen
+    press(app, "hs-room-finds")
+    app.run()  # AppTest reruns no page from a fragment
+    assert ">&lt;b&gt;look" in written(app)
+    app.toggle(key="hs-room-names").set_value(True).run()
+    assert ">&lt;i&gt;Kim&lt;/i&gt;: &lt;b&gt;look" in written(app)
     assert "&lt;i&gt;Kim&lt;/i&gt; (looks around)" in written(app) and "&lt;b&gt;look&lt;/b&gt;" in written(app)
     press(app, f"hs-room-project-{find.number}")
     assert address(app)["source"] == "found" and "&lt;b&gt;look&lt;/b&gt;" in messages(app)
@@ -240,16 +266,21 @@ def test_while_the_store_does_not_answer_the_page_works_and_the_seat_stays(
 def test_a_wrong_code_is_said_and_codes_cannot_be_tried_at_speed(store: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "GUESSED", runtime_rooms.Guesses())
     app = app_test("lessons").run()
-    app.text_input(key="hs-room-code").set_value("no").run()
+    app.text_input(key="hs-room-code").set_value("no")
+    press(app, "hs-room-join")
     assert "There is no open room &#x27;NO&#x27;; ask your teacher for the code." in messages(app)
     for _ in range(runtime_rooms.GUESSES - 1):
         press(app, "hs-room-join")
     code, _secret = store.open()
-    app.text_input(key="hs-room-code").set_value(code.lower()).run()
+    app.text_input(key="hs-room-code").set_value(code.lower())
+    app.text_input(key="hs-room-as").set_value("Kim")
+    press(app, "hs-room-join")
     assert "Too many wrong codes were tried from your network." in messages(app) and "room" not in address(app)
     monkeypatch.setattr(room, "GUESSED", runtime_rooms.Guesses())
     press(app, "hs-room-join")
     assert address(app)["room"] == code and not messages(app)
+    assert [one.name for one in store.here(code)] == ["Kim"]
+    assert not [one for one in app.text_input if one.key == "hs-room-first-name"]  # has been asked
 
 
 @pytest.mark.parametrize(
