@@ -195,9 +195,6 @@ class Class:
                 await member.hear()
             question = names[-1]
             member.states[question] = {"string_value": rng.choice(member.options[question])}
-            await member.refresh()
-            while f"{question}-send" in member.disabled:
-                await member.hear()
             await member.press(f"{question}-send")
 
         async with asyncio.TaskGroup() as group:
@@ -305,9 +302,7 @@ def measure(model: Pretrained, quick: bool = False, minutes: float | None = None
         "Two people press heads twice a second each: one outside the room, one in it who does not follow. Wanted: p95 "
         "below " + ", ".join(f"{limit:.0f} with {count} members" for count, limit in CLICK.items()) + "."
     )
-    answers.notes.append(
-        "Each member chooses an answer, which is a run of the script, and presses the button, another one."
-    )
+    answers.notes.append("Each member chooses an answer and presses the button, which is one run of the script.")
     return [seen, clicks, answers, *([held] if held is not None else []), opened]
 
 

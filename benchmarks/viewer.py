@@ -57,7 +57,6 @@ class Viewer:
         self.page = ""
         self.ids: dict[str, str] = {}  # a component's name or a widget's key -> the id of this run
         self.seen: set[str] = set()  # of these, what the last run drew
-        self.disabled: set[str] = set()  # keys of buttons that cannot be pressed
         self.options: dict[str, list[str]] = {}  # a widget's key -> what can be chosen in it
         self.menus: set[str] = set()  # keys of the widgets that are menus
         self.labels: dict[str, str] = {}  # a text field's key -> its label
@@ -245,7 +244,6 @@ class Viewer:
                 name = key_of(element.button.id)
                 self.ids[name] = element.button.id
                 self.seen.add(name)
-                (self.disabled.add if element.button.disabled else self.disabled.discard)(name)
             elif element.WhichOneof("type") in ("button_group", "selectbox"):
                 menu = element.WhichOneof("type") == "selectbox"
                 widget = element.selectbox if menu else element.button_group

@@ -217,8 +217,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             message(capital(error) + ".", "error")
             painted = NONE
     text = _(
-        "What the decoder attends to decides what it writes. At step {row} the chosen heads attend most to “{key}” "
-        "({share}), and the model writes “{token}” with {p}: move a weight, and see what changes."
+        "At step {row} the chosen heads attend most to “{key}” ({share}), and the model writes “{token}” ({p}). Move a "
+        "weight, and see what changes."
     )
     if painted:
         text = (
