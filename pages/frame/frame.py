@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -159,10 +159,14 @@ class PageFrame:
         """Draw something slow after everything else, even after the menus of the header."""
         self._last.append(bound_to_page(draw))
 
+    def write_address(self, names: Collection[str]) -> None:
+        """Write what is on the screen to the address, and show it to the class. names: of the page's options."""
+        write_address(self.state, self.options.for_address(), names)
+        room.show(next(page.path for page in self.links if page.name == self.options.page))
+
     def finish(self, content: Content) -> None:
         """Write the address, which describes what is on the screen; then draw the menus of the header."""
-        write_address(self.state, self.options.for_address(), content.names)
-        room.show(next(page.path for page in self.links if page.name == self.options.page))
+        self.write_address(content.names)
         if self.lesson is not None:
             if self.at_stop:
                 lesson.mark_view(self.lesson.lesson, self.lesson.number, self.options.page)

@@ -11,7 +11,6 @@ from pages.components.checkpoint_zip import download_button
 from pages.frame.frame import OPEN, Links, PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.frame.state import write_address
 from pages.runtime.texts import plain_markdown
 from pages.training import presets as presets
 from pages.training import runs
@@ -95,7 +94,9 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
     runs.join_teacher()
     shown = runs.shown(preset, live)
     names = runs.names(shown)
-    scene = f"{preset} {'live' if live else 'recorded'}"
+    scene = (
+        f"{preset} {'live' if live else 'recorded'} {frame.state.revision}"  # a link to this page begins another one
+    )
     place = _place(frame.options, shown, asked.place if asked.scene == scene else None)
     more = {
         "labels": {entry.run.id: name for entry, name in zip(shown, names, strict=True)},
@@ -109,7 +110,7 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
         "texts": browser_texts("training"),
     }
     if asked.place is not None:  # the frame writes the address at the end of a whole run only
-        write_address(frame.state, frame.options.for_address(), names_in_link)
+        frame.write_address(names_in_link)
     with st.container(key="hs-feeds"):
         _feed(
             key="training_feed",

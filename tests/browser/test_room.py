@@ -36,14 +36,21 @@ def test_a_class_follows_answers_and_comes_back(
     desk.goto(f"{server}/?room={code}")
     expect(desk.locator("h1.hs-spoken")).to_have_text("Lessons")
     counted(teacher, "2 here, 2 follow")
+    bar = student.locator(".st-key-hs-room").bounding_box()
+    assert bar and bar["height"] < 140, bar  # three lines on a phone
 
-    # Page, head and lesson: what the teacher chooses, all see.
+    # Page, head, slider and lesson: what the teacher chooses, all see.
     link_to(teacher, "Heads").click()
     teacher.wait_for_selector("[data-testid=explorer][data-drawn]")
     teacher.get_by_test_id("kind-encoder_self").click()
     click_head(teacher, "encoder_self", 1, 3)
     for follower in (student, desk):
         wait_for_params(follower, kind="encoder_self", layer="2", head="4", room=code)
+    link_to(teacher, "Training").click()
+    for place in (10, 0):
+        teacher.get_by_test_id("training-slider").fill(str(place))
+        for follower in (student, desk):
+            expect(follower.get_by_test_id("training-slider")).to_have_value(str(place))
     other.set_offline(True)
     link_to(teacher, "Lessons").click()
     teacher.locator("[class*=st-key-hs-lesson-start] button").first.click()

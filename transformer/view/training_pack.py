@@ -36,7 +36,8 @@ widget was used), `asked.have` is None, and the pack has no frames.
               What happened here"; all texts are in the reader's language
     place     the fields of `training_messages.Place`, which the picture takes over when `scene` has changed
     preset    the preset's name, for captions of saved files
-    scene     a text: the preset, and whether recorded or live runs are shown; a recorded scene plays by itself
+    scene     a text: the preset, whether recorded or live runs are shown, and the revision of the page's state; a
+              recorded scene plays by itself
     texts     {key of training_texts.js: translation}
 
 File upload: a component of script("training_file") and style("training"), mounted with a key,

@@ -34,7 +34,9 @@ export class TrainingView {
   /** @type {any} */ took;
   // send(name, value): a trigger of the component
   constructor(parent, send) {
-    this.memory = memoryOf("training", { store: new RunStore(), kind: "all", place: SCROLL_MARGIN });
+    this.memory = memoryOf("training", { store: new RunStore(), kind: "all", place: SCROLL_MARGIN, step: -1 });
+    // A page that is drawn anew goes on at the step that was held.
+    this.asked = this.memory.step >= 0 ? { step: this.memory.step } : null;
     this.store = this.memory.store;
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
     this.player = new Player(() => this.calm.matches);
@@ -59,6 +61,7 @@ export class TrainingView {
   }
 
   destroy() {
+    this.memory.step = this.heldStep();
     this.asker.stop();
     this.look.stop();
     if (this.stage) this.stage.destroy();
@@ -183,6 +186,13 @@ export class TrainingView {
     }
   }
 
+  // The training step of the frame that is held; -1: none is.
+  heldStep() {
+    const { run, asked, player } = this;
+    if (asked) return asked.step;
+    return player.mode === "held" && run?.frames.length ? run.frames[Math.min(this.shown, run.last)].step : -1;
+  }
+
   // Tells Python what is looked at, for the link.
   report() {
     if (!this.store.more.scene) return;
@@ -191,14 +201,13 @@ export class TrainingView {
   }
 
   told() {
-    const { run, store, memory, player } = this;
+    const { run, store, memory } = this;
     this.untold = false;
     if (!store.more.scene || !run || this.asked) return {};
     const { kind, layer, head } = memory.place;
-    const held = player.mode === "held" && run.frames.length;
     const place = {
       run: store.runs.indexOf(run) + 1,
-      step: held ? run.frames[Math.min(this.shown, run.last)].step : -1,
+      step: this.heldStep(),
       kinds: memory.kind,
       kind,
       layer: Math.min(layer, 63) + 1,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.frame.state import KEY
 from pages.registry import pages
 from pages.runtime import session_models
 from pages.training import form, presets, runs
@@ -269,6 +270,7 @@ PLACE = {"run": 2, "step": 120, "kinds": "all", "kind": "cross", "layer": 1, "he
 
 def look(app: AppTest, place: object, scene: str = "no-mask recorded") -> AppTest:
     """The picture in the browser tells what is looked at."""
+    scene = f"{scene} {app.session_state[KEY].revision}"
     app.session_state["training"] = {"ask": {"have": {}, "n": 1, "scene": scene, "place": place}}
     app.run()
     del app.session_state["training"]
