@@ -166,10 +166,10 @@ def test_the_word_that_is_said_to_be_cut_is_cut_in_the_sentence_of_its_stop(mode
 
 
 def test_what_gives_an_answer_away_is_covered() -> None:
-    """But for questions whose answer the view does not have: it has to be multiplied, divided or guessed."""
+    """But for questions whose answer the view does not have: it has to be multiplied or divided."""
     stops = LESSONS["paper-in-45-minutes"].stops
     shown = [stop.title for stop in stops if stop.question is not None and not stop.question.cover]
-    assert shown == ["The whole model", "Weights", "What it costs", "How good is it?"]
+    assert shown == ["The whole model", "Weights"]
     training = next(stop for stop in stops if stop.title == "Learning to attend")
     assert dict(training.view.params) == {"step": "0"}  # the recording waits at its first step
 
@@ -252,6 +252,7 @@ def test_beam_search_finds_what_greedy_search_cannot_go_back_for(model: Pretrain
     assert sentence == sentence_of("Writing the translation")
     greedy = model.trace(sentence)
     assert greedy.target_text == "Ihr Auto ist für Salz." and FUNCTIONS["least_certain"](model, greedy) == "Salz"
+    assert greedy.source_labels[4:6] == ("sa", "le")
     assert model.translate(sentence, beam=4).text == "Ihr Auto ist zu verkaufen."
     found = model.trace(sentence, "Ihr Auto ist zu verkaufen.")
     both = [dict(zip(one.target_out_labels, one.probabilities.tolist(), strict=True)) for one in (greedy, found)]
@@ -315,7 +316,7 @@ def test_the_most_likely_token_is_taken_and_the_table_of_costs_holds(model: Pret
     assert len(in_turn) == 1  # all tokens at the same time, however many
     assert by_title("paper-in-45-minutes", "What it costs").answer_for(model, traces[0]) == 20
     right = by_title("paper-in-45-minutes", "How good is it?").answer_for(model, traces[0])
-    assert isinstance(right, float) and 40 < right < 70  # neither all nor nothing
+    assert isinstance(right, float) and 40 < right < 80  # neither all nor nothing
 
 
 def test_the_results_of_the_paper_are_those_of_its_table() -> None:
