@@ -137,9 +137,8 @@ def _differing(first: Trace, second: Trace) -> list[int]:
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options = frame.model, frame.options
     head = st.container()
-    first, second = st.columns([3, 2], vertical_alignment="bottom")
-    with first:
-        text, target = second_pair(frame, trace, "other", _("Second sentence, B"))
+    text, target = second_pair(frame, trace, "other", _("Second sentence, B"))
+    first, second = st.columns(2, vertical_alignment="bottom")
     check_numbers(trace.logits)
     question = _("Where is the difference between two sentences kept? Patch parts of one into the other.")
     if not text.strip():

@@ -21,8 +21,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     labels = trace.target_out_labels
     low, high = min(range(len(found)), key=found.__getitem__), max(range(len(found)), key=found.__getitem__)
     sentence = _(
-        "Does the decoder translate, or only continue its own text? “{high}” takes {most}% of what it is made of "
-        "from the source, “{low}” only {least}%."
+        "Does the decoder translate, or only continue its own text? {most}% of “{high}” comes from the source, "
+        "but only {least}% of “{low}”."
     )
     point(
         sentence.format(

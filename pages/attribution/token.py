@@ -284,13 +284,13 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
         alike = {name for name in METHODS if found.removed[name].area - found.removed[best].area < SAME}
         text = (
             _(
-                "Of the tokens that can be hidden, “{token}” rests most on “{word}”, say the {count} methods whose "
-                "order the probability follows best."
+                "Of the tokens that can be hidden, “{token}” rests most on “{word}”, say the {count} methods that "
+                "rank the tokens best."
             )
             if len(alike) > 1 and {strongest[name] for name in alike} == {strongest[best]}
             else _(
-                "Of the tokens that can be hidden, “{token}” rests most on “{word}”, says {method}, the method whose "
-                "order the probability follows best."
+                "Of the tokens that can be hidden, “{token}” rests most on “{word}”, says {method}, the method that "
+                "ranks the tokens best."
             )
         ).format(token=token, word=word, count=len(alike), method=names[best])
     with_attention = found.taus[ATTENTION]

@@ -103,7 +103,7 @@ def _says(found: Survey) -> str:
     best = found.order[-1]
     kind, layer, head = best.split(".")
     sentence = _(
-        "Without any one of {small} of {heads} heads the loss changes by less than {little} nats per token. The one "
+        "Remove one head: for {small} of {heads} heads the loss rises by less than {little} nats per token. The one "
         "that matters most is {kind}, layer {layer}, head {head}: {loss}."
     )
     text = sentence.format(

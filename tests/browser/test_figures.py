@@ -226,3 +226,18 @@ def test_the_first_pictures_end_in_the_first_screen_of_a_projector(context: Brow
         still(page)
         shown = page.evaluate(bottoms, selector)
         assert len(shown) >= count and max(shown[:count]) <= 720, (path, shown)
+
+
+def test_big_text_cuts_no_token_and_no_second_sentence(context: BrowserContext, server: str) -> None:
+    """Grids that do not fit beside each other go below each other, and the field of sentence B shows its last word."""
+    page = sized_page(context, 1280, 720)
+    page.goto(f"{server}/attribution?part=token&big=1")
+    page.wait_for_selector("[data-testid='headgrid-1-0-0']")
+    still(page)
+    cut = "(all) => all.slice(0, 3).filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert page.locator(".headgrid-scroll").evaluate_all(cut) == 0
+    page.goto(f"{server}/attribution?part=patching&big=1")
+    field = page.get_by_label("Second sentence, B")
+    expect(field).to_have_value(re.compile("."))
+    still(page)
+    assert field.evaluate("(one) => one.scrollWidth <= one.clientWidth")
