@@ -107,6 +107,7 @@ def draw(frame: PageFrame) -> None:
         )
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return
+    lead = st.container()
     found = task.result(
         JOBS,
         (model.name, identity(model)),
@@ -115,8 +116,11 @@ def draw(frame: PageFrame) -> None:
         at_once=True,
     )
     if found is None:
+        with lead:
+            point(_("What does each head attend to most? Measure it on {count} sentences.").format(count=len(pairs)))
         return
-    point(_says(found, len(pairs)))
+    with lead:
+        point(_says(found, len(pairs)))
     names = measure_names()
     colour = str(options.segment("colour", _("Show"), MEASURES, "role", names.__getitem__))
     kind, layer, head = _chosen(frame, found)

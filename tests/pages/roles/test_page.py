@@ -30,6 +30,15 @@ def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     return lambda **params: app_test("roles", **params).run()
 
 
+def test_the_page_says_its_question_while_heads_are_measured(
+    bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.roles.overview.task.result", lambda *_given, **_named: None)
+    app = bundled(checkpoint="en-de")
+    assert not app.exception and "What does each head attend to most?" in page_text(app)
+    assert not components(app, "headgrid")
+
+
 def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> None:
     app = bundled(checkpoint="en-de", head="encoder_self.2.1")
     assert not app.exception and not messages(app)
