@@ -260,7 +260,8 @@ class Panel:
                 if here.teaches:
                     cover = _("The class predicts first. This view opens when you reveal the answer.")
             st.html(f'<p class="hs-cover">{html.escape(cover)}</p>')
-            st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ visibility: hidden !important; }} {HIDDEN} {{ opacity: 0 !important; }}</style>")
+            inside = "visibility: hidden !important;"  # in its shadow trees, a picture may say that it is visible
+            st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ {inside} }} {HIDDEN} {{ opacity: 0 !important; }}</style>")
         elif lit and not folded:
             quiet = f"{BLOCKS}:not(:has({LIT[self.stop.lit]}), :has({FRAME}), :hover, :focus-within)"
             ring = "outline: 2px solid var(--hs-cross); outline-offset: 0.35rem; border-radius: 0.2rem;"

@@ -97,10 +97,12 @@ def _show_code(link: str, room: str) -> None:
     except segno.DataOverflowError:
         st.write(_("This link is too long for a QR code. Shorten the sentence."))
         return
-    st.html(f'<img class="hs-qr" src="{drawn}" alt="{html.escape(_("QR code of the link"))}">')
+    picture = f'<img class="hs-qr" src="{drawn}" alt="{html.escape(_("QR code of the link"))}">'
     if room:
-        typed = _("Or type it: {link}", link=link.removeprefix("http://"))
-        letters = _("Or type {code} on the page Lessons.").format(code=room)
-        st.html("".join(f'<p class="hs-room-address">{html.escape(text)}</p>' for text in (typed, letters)))
+        letters = html.escape(_("Or type these letters on the page Lessons."))
+        typed = html.escape(_("Or type it: {link}", link=link.removeprefix("http://")))
+        words = f'<b>{html.escape(room)}</b><p>{letters}</p><p class="hs-room-address">{typed}</p>'
+        st.html(f'<div class="hs-room-codes">{picture}<div>{words}</div></div>')
     else:
+        st.html(picture)
         st.code(link, language=None, wrap_lines=True)

@@ -414,9 +414,9 @@ def _class(here: Seat, spell: Spell) -> None:
     sure = _("End the room? Its {count} answers are deleted; save them as CSV first if you need them.")
     message(sure.format(count=len(answers)), "note")
     with st.container(horizontal=True, gap="small"):
-        if st.button(_("End and delete"), key="hs-room-end-now", on_click=_end, type="primary"):
+        if st.button(_("End and delete"), key="hs-room-end-now", on_click=_end):
             st.rerun()  # the page, not only this menu
-        st.button(_("Keep the room"), key="hs-room-keep", on_click=_ask_end, args=("",))
+        st.button(_("Keep the room"), key="hs-room-keep", on_click=_ask_end, args=("",), type="primary")
 
 
 def _people(here: Seat, there: list[Member]) -> None:
