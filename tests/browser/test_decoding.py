@@ -146,7 +146,7 @@ def test_painted_attention_changes_the_translation_and_is_in_the_link(page: Page
     page.get_by_text("Attention by hand", exact=True).click()
     page.wait_for_selector("[data-testid=paint-0]")
     point = page.locator(".hs-point")
-    expect(point).to_contain_text("move a weight")
+    expect(point).to_contain_text("Move a weight")
     page.get_by_test_id("paint-only-9").click()  # everything on the full stop
     expect(point).to_contain_text("becomes")
     shares = page.locator(".paint-row output").all_inner_texts()
@@ -164,7 +164,7 @@ def test_painted_attention_changes_the_translation_and_is_in_the_link(page: Page
     wait_for_params(page, paint_heads="2.3_4.1")
     assert page.locator(".paint-row output").all_inner_texts() == shares
     page.get_by_role("button", name="As the model had it").click()
-    expect(point).to_contain_text("move a weight")
+    expect(point).to_contain_text("Move a weight")
     page.wait_for_function("() => !new URLSearchParams(location.search).has('paint')")
 
 

@@ -436,7 +436,7 @@ def test_the_point_has_the_probability_before_and_after_painting(
     token, p = own.target_out_labels[2], float(own.probabilities[2])
     best = max(range(len(found["keys"])), key=found["plain"].__getitem__)
     assert f"attend most to “{found['keys'][best]}” ({found['plain'][best]:.0%})" in said
-    assert f"the model writes “{token}” with {p:.1%}" in said
+    assert f"the model writes “{token}” ({p:.1%})" in said
     weights = (1.0, *[0.0] * (len(found["keys"]) - 1))
     app = open_page("decoding", target="", **params, paint="_".join(f"{one:g}" for one in weights))
     edited = model.retrace(own, Interventions((Paint(2, weights, True, Where(kind)),)), limit=LIMIT)
