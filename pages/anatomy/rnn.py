@@ -26,7 +26,7 @@ from transformer.figures import recurrent as figures
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.rnn import Recurrent, RecurrentTrace
 from transformer.rnn.alignment import Alignment, alignment, best_head, right_cells
-from transformer.texts import _
+from transformer.texts import _, translate
 from transformer.tracing.trace import Trace
 from transformer.training.tasks import TASKS
 
@@ -136,7 +136,7 @@ def _why_other_letters(frame: PageFrame) -> None:
         _(
             "The open model, {name}, reads {language}. The models here write letters backwards, so they get letters of "
             "their own; the Transformer among them is the bundled model “{other}”."
-        ).format(name=frame.model.name, language=frame.model.languages[0], other=TRANSFORMER),
+        ).format(name=frame.model.name, language=translate(frame.model.languages[0]), other=TRANSFORMER),
         quiet=True,
     )
 

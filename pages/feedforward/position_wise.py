@@ -98,10 +98,10 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             about = f"{where}-{stack}-{layer + 1}-{chosen + 1}"
             figure.draw(drawn, f"feedforward-moved-{where}", "position-wise", first=True, about=about, trace=trace)
     note = _(
-        "Two passes of the model are compared, with “{token}” and with “{other}” at position {position}. Left: how far "
-        "each number that attention returns differs. Right: the network reads the new vector at this position and the "
-        "old ones at all others; in the whole pass each token's result is the one that its own vector gives. Each "
-        "picture has its own scale."
+        "Two passes of the model are compared, with “{token}” and with “{other}” at position {position}. The first "
+        "picture: how far each number that attention returns differs. The second one: the network reads the new "
+        "vector at this position and the old ones at all others; in the whole pass each token's result is the one "
+        "that its own vector gives. Each picture has its own scale."
     )
     masked = _("In the masked decoder no token before it changes.") if stack == "decoder" and trace.causal else ""
     paragraph(note.format(token=tokens[chosen], other=label, position=chosen + 1), masked, quiet=True)

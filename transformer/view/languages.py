@@ -18,8 +18,8 @@ from transformer.texts import ENGLISH, Language, translate
 from transformer.view.bundle import FOLDER
 
 VARIABLE = "HEADSCOPE_LOCALE"  # another folder of catalogues, for translators
-# Between a term in brackets or a percent sign and a Korean particle browsers break lines; U+2060 forbids it.
-_BEFORE_PARTICLE = re.compile(r"(?:(?<=[A-Za-z]\))|(?<=%))(?=[가-힣])")
+# Browsers break lines between a term in brackets, a quotation or a percent sign and a particle; U+2060 forbids it.
+_BEFORE_PARTICLE = re.compile(r"(?:(?<=[A-Za-z]\))|(?<=[”%]))(?=[가-힣])")
 
 
 def catalogue_folder() -> Path:
