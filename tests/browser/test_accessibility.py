@@ -98,8 +98,8 @@ DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200%
 DRAWN = (
     "[data-drawn], [data-testid=anatomy-stage], .hs-cx-table, [data-testid=measures], [data-testid=training], "
-    "[data-testid=paper] svg, [data-testid=decoding] canvas, .paint-row, .beam-tree, .hs-batch, .hs-bleu-texts, "
-    ".headgrid-cell, .hs-roles-shares, [class*=st-key-hs-lesson-card], .st-key-hs-own, .hs-cover"
+    "[data-testid=paper] svg, [data-testid=decoding] canvas, .paint-row, .beam-tree, .hs-batch, .hs-recipe-cost, "
+    ".hs-bleu-texts, .headgrid-cell, .hs-roles-shares, [class*=st-key-hs-lesson-card], .st-key-hs-own, .hs-cover"
 )
 # Of every page one view with every change, the others before a release.
 EACH = [pytest.param(view, marks=() if view in WALKED else pytest.mark.long) for view in VIEWS]

@@ -43,4 +43,4 @@ def english(text: str, language: str = "ko") -> list[str]:
 def _is_data(words: list[str]) -> bool:
     """Variables, or what a tiny model wrote, where some words end in any letters."""
     written = any(len(word) > 4 and DATA.fullmatch(word) for word in words)
-    return written or all(len(word) < 3 or DATA.fullmatch(word) for word in words)
+    return written or sum(len(word) < 3 or bool(DATA.fullmatch(word)) for word in words) >= 0.8 * len(words)
