@@ -42,6 +42,7 @@ interface Window {
   Plotly: any;
   __headscopeFeeds: any;
   __headscopeLeaving: any;
+  __headscopeLinks?: { ask: (path: string) => void };
   __headscopeHistory: boolean;
   __headscopeMemory: any;
   __headscopeConnection: any;

@@ -177,7 +177,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             point(question)
         return
     with head:
-        point(_says(base, donor, step, found.heads, found.streams))
+        point(_says(base, donor, ("A", "B") if base is trace else ("B", "A"), step, found.heads, found.streams))
     _heads(frame, donor, step, found)
     _tokens(frame, donor, step, found.streams, ("leaves",))
     _tokens(frame, donor, step, found.updates, ("self", "cross", "ff"))
@@ -199,22 +199,30 @@ def _strongest(heads: Mapping[str, Recovery], count: int) -> tuple[tuple[int, in
     return divmod(index, count), kind, value
 
 
-def _says(base: Trace, donor: Trace, step: int, heads: dict[str, Recovery], streams: dict[str, Recovery]) -> str:
+def _says(
+    base: Trace,
+    donor: Trace,
+    names: tuple[str, str],
+    step: int,
+    heads: dict[str, Recovery],
+    streams: dict[str, Recovery],
+) -> str:
+    """names: what the page calls the two sentences."""
     (layer, number), kind, value = _strongest(heads, base.cross.heads)
-    names = {
+    kinds = {
         "encoder_self": _("encoder self-attention"),
         "decoder_self": _("decoder self-attention"),
         "cross": _("cross-attention"),
     }
     any_one = next(iter(streams.values()))
     sentence = _(
-        "Which part carries “{token}”? Its log-probability is {first} here and {other} in the other sentence. The "
-        "strongest single head, {kind}, layer {layer}, head {head}, moves it {share}% of the way."
+        "Which part carries “{token}”? Its log-probability is {first} in {base} and {other} in {donor}. The strongest "
+        "single head, {kind}, layer {layer}, head {head}, moves it {share}% of the way."
     )
     return sentence.format(
         token=donor.target_out_labels[step], first=f"{any_one.first:.2f}".replace("-", "−"),
-        other=f"{any_one.other:.2f}".replace("-", "−"), kind=names[kind], layer=layer + 1,
-        head=number + 1, share=f"{100 * value:.0f}",
+        other=f"{any_one.other:.2f}".replace("-", "−"), kind=kinds[kind], layer=layer + 1,
+        head=number + 1, share=f"{100 * value:.0f}", base=names[0], donor=names[1],
     )  # fmt: skip
 
 

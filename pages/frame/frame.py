@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import importlib
 from collections.abc import Callable, Collection, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,7 +16,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 import transformer
-from pages.frame import downloads, lesson, link, room, sentence
+from pages.frame import downloads, lesson, link, navigation, room, sentence
 from pages.frame.examples import examples
 from pages.frame.messages import message
 from pages.frame.options import PANEL, Options, Value
@@ -43,7 +42,6 @@ from pages.frame.styles import STYLES, folded
 from pages.runtime import cache, language, session_models, short_links, viewer
 from pages.runtime.streamlit import (
     bound_to_page,
-    draw_again,
     load_plotly,
     refused_values,
     rerun_after_reconnect,
@@ -296,33 +294,6 @@ def _open_linked_model(state: State, followed: bool) -> State:
     return state
 
 
-def _page_links(header: st.delta_generator.DeltaGenerator, page: Page, links: Links) -> None:
-    """Every page: those without a group as links, each group as a menu, the open page's with its name; and the one menu
-    of all pages that stands there instead where the header is folded. The links are sent with the page, so that these
-    menus open without the server."""
-
-    def groups() -> None:
-        for number, group in enumerate(dict.fromkeys(listed.group for listed in links)):
-            members = {listed: link for listed, link in links.items() if listed.group == group}
-            label = f"{group}: **{page.title}**" if group == page.group else group
-            with st.popover(label, key=f"hs-group-{number}-{page.name}") if group else nullcontext():
-                for listed, page_link in members.items():
-                    st.page_link(page_link, label=listed.title)
-
-    def menu() -> None:
-        last = ""
-        for listed, page_link in links.items():
-            if listed.group != last:
-                last = listed.group
-                st.html(f'<h2 class="hs-group">{html.escape(last)}</h2>')
-            st.page_link(page_link, label=listed.title)
-
-    name = (page.name, tuple((listed.name, listed.title, listed.group) for listed in links))
-    draw_again(name, st.container(horizontal=True, gap=None, width="content", key="hs-page-links"), groups)
-    label = f"☰ {page.group}: {page.title}" if page.group else f"☰ {page.title}"
-    draw_again(name, header.popover(label, key=f"hs-page-menu-{page.name}"), menu)
-
-
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     pruned = session_models.whole_name(state.checkpoint) != state.checkpoint
@@ -331,7 +302,7 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
         h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
-        _page_links(header, page, links)
+        navigation.draw(page, links)
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
@@ -345,7 +316,7 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             width=WIDE if pruned else 175,
         )
         language.menu()
-        viewer.tell_browser()
+        viewer.tell_browser(navigation.asked)
     names = " ".join(listed.path for listed in links)  # for host/streamlit.js: which paths are pages
     mark = " data-pruned" if pruned else ""
     st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"{mark}></div>')
@@ -466,7 +437,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
     state = current_state()
     paths = tuple(listed.path for listed in links)
-    jump = room.take_jump(page.path) or lesson.take_jump(state, paths)
+    jump = navigation.take_jump(paths) or room.take_jump(page.path) or lesson.take_jump(state, paths)
     if jump is not None and jump[0] in paths:
         target = next(listed for listed in links if listed.path == jump[0])
         if target is not page:

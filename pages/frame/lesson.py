@@ -40,17 +40,20 @@ from transformer.inference.pretrained import Pretrained
 from transformer.lessons import Computed, Lesson, LessonError, Question, Stop, parse_lesson
 from transformer.lessons.answers import Answer, AnswerError
 from transformer.lessons.lesson import LARGEST
-from transformer.lessons.questions import NUMBER, PRESSED, Asked, in_words, is_right, numbers
+from transformer.lessons.questions import NUMBER, PRESSED, Asked, in_words, is_right, numbers, with_meaning
 from transformer.paths import lesson_folders
 from transformer.texts import UserError, _, translate
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script
+from transformer.view.pack import token_meanings
 
 _scroll = st.components.v2.component("headscope.lesson_scroll", js=script("lesson_scroll"))
 
 JUMP, ARRIVING, AT_STOP = "headscope_lesson_jump", "headscope_lesson_arriving", "headscope_lesson_view"
 NOTHING = "headscope_lesson_nothing"
 MOST_FILES = 100
+# Functions that give tokens as options, and the tokens of which side.
+TOKENS: dict[str, Literal["source", "target_out"]] = {"source_tokens": "source", "target_tokens": "target_out"}
 SENTENCE = (CHECKPOINT, SOURCE, TARGET)  # what a stop may leave open
 BIG = "big"  # in links: the viewer's own, no part of a view
 # What a stop may light, as selectors: a ring around it, the page's other blocks without colour. They are not made
@@ -62,6 +65,7 @@ LIT = {
 }
 BLOCKS = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > *"
 FRAME = ":is(.st-key-hs-header, .st-key-hs-room, .st-key-hs-lesson, .st-key-hs-lesson-folded, .hs-cover, .hs-message)"
+CONTROLS = "button, input, textarea, select, [role=slider]"  # in grey they would look as if one could not use them
 UNSEEN = ":has(> [class*=st-key-hs-feeds]), :has(> .st-key-hs-plotly)"
 PANEL = "[data-testid=stLayoutWrapper]:has(> :is(.st-key-hs-lesson, .st-key-hs-lesson-folded))"
 HIDDEN = f"{PANEL} ~ *:not(:has(.hs-cover))"
@@ -263,7 +267,7 @@ class Panel:
             inside = "visibility: hidden !important;"  # in its shadow trees, a picture may say that it is visible
             st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ {inside} }} {HIDDEN} {{ opacity: 0 !important; }}</style>")
         elif lit and not folded:
-            quiet = f"{BLOCKS}:not(:has({LIT[self.stop.lit]}), :has({FRAME}), :hover, :focus-within)"
+            quiet = f"{BLOCKS}:not(:has({LIT[self.stop.lit]}), :has({FRAME}), :has({CONTROLS}), :hover, :focus-within)"
             ring = "outline: 2px solid var(--hs-cross); outline-offset: 0.35rem; border-radius: 0.2rem;"
             st.html(f"<style>{quiet} {{ filter: grayscale(1); }} {lit} {{ {ring} }}</style>")
         with st.container(key="hs-feeds-lesson"):
@@ -373,13 +377,12 @@ class Panel:
                 _reveal(replace(mine, right=mine.right or solution), question)
                 return False
             self.waits = place not in given or here is not None
-            if asked.output and question.cover and self.waits:
-                tokens = "".join(f"<li>{html.escape(token)}</li>" for token in asked.output)
-                says = html.escape(_("What the model writes, token by token:"))
-                st.html(f'<p class="hs-lesson-writes">{says}</p><ol class="hs-lesson-output">{tokens}</ol>')
+            if asked.tokens and question.cover and self.waits:
+                _tokens(question, asked)
             if here is not None and here.teaches:
                 if asked.options:
-                    st.html(f'<p class="hs-lesson-sum">{html.escape(" · ".join(map(translate, asked.options)))}</p>')
+                    options = " · ".join(_shown(option, asked.meanings) for option in asked.options)
+                    st.html(f'<p class="hs-lesson-sum">{html.escape(options)}</p>')
                 room.answered(name, spell)
                 return question.cover
             if place in given:
@@ -392,7 +395,7 @@ class Panel:
                 return question.cover
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
             with st.form(f"{widget}-form", border=False):  # Enter answers, and so does the first click
-                _field(question, asked.options, widget)
+                _field(question, asked, widget)
                 st.form_submit_button(
                     _("Answer"), key=f"{widget}-send", type="primary",
                     on_click=_give, args=(place, question, asked, widget, name),
@@ -487,20 +490,37 @@ def _pressed(kind: str) -> str:
     return f"{view.cell[0] + 1},{view.cell[1] + 1}" if kind == "cell" else str(view.cell[0 if kind == "row" else 1] + 1)
 
 
-def _shown(option: str) -> str:
+def _shown(option: str, meanings: Mapping[str, str]) -> str:
+    """An option in the reader's language; a token with its meaning."""
+    return with_meaning(translate(option), meanings.get(option, ""))
+
+
+def _label(option: str, meanings: Mapping[str, str]) -> str:
     """An option as the radio shows it."""
-    return plain_markdown(translate(option))
+    return plain_markdown(_shown(option, meanings))
 
 
-def _field(question: Question, options: tuple[str, ...], key: str) -> None:
+def _tokens(question: Question, asked: Asked) -> None:
+    """The tokens that the question counts, numbered."""
+    fed = _("What the decoder is fed, token by token:")
+    says = html.escape(fed if question.asks_for_the_mask else _("What the model writes, token by token:"))
+    tokens = "".join(
+        f"<li>{html.escape(token)}{f' <small>{html.escape(meaning)}</small>' if meaning else ''}</li>"
+        for token, meaning in asked.tokens
+    )
+    st.html(f'<p class="hs-lesson-writes">{says}</p><ol class="hs-lesson-output">{tokens}</ol>')
+
+
+def _field(question: Question, asked: Asked, key: str) -> None:
     """Where the answer is given."""
     label = _("Your prediction")
     if question.kind == "choose":
-        st.radio(label, list(map(_shown, options)), index=None, key=key, label_visibility="collapsed")
+        options = [_label(option, asked.meanings) for option in asked.options]
+        st.radio(label, options, index=None, key=key, label_visibility="collapsed")
     elif question.kind == "order":
         st.multiselect(
             _("Press them in order"),
-            sorted(options),
+            sorted(asked.options),
             key=key,
             format_func=translate,
             placeholder=_("first, second, …"),
@@ -520,7 +540,7 @@ def _answered(question: Question, asked: Asked, key: str) -> tuple[str | tuple[s
     if question.kind in PRESSED:
         return _pressed(question.kind), _("Nothing is pressed in the picture yet. Press it there, then press Answer.")
     if question.kind == "choose":
-        shown = {_shown(one): one for one in asked.options}
+        shown = {_label(one, asked.meanings): one for one in asked.options}
         return shown.get(value or "", ""), _("Nothing is chosen yet. Choose one, then press Answer.")
     if question.kind == "order":
         chosen = tuple(value or ())
@@ -597,11 +617,14 @@ def evaluate(model: Pretrained, find: Callable[[], Trace], question: Question) -
         return computed(model, find(), given) if isinstance(given, Computed) else given
 
     options = value(question.options)
+    side = TOKENS.get(question.options.function) if isinstance(question.options, Computed) else None
+    counted: Literal["target_in", "target_out"] = "target_in" if question.asks_for_the_mask else "target_out"
     return Asked(
         tuple(map(str, options)) if isinstance(options, tuple) else (),
         value(question.answer),
-        tuple(find().target_out_labels) if question.asks_for_a_step else (),
+        token_meanings(find(), counted) if question.asks_for_a_step else (),
         (find().source_text, str(value(Computed("translation")))) if question.asks_for_a_translation else None,
+        {label: meaning for label, meaning in token_meanings(find(), side) if meaning} if side else {},
     )
 
 

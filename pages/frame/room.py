@@ -203,7 +203,7 @@ def join_or_open() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="hs-room-doors"):
         about = _("For a class: students join with a code and see your view; their answers arrive on your screen.")
-        st.button(_("Open a room"), key="hs-room-open", on_click=open_room, help=about)
+        st.button(_("For teachers: open a room"), key="hs-room-open", on_click=open_room, help=about)
         with (
             st.form("hs-room-form", border=False, width="content"),
             st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
@@ -385,7 +385,9 @@ def _presence(here: Seat) -> None:
     there = rooms().here(here.code)
     following = sum(member.follows for member in there)
     room = html.escape(_("Room {code}").format(code=here.code))
-    counted = _("{count} here, {following} follow").format(count=len(there), following=following)
+    counted = _("no students yet")
+    if there:
+        counted = _("students: {count}, following you: {following}").format(count=len(there), following=following)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
         sent = len(rooms().finds(here.code))
@@ -411,9 +413,13 @@ def _class(here: Seat, spell: Spell) -> None:
     if st.session_state.get(ENDING) != here.code:
         st.button(_("End the room"), key="hs-room-end", on_click=_ask_end, args=(here.code,))
         return
-    sure = _("End the room? Its {count} answers are deleted; save them as CSV first if you need them.")
+    sure = _("End the room? Nobody has answered a question in it.")
+    if answers:
+        sure = _("End the room? Its answers ({count}) are deleted; save them first if you need them.")
     message(sure.format(count=len(answers)), "note")
     with st.container(horizontal=True, gap="small"):
+        if answers:
+            _save_answers(here, spell, "hs-room-csv-end")
         if st.button(_("End and delete"), key="hs-room-end-now", on_click=_end):
             st.rerun()  # the page, not only this menu
         st.button(_("Keep the room"), key="hs-room-keep", on_click=_ask_end, args=("",), type="primary")
@@ -464,10 +470,14 @@ def _answers(here: Seat, answers: list[Given], spell: Spell) -> None:
                 args=("remove_answer", here.code, here.secret, given.member, given.question), type="tertiary",
             )  # fmt: skip
     if answers:
-        st.download_button(
-            _("All answers as CSV"), lambda: as_csv(rooms().answers(here.code), spell), key="hs-room-csv",
-            file_name=f"room-{here.code}.csv", mime="text/csv", on_click="ignore",
-        )  # fmt: skip
+        _save_answers(here, spell, "hs-room-csv")
+
+
+def _save_answers(here: Seat, spell: Spell, key: str) -> None:
+    st.download_button(
+        _("All answers as CSV"), lambda: as_csv(rooms().answers(here.code), spell), key=key,
+        file_name=f"room-{here.code}.csv", mime="text/csv", on_click="ignore",
+    )  # fmt: skip
 
 
 def as_csv(answers: list[Given], spell: Spell) -> bytes:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from pages.runtime import language
@@ -10,6 +13,7 @@ from transformer.view.bundle import script
 
 BIG = "headscope_big"  # in the session and as a cookie
 SEAT_KEPT = "headscope_room"  # the same: who one is in a room (pages/frame/room.py)
+KEY = "viewer"
 YEAR, DAY = 365 * 24 * 60 * 60, 24 * 60 * 60  # seconds
 
 _viewer = st.components.v2.component("headscope.viewer", js=script("viewer"))
@@ -36,10 +40,13 @@ def lost_connection() -> str:
     return f"{sentence} {_('The answers that you gave are kept.')}" if in_class else sentence
 
 
-def tell_browser() -> None:
-    """The language of the page, what the viewer chose in this session, and what to say without a connection."""
+def tell_browser(on_link: Callable[[str], None]) -> None:
+    """The language of the page, what the viewer chose in this session, and what to say without a connection.
+
+    on_link: callback when a link to a page was pressed, with the key of the component that reports its path as "go".
+    """
     ages = {language.CHOSEN: YEAR, BIG: YEAR, SEAT_KEPT: DAY}
     chosen = {name: (st.session_state.get(name), age) for name, age in ages.items()}
     keep = {name: (value, age if value else 0) for name, (value, age) in chosen.items() if value is not None}
     data = {"language": language.session_language(), "keep": keep, "lost": lost_connection()}
-    _viewer(key="viewer", data=data, height=1)
+    _viewer(key=KEY, data=data, height=1, on_go_change=partial(on_link, KEY))

@@ -23,14 +23,13 @@ def link_to(page: Page, title: str) -> Locator:
     header = page.locator(".st-key-hs-header")
     still(page)  # a menu that closes, or a page that comes, would take the link away from under the mouse
     group = next(listed.group for listed in pages() if listed.title == title)
-    if not page.locator(".st-key-hs-page-links").is_visible():
-        menu = header.locator("[class*=st-key-hs-page-menu]").get_by_role("button")
-    elif group:
-        menu = header.locator("[class*=st-key-hs-group]").get_by_role("button").filter(has_text=group)
+    wide = header.locator(".hs-pages-wide")
+    if not wide.is_visible():
+        part, menu = header.locator(".hs-pages-folded"), header.locator(".hs-pages-folded > button")
     else:
-        return header.get_by_test_id("stPageLink").get_by_role("link", name=title, exact=True)
-    found = page.get_by_test_id("stPopoverBody").get_by_role("link", name=title, exact=True)
-    if not found.count():
-        menu.first.click()
+        part, menu = wide, wide.get_by_role("button").filter(has_text=group)
+    found = part.get_by_role("link", name=title, exact=True)
+    if not found.count():  # in a closed menu
+        menu.click()
     expect(found).to_be_visible()
     return found

@@ -86,7 +86,7 @@ def trains(page: Page, server: str) -> None:
 def there(page: Page, title: str, drawn: bool = True) -> None:
     """The page is complete: its title, its header and its picture."""
     expect(page.locator("h1")).to_have_text(title)
-    expect(page.locator(".st-key-hs-page-links")).to_be_visible()
+    expect(page.locator(".hs-pages-wide")).to_be_visible()
     if drawn:
         page.wait_for_selector("[data-drawn]")
     settled(page)

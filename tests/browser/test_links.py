@@ -85,3 +85,22 @@ def test_an_example_chosen_on_a_page_without_a_sentence_opens_on_heads(
     page.wait_for_selector("[data-drawn]")
     expect(page.get_by_label(re.compile("Source · English"))).to_have_value(example.source)
     expect(page.locator("h1")).to_have_text("Heads")
+
+
+def test_a_menu_of_pages_opens_by_keys_and_its_links_open_tabs_too(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.goto(server)
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    menu = page.locator(".hs-pages-wide").get_by_role("button", name="Explore")
+    link = page.locator(".hs-pages-wide").get_by_role("link", name="Head roles")
+    menu.click()
+    expect(link).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(link).to_be_hidden()
+    menu.focus()
+    page.keyboard.press("Enter")
+    expect(menu).to_have_attribute("aria-expanded", "true")
+    with context.expect_page() as opened:
+        link.click(modifiers=["ControlOrMeta"])
+    expect(opened.value.locator("h1")).to_have_text("Head roles")
+    expect(page.locator("h1")).to_have_text("Heads")  # which stays

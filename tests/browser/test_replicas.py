@@ -307,7 +307,7 @@ def test_a_class_on_both_replicas_loses_no_room_and_no_answer_when_the_teachers_
     for student in students:
         student.goto(f"{replicas.address}/?room={code}")
         expect(student.locator("h1.hs-spoken")).to_have_text("Lessons")
-    expect(teacher.locator(".hs-room-code")).to_contain_text("3 here, 3 follow")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("students: 3, following you: 3")
 
     # What the teacher chooses on one replica, the students of both see; what they answer there, the teacher sees.
     link_to(teacher, "Positions").click()
@@ -341,7 +341,7 @@ def test_a_class_on_both_replicas_loses_no_room_and_no_answer_when_the_teachers_
     link_to(teacher, "Model").click()
     for student in students:
         expect(student.locator("h1.hs-spoken")).to_have_text("Model")
-    expect(teacher.locator(".hs-room-code")).to_contain_text("3 here, 3 follow")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("students: 3, following you: 3")
     for page in (teacher, *students):
         page.context.close()
 

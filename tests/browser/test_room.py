@@ -35,7 +35,7 @@ def test_a_class_follows_answers_and_comes_back(
     desk = other.new_page()
     desk.goto(f"{server}/?room={code}")
     expect(desk.locator("h1.hs-spoken")).to_have_text("Lessons")
-    counted(teacher, "2 here, 2 follow")
+    counted(teacher, "students: 2, following you: 2")
     bar = student.locator(".st-key-hs-room").bounding_box()
     assert bar and bar["height"] < 140, bar  # three lines on a phone
 
@@ -77,20 +77,20 @@ def test_a_class_follows_answers_and_comes_back(
     expect(student.locator(".hs-lesson-reveal dt").first).to_have_text("Your answer")  # with the answer
     other.set_offline(False)
     wait_for_params(desk, stop="2")
-    counted(teacher, "2 here, 2 follow")
+    counted(teacher, "students: 2, following you: 2")
 
     # A student looks around and is called back.
     link_to(desk, "Positions").click()
     expect(desk.locator("h1.hs-spoken")).to_have_text("Positions")
-    counted(teacher, "2 here, 1 follow")
+    counted(teacher, "students: 2, following you: 1")
     teacher.get_by_role("button", name="Call all back").click()
     expect(desk.locator("h1.hs-spoken")).to_have_text("Heads")
-    counted(teacher, "2 here, 2 follow")
+    counted(teacher, "students: 2, following you: 2")
     assert student.evaluate("document.documentElement.scrollWidth") <= 390
 
     # The teacher reloads and still steers; then the room ends.
     teacher.reload()
-    counted(teacher, "2 here, 2 follow")
+    counted(teacher, "students: 2, following you: 2")
     teacher.locator(".st-key-hs-room-class button").click()
     teacher.get_by_role("button", name="End the room").click()
     teacher.get_by_role("button", name="End and delete").click()

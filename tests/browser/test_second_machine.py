@@ -112,7 +112,7 @@ def test_a_student_on_another_machine_joins_by_the_code_and_follows(
     teacher.keyboard.press("Escape")
     student.goto(f"http://{typed}")
     expect(student.locator(".st-key-hs-room")).to_contain_text(code)
-    expect(teacher.locator(".hs-room-code")).to_contain_text("1 here, 1 follow")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("students: 1, following you: 1")
     teacher.locator("[class*=st-key-hs-lesson-start-paper] button").click()
     expect(student.locator(".hs-lesson-title")).to_have_text("What attention replaced")
     student.get_by_test_id("stRadio").get_by_text("about half").click()

@@ -133,6 +133,8 @@ def test_a_question_about_a_row_of_the_decoder_needs_the_output() -> None:
     assert not asks("largest_key", kind="encoder_self", row=2) and not asks("row_sum", kind="cross", row=2)
     assert Question("text", "?", Computed("translation")).asks_for_a_translation
     assert not asks("scale") and not Question("number", "?", 3.0).asks_for_a_step
+    assert Question("number", "?", Computed("zeros_by_mask", {"row": 1})).asks_for_the_mask
+    assert not Question("number", "?", Computed("row_entropy", {"row": 1})).asks_for_the_mask
 
 
 def test_what_counts_as_right() -> None:

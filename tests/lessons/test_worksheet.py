@@ -75,7 +75,7 @@ def opening(name: str) -> Setting:
 
 def evaluate(question: Question, setting: Setting) -> Asked:
     if isinstance(question.answer, Computed):
-        return Asked(("ka", "<lo>"), f"key of {setting.source}", ("<re>", "sta"))
+        return Asked(("ka", "<lo>"), f"key of {setting.source}", (("<re>", "if"), ("sta", "")), meanings={"ka": "at"})
     return Asked(question.options if isinstance(question.options, tuple) else (), question.answer)
 
 
@@ -119,8 +119,8 @@ def test_texts_of_a_lesson_are_escaped_and_fetch_nothing(rows: tuple[Entry, ...]
 
 def test_the_sheet_asks_and_the_other_one_answers(rows: tuple[Entry, ...]) -> None:
     sheet, answers = worksheet(LESSON, SERVER, rows), answer_sheet(LESSON, rows)
-    assert "<li>ka</li><li>&lt;lo&gt;</li>" in sheet and "Section 3.2.1 of the paper" in sheet
-    assert '<ol class="tokens"><li>&lt;re&gt;</li><li>sta</li></ol>' in sheet  # a row is asked for by its number
+    assert "<li>ka (at)</li><li>&lt;lo&gt;</li>" in sheet and "Section 3.2.1 of the paper" in sheet
+    assert '<ol class="tokens"><li>&lt;re&gt; (if)</li><li>sta</li></ol>' in sheet  # a row is asked for by its number
     assert "key of" not in sheet and "They are shares" not in sheet
     assert "<b>key of ka lo</b>" in answers and "Sentence: ka lo" in answers
     assert "<b>1, ±0.1 counts as right</b><br><small>They are shares.</small>" in answers

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from transformer.analysis.alignment import READINGS, AlignmentError, Gold, Score, pharaoh, read_gold, read_links
-from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device
+from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, whole
 from transformer.cli.translate import complain, decoded
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, Pretrained, load
@@ -37,10 +37,10 @@ BACK = Source("weights", "predicted")  # as on the page Head roles
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
-    parser.add_argument("--layer", type=int, metavar="N", help=_("layer of the cross-attention, from 1"))
+    parser.add_argument("--layer", type=whole(1), metavar="N", help=_("layer of the cross-attention, from 1"))
     parser.add_argument(
         "--head",
-        type=int,
+        type=whole(1),
         metavar="N",
         help=_(
             "head of this layer, from 1; without it the mean of the layer. Without both, the single head with the "
@@ -170,9 +170,11 @@ def details(found: AlignmentScores, sources: Iterable[Source]) -> str:
 
 
 def read_pairs_and_links(path: Path) -> list[Gold]:
-    """The pairs of --gold. Raises AlignmentError, CommandError, OSError."""
+    """The pairs of --gold. Raises CommandError."""
     try:
         text = read_text(path, LARGEST).removeprefix("\ufeff")
+    except OSError as error:
+        raise CommandError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
     except UnicodeDecodeError as error:
         raise CommandError(
             "{file} is not UTF-8 text (byte {byte}); save it as UTF-8", file=path, byte=error.start

@@ -63,6 +63,11 @@ class Question:
         )
 
     @property
+    def asks_for_the_mask(self) -> bool:
+        """Whether it counts what the mask hides: columns, which are the tokens that the decoder is fed."""
+        return isinstance(self.answer, Computed) and self.answer.function == "zeros_by_mask"
+
+    @property
     def asks_for_a_translation(self) -> bool:
         return isinstance(self.answer, Computed) and self.answer.function == "translation"
 
@@ -80,14 +85,22 @@ class Question:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question for the open model and sentence. right: None where nothing is right or wrong. output: what the model
-    writes, token by token, where the question names a row by its number alone. pair: the sentence and the model's
-    translation, where the question is about another one."""
+    """A question for the open model and sentence. right: None where nothing is right or wrong. tokens: where the
+    question names a row of the decoder by its number alone, its tokens with their meanings: those it predicts, or,
+    where the question is about the mask (`Question.asks_for_the_mask`), those it is fed. pair: the sentence and the
+    model's translation, where the question is about another one. meanings: of options that are tokens. A meaning is
+    for this reader, and left out where the list has none."""
 
     options: tuple[str, ...] = ()
     right: Answer | None = None
-    output: tuple[str, ...] = ()
+    tokens: tuple[tuple[str, str], ...] = ()
     pair: tuple[str, str] | None = None
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+
+def with_meaning(token: str, meaning: str) -> str:
+    """A token as a list shows it: habe (have)."""
+    return f"{token} ({meaning})" if meaning else token
 
 
 def numbers(text: str) -> tuple[float, ...]:

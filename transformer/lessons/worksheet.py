@@ -16,7 +16,7 @@ import segno
 from markdown_it import MarkdownIt
 
 from transformer.lessons.lesson import Lesson, Stop
-from transformer.lessons.questions import PRESSED, Asked, Computed, Question, in_words
+from transformer.lessons.questions import PRESSED, Asked, Computed, Question, in_words, with_meaning
 from transformer.texts import UserError, _, reader_language, translate
 
 ROOM, SHORT = 3, 16  # lines to write an answer in words on; characters of an option that stands beside others
@@ -36,18 +36,15 @@ Evaluate = Callable[[Question, Setting], Asked]
 
 @dataclass(frozen=True)
 class Entry:
-    """A stop on paper. link: opens it with its setting; options, answer: of its question, as texts; output: the tokens
-    that the question counts; pair: the sentence that it is about, and its translation; problem: why the open model has
-    no answer."""
+    """A stop on paper. link: opens it with its setting; asked, answer: its question for the open model and the right
+    answer, as text; problem: why the open model has no answer."""
 
     number: int
     stop: Stop
     setting: Setting
     link: str
-    options: tuple[str, ...] = ()
+    asked: Asked = Asked()
     answer: str = ""
-    output: tuple[str, ...] = ()
-    pair: tuple[str, str] | None = None
     problem: str = ""
 
     @property
@@ -89,7 +86,7 @@ def entries(
             except UserError as error:
                 problem = str(error)
         link = f"{server}?{urlencode(params)}"
-        made.append(Entry(number, stop, setting, link, asked.options, answer, asked.output, asked.pair, problem))
+        made.append(Entry(number, stop, setting, link, asked, answer, problem))
     return tuple(made)
 
 
@@ -147,12 +144,14 @@ def _sentence(setting: Setting) -> str:
 
 def _output(row: Entry) -> str:
     """What a question is about and paper does not show: the tokens that it counts, or the translation."""
-    if row.pair is not None:
-        return f"<p>{_escape(_('The model translates it: {translation}', translation=row.pair[1]))}</p>"
-    if not row.output:
+    if row.asked.pair is not None:
+        return f"<p>{_escape(_('The model translates it: {translation}', translation=row.asked.pair[1]))}</p>"
+    if not row.asked.tokens:
         return ""
-    tokens = "".join(f"<li>{_escape(token)}</li>" for token in row.output)
-    return f'<p>{_escape(_("What the model writes, token by token:"))}</p><ol class="tokens">{tokens}</ol>'
+    tokens = "".join(f"<li>{_escape(with_meaning(*token))}</li>" for token in row.asked.tokens)
+    fed = row.stop.question is not None and row.stop.question.asks_for_the_mask
+    says = _("What the decoder is fed, token by token:") if fed else _("What the model writes, token by token:")
+    return f'<p>{_escape(says)}</p><ol class="tokens">{tokens}</ol>'
 
 
 def _stop(row: Entry) -> str:
@@ -177,12 +176,13 @@ def _boxes(options: list[str]) -> str:
 def _question(row: Entry, question: Question) -> str:
     ask = f"<p><b>{_escape(translate(question.ask))}</b></p>{_sentence(row.setting) if row.computed else ''}"
     ask += _output(row)
-    if question.kind == "choose" and row.options:
+    options, meanings = row.asked.options, row.asked.meanings
+    if question.kind == "choose" and options:
         why = f'<p class="short wide">{_escape(_("Why?"))}</p>'
-        return f'<div class="question">{ask}{_boxes(list(map(translate, row.options)))}{why}</div>'
-    if question.kind == "order" and row.options:
+        return f'<div class="question">{ask}{_boxes([with_meaning(translate(one), meanings.get(one, "")) for one in options])}{why}</div>'
+    if question.kind == "order" and options:
         hint = _escape(_("Number them in order."))
-        return f'<div class="question">{ask}<p>{hint}</p>{_boxes(sorted(map(translate, row.options)))}</div>'
+        return f'<div class="question">{ask}<p>{hint}</p>{_boxes(sorted(map(translate, options)))}</div>'
     places = {
         "head": _("Layer and head:"),
         "cell": _("Row and column:"),
@@ -208,7 +208,7 @@ def _answer(row: Entry, question: Question) -> str:
     elif question.kind in PRESSED or question.kind == "shape" or isinstance(question.answer, Computed):
         answer = row.answer
     else:
-        answer = " → ".join(map(translate, row.options)) if question.kind == "order" else translate(row.answer)
+        answer = " → ".join(map(translate, row.asked.options)) if question.kind == "order" else translate(row.answer)
     why = f"<br><small>{_escape(translate(question.why))}</small>" if question.why else ""
     where = f"<br>{_sentence(row.setting)}" if row.computed else ""
     return (

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -111,6 +111,18 @@ def meanings(trace: Trace, words: Mapping[str, Sequence[str]]) -> dict[str, list
     reader, found = reader_language().code, load_meanings()
     told = {side: found.of(language, words[side], text, reader) for side, (language, text) in sides.items()}
     return told if any(one is not None for one in told.values()) else None
+
+
+def token_meanings(trace: Trace, side: Literal["source", "target_in", "target_out"]) -> tuple[tuple[str, str], ...]:
+    """The label of every token of a side, and the meaning of the word that it begins; "" where there is none to tell."""
+    labels = getattr(trace, f"{side}_labels")
+    numbers = word_numbers(trace.source_tokens if side == "source" else getattr(trace, side), labels)
+    told = (meanings(trace, {side: word_labels(labels, numbers)}) or {}).get(side) or []
+    begins = [index == 0 or numbers[index - 1] != number for index, number in enumerate(numbers)]
+    return tuple(
+        (label, (told[number] or "") if told and first else "")
+        for label, number, first in zip(labels, numbers, begins, strict=True)
+    )
 
 
 def full_pack(

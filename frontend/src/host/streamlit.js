@@ -101,17 +101,21 @@ function pendingNavigation() {
   if (window.__headscopeLeaving) return window.__headscopeLeaving;
   const state = { until: 0, from: null, path: window.location.pathname };
   window.__headscopeLeaving = state;
-  const goes = (from) => Object.assign(state, { from, until: performance.now() + LONGEST });
   const clicked = ({ target }) => {
     const link = target.closest && target.closest(PAGE_LINKS);
-    if (link && pageOfLink(link) !== currentPage()) goes(window.location.pathname);
+    if (link && pageOfLink(link) !== currentPage()) leaves();
   };
   document.addEventListener("click", clicked, true);
   window.addEventListener("popstate", () => {
-    if (window.location.pathname !== state.path) goes(null);
+    if (window.location.pathname !== state.path) leaves(null);
     state.path = window.location.pathname;
   });
   return state;
+}
+
+// The page at the path `from` is being left.
+export function leaves(from = window.location.pathname) {
+  Object.assign(pendingNavigation(), { from, until: performance.now() + LONGEST });
 }
 
 // Streamlit's links are relative; the link of the first page is empty.

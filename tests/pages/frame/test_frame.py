@@ -13,6 +13,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
+from pages.frame.navigation import ASKED
+from pages.registry import pages
 from pages.runtime.shared import clear_caches
 from tests.support.app import (
     EXAMPLE,
@@ -24,6 +26,7 @@ from tests.support.app import (
     page_text,
     pictures,
     switch_page,
+    written,
 )
 from tests.support.build import tiny_pretrained
 from transformer.analysis.language import script
@@ -386,3 +389,19 @@ def test_a_text_longer_than_those_of_the_training_says_so(
     assert "Nearly all texts of the model&#x27;s training had at most 40" in messages(
         open_page("heads", checkpoint="en-de", source=long), True
     )
+
+
+def test_the_header_links_every_page_and_names_the_open_one(open_app: Callable[..., AppTest]) -> None:
+    found = written(open_app())
+    for listed in pages():
+        links = re.findall(rf'<a href="{listed.path or "./"}" data-page="{listed.path}"([^>]*)>{listed.title}</a>', found)
+        assert len(links) == 2 and all(("aria-current" in link) == listed.first for link in links), listed
+    assert "Explore: <b>Heads</b>" in found and "☰ Explore: Heads" in found
+
+
+def test_a_pressed_link_opens_its_page_and_keeps_the_session(open_app: Callable[..., AppTest]) -> None:
+    app = open_app()
+    app.session_state[ASKED] = "no such page"
+    assert "hs-pages" in written(app.run()) and address(app)["source"] == "ka lo mi" and ASKED not in app.session_state
+    app.session_state[ASKED] = "lab"
+    assert "Experiment: <b>Lab</b>" in written(app.run()) and app.text_input(key="source").value == "ka lo mi"
