@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import urlencode
 
@@ -43,7 +43,7 @@ class Entry:
     stop: Stop
     setting: Setting
     link: str
-    asked: Asked = Asked()
+    asked: Asked = field(default_factory=Asked)
     answer: str = ""
     problem: str = ""
 
@@ -179,7 +179,8 @@ def _question(row: Entry, question: Question) -> str:
     options, meanings = row.asked.options, row.asked.meanings
     if question.kind == "choose" and options:
         why = f'<p class="short wide">{_escape(_("Why?"))}</p>'
-        return f'<div class="question">{ask}{_boxes([with_meaning(translate(one), meanings.get(one, "")) for one in options])}{why}</div>'
+        told = [with_meaning(translate(one), meanings.get(one, "")) for one in options]
+        return f'<div class="question">{ask}{_boxes(told)}{why}</div>'
     if question.kind == "order" and options:
         hint = _escape(_("Number them in order."))
         return f'<div class="question">{ask}<p>{hint}</p>{_boxes(sorted(map(translate, options)))}</div>'

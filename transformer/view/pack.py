@@ -114,7 +114,7 @@ def meanings(trace: Trace, words: Mapping[str, Sequence[str]]) -> dict[str, list
 
 
 def token_meanings(trace: Trace, side: Literal["source", "target_in", "target_out"]) -> tuple[tuple[str, str], ...]:
-    """The label of every token of a side, and the meaning of the word that it begins; "" where there is none to tell."""
+    """The label of every token of a side, and the meaning of the word that it begins ("" where there is none)."""
     labels = getattr(trace, f"{side}_labels")
     numbers = word_numbers(trace.source_tokens if side == "source" else getattr(trace, side), labels)
     told = (meanings(trace, {side: word_labels(labels, numbers)}) or {}).get(side) or []

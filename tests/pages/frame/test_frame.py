@@ -394,7 +394,8 @@ def test_a_text_longer_than_those_of_the_training_says_so(
 def test_the_header_links_every_page_and_names_the_open_one(open_app: Callable[..., AppTest]) -> None:
     found = written(open_app())
     for listed in pages():
-        links = re.findall(rf'<a href="{listed.path or "./"}" data-page="{listed.path}"([^>]*)>{listed.title}</a>', found)
+        address = f'href="{listed.path or "./"}" data-page="{listed.path}"'
+        links = re.findall(rf"<a {address}([^>]*)>{listed.title}</a>", found)
         assert len(links) == 2 and all(("aria-current" in link) == listed.first for link in links), listed
     assert "Explore: <b>Heads</b>" in found and "☰ Explore: Heads" in found
 
