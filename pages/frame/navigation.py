@@ -43,25 +43,24 @@ def take_jump(paths: Iterable[str]) -> tuple[str, Mapping[str, str]] | None:
 
 def draw(page: Listed, pages: Iterable[Listed]) -> None:
     """Those without a group as links, each group as a menu, the open page's with its name; and the one menu of all
-    pages that stands there instead where the header is folded. The menus open without the server."""
+    pages that stands there instead where the header is folded. The browser opens the menus."""
     groups: dict[str, list[Listed]] = {}
     for listed in pages:
         groups.setdefault(listed.group, []).append(listed)
     wide, everything = "", ""
-    for number, (group, members) in enumerate(groups.items()):
+    for group, members in groups.items():
         links = "".join(_link(listed, listed.name == page.name) for listed in members)
         everything += f'<h2 class="hs-group">{html.escape(group)}</h2>{links}' if group else links
         if not group:
             wide += links
             continue
         label = html.escape(group) + (f": <b>{html.escape(page.title)}</b>" if group == page.group else "")
-        wide += _menu(f"hs-pages-{number}", label, links)
+        wide += _menu(label, links)
     label = html.escape(f"☰ {page.group}: {page.title}" if page.group else f"☰ {page.title}")
-    folded = _menu("hs-pages-all", label, everything)
     name = html.escape(_("Pages"))
     st.html(
         f'<nav class="hs-pages" aria-label="{name}"><div class="hs-pages-wide">{wide}</div>'
-        f'<div class="hs-pages-folded">{folded}</div></nav>',
+        f'<div class="hs-pages-folded">{_menu(label, everything)}</div></nav>',
         width="content",
     )
 
@@ -73,8 +72,5 @@ def _link(listed: Listed, is_open: bool) -> str:
     return f'<a href="{path or "./"}" data-page="{path}"{current}>{html.escape(listed.title)}</a>'
 
 
-def _menu(name: str, label: str, links: str) -> str:
-    return (
-        f'<button type="button" data-menu="{name}" aria-haspopup="true" aria-expanded="false">{label}</button>'
-        f'<div id="{name}" class="hs-menu">{links}</div>'
-    )
+def _menu(label: str, links: str) -> str:
+    return f'<details><summary>{label}</summary><div class="hs-page-menu">{links}</div></details>'

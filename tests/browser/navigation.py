@@ -22,12 +22,13 @@ def link_to(page: Page, title: str) -> Locator:
     """The header's link to a page, after opening the menu that it is in."""
     header = page.locator(".st-key-hs-header")
     still(page)  # a menu that closes, or a page that comes, would take the link away from under the mouse
+    expect(header.locator(".hs-pages")).to_be_visible()
     group = next(listed.group for listed in pages() if listed.title == title)
     wide = header.locator(".hs-pages-wide")
     if not wide.is_visible():
-        part, menu = header.locator(".hs-pages-folded"), header.locator(".hs-pages-folded > button")
+        part, menu = header.locator(".hs-pages-folded"), header.locator(".hs-pages-folded summary")
     else:
-        part, menu = wide, wide.get_by_role("button").filter(has_text=group)
+        part, menu = wide, wide.locator("summary").filter(has_text=group)
     found = part.get_by_role("link", name=title, exact=True)
     if not found.count():  # in a closed menu
         menu.click()

@@ -196,7 +196,7 @@ def test_nothing_is_cut_off_while_it_trains(page: Page, server: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     still(page)
     assert not page.evaluate(SCROLLS)
-    links = page.locator(".hs-pages-wide").locator("> :is(a, button)")
+    links = page.locator(".hs-pages-wide").locator("> :is(a, details)")
     expect(links).to_have_count(5)
     big = page.get_by_role("button", name="Aa")
     first, last = links.first.bounding_box(), big.bounding_box()

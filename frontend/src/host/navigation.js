@@ -1,11 +1,10 @@
 import { leaves } from "./streamlit.js";
 
 // The header's links and menus of pages, which Python draws as HTML (pages/frame/navigation.py). A plain click on a link
-// asks Python for the page, so that the session goes on; any other click is the browser's, as for a new tab. A menu is
-// the browser's popover: it closes by Escape and by a click elsewhere.
+// asks Python for the page, so that the session goes on; any other click is the browser's, as for a new tab. The browser
+// opens and closes a menu by its button; Escape, a click elsewhere and the way to a page close it, too.
 const LINK = "a[data-page]";
-const MENU = "button[data-menu]";
-const EDGE = 8; // pixels left free beside a menu
+const OPEN_MENUS = ".hs-pages details[open]";
 
 // ask(path): called with every link that is pressed. Called with every run; listens once a page.
 export function watchLinks(ask) {
@@ -18,34 +17,24 @@ function start() {
   document.addEventListener("click", (event) => {
     const { target } = event;
     if (!(target instanceof Element)) return;
-    const menu = target.closest(MENU);
-    if (menu instanceof HTMLButtonElement) return prepare(menu);
     const link = target.closest(LINK);
+    closeMenus(link ? null : target);
     const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
     if (!(link instanceof HTMLAnchorElement) || !plain) return;
     event.preventDefault();
-    const menuOf = link.closest("[popover]");
-    if (menuOf instanceof HTMLElement) menuOf.hidePopover();
     if (link.ariaCurrent === "page") return;
     leaves();
     watch.ask(link.dataset.page ?? "");
   });
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && closeMenus(null));
   return watch;
 }
 
-// Before the browser acts on the first click. (Streamlit's HTML keeps no attribute "popover".)
-function prepare(button) {
-  const menu = document.getElementById(button.dataset.menu ?? "");
-  if (!menu || menu.popover) return;
-  menu.popover = "auto";
-  button.popoverTargetElement = menu;
-  menu.addEventListener("toggle", (event) => {
-    const open = event instanceof ToggleEvent && event.newState === "open";
-    button.ariaExpanded = String(open);
-    if (!open) return;
-    const place = button.getBoundingClientRect();
-    menu.style.top = `${place.bottom + 4}px`;
-    menu.style.maxHeight = `${window.innerHeight - place.bottom - EDGE}px`;
-    menu.style.left = `${Math.max(EDGE, Math.min(place.left, window.innerWidth - menu.offsetWidth - EDGE))}px`;
-  });
+// All but the one that `inside` is in. The focus of one that closes goes to its button.
+function closeMenus(inside) {
+  for (const menu of document.querySelectorAll(OPEN_MENUS)) {
+    if (!(menu instanceof HTMLDetailsElement) || menu.contains(inside)) continue;
+    if (menu.contains(document.activeElement)) menu.querySelector("summary")?.focus();
+    menu.open = false;
+  }
 }
