@@ -143,6 +143,11 @@ class PageFrame:
     _last: list[Callable[[], None]] = field(default_factory=list)
 
     @property
+    def path(self) -> str:
+        """Of the open page, as links name it."""
+        return next(page.path for page in self.links if page.name == self.options.page)
+
+    @property
     def state(self) -> State:
         """The state as it is now."""
         state = current_state()
@@ -160,7 +165,8 @@ class PageFrame:
     def write_address(self, names: Collection[str]) -> None:
         """Write what is on the screen to the address, and show it to the class. names: of the page's options."""
         write_address(self.state, self.options.for_address(), names)
-        room.show(next(page.path for page in self.links if page.name == self.options.page))
+        room.show(self.path)
+        room.offer_back(self.path)
 
     def finish(self, content: Content) -> None:
         """Write the address, which describes what is on the screen; then draw the menus of the header."""
@@ -424,7 +430,7 @@ def _open_lesson(frame: PageFrame, paths: tuple[str, ...], at_stop: bool) -> Non
         pair = (state.source, state.target)
         return frame.trace or cache.trace(frame.model, frame.model.name, *pair, max_tokens())
 
-    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)), paths)
+    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)), paths, frame.path)
     frame.lesson.draw(partial(lesson.evaluate, frame.model, trace), frame.trace.id if frame.trace is not None else "")
     frame.at_stop = at_stop
     if at_stop and frame.trace is not None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -51,6 +52,7 @@ _scroll = st.components.v2.component("headscope.lesson_scroll", js=script("lesso
 
 JUMP, ARRIVING, AT_STOP = "headscope_lesson_jump", "headscope_lesson_arriving", "headscope_lesson_view"
 NOTHING = "headscope_lesson_nothing"
+SHOWS = "headscope_lesson_shows"
 MOST_FILES = 100
 # Functions that give tokens as options, and the tokens of which side.
 TOKENS: dict[str, Literal["source", "target_out"]] = {"source_tokens": "source", "target_tokens": "target_out"}
@@ -124,6 +126,7 @@ def open_lesson(state: State, pages: tuple[str, ...]) -> Lesson | None:
 
 def go(lesson: str, stop: int) -> None:
     """Callback: open a stop, from 1."""
+    room.end_find()
     st.session_state[JUMP] = (lesson, stop)
 
 
@@ -212,6 +215,7 @@ class Panel:
     lesson: Lesson
     number: int
     pages: tuple[str, ...] = ()  # the paths of all pages
+    page: str = ""  # the path of the open one
     waits: bool = False  # for an answer, or for the teacher to reveal it
 
     @property
@@ -224,12 +228,20 @@ class Panel:
         count = len(self.lesson.stops)
         folded = bool(st.session_state.get(FOLDED, False))
         covered = False
+        here, question = room.seat(), self.stop.question
         if GIVEN not in st.session_state:
             self._recall(key)
-        if folded:  # a question that waits keeps its cover
+        # On the teacher's screen, which the class sees, a covered view leaves its place to the question.
+        wall = (
+            here is not None and here.teaches and question is not None and question.cover and self._is_its_page()
+            and not here.revealed(f"{self.lesson.name} {self.number}") and not room.shows_a_find(self.page)
+        )  # fmt: skip
+        if folded or wall:  # a question that waits keeps its cover
             self.waits = self._is_open(evaluate, key)
-            covered = self.waits and self.stop.question is not None and self.stop.question.cover
-        shows = f":has({LIT[self.stop.lit]}):not(:has({FRAME}), {UNSEEN})" if self.stop.lit else ""
+            covered = self.waits and question is not None and question.cover
+        found = room.shows_a_find(self.page)
+        lights = "picture" if found else self.stop.lit if self._is_its_page() else ""
+        shows = f":has({LIT[lights]}):not(:has({FRAME}), {UNSEEN})" if lights else ""
         lit = f"{BLOCKS}{shows}:not({shows} ~ *)" if shows else ""  # the first one
         with _panel(folded):
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-lesson-head"):
@@ -246,41 +258,58 @@ class Panel:
             if not folded:
                 st.progress(self.number / count)
                 self._text()
-                if self.stop.question is not None:
-                    covered = self._question(self.stop.question, evaluate, key)
+                if question is not None and not wall:
+                    covered = self._question(question, evaluate, key)
             if not room.led():
                 self._moves(count)
             if not folded:
-                if self.number == count:
+                if self.number == count and not (self.waits and here is not None):
                     last = _("This is the last stop. On the page of lessons your answers stay until you close the app.")
                     st.html(f'<p class="hs-lesson-sum">{html.escape(last)}</p>')
                     if not room.teaches():
                         draw_answers(self.lesson)
                 self._stops()
+        covered = covered and self._is_its_page() and not found
         if covered:
             cover = _("Predict first. This view opens when you have answered.")
-            if (here := room.seat()) is not None:
+            if here is not None:
                 cover = _("Predict first. This view opens when the answer is revealed.")
                 if here.teaches:
                     cover = _("The class predicts first. This view opens when you reveal the answer.")
-            st.html(f'<p class="hs-cover">{html.escape(cover)}</p>')
+            with st.container(key="hs-wall") if wall and question is not None else nullcontext():
+                st.html(f'<p class="hs-cover">{html.escape(cover)}</p>')
+                if wall and question is not None:
+                    self._question(question, evaluate, key)
             inside = "visibility: hidden !important;"  # in its shadow trees, a picture may say that it is visible
             st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ {inside} }} {HIDDEN} {{ opacity: 0 !important; }}</style>")
         elif lit and not folded:
-            quiet = f"{BLOCKS}:not(:has({LIT[self.stop.lit]}), :has({FRAME}), :has({CONTROLS}), :hover, :focus-within)"
+            quiet = f"{BLOCKS}:not(:has({LIT[lights]}), :has({FRAME}), :has({CONTROLS}), :hover, :focus-within)"
             ring = "outline: 2px solid var(--hs-cross); outline-offset: 0.35rem; border-radius: 0.2rem;"
             st.html(f"<style>{quiet} {{ filter: grayscale(1); }} {lit} {{ {ring} }}</style>")
         with st.container(key="hs-feeds-lesson"):
             _scroll(
                 key="lesson_scroll",
                 data={
-                    "at": f"{self.lesson.name} {self.number} {covered} {self.waits}",
+                    **self._shows(covered),
                     "lit": "" if covered else lit,
                     "head": self.stop.question is None or self.stop.question.kind != "head",
                 },
                 height=1,
             )
         return covered
+
+    def _is_its_page(self) -> bool:
+        """Whether the page of the stop's view is open: others give nothing away."""
+        return self.page == self.stop.view.page
+
+    def _shows(self, covered: bool) -> dict[str, object]:
+        """What is shown of the stop, and since when, for the browser: it may get an older one after a newer one."""
+        at = f"{self.lesson.name} {self.number} {covered} {self.waits} {room.shows_a_find(self.page)}"
+        before, since = st.session_state.get(SHOWS, ("", 0.0))
+        if at != before:
+            since = time.time()
+            st.session_state[SHOWS] = (at, since)
+        return {"at": at, "since": since}
 
     def _text(self) -> None:
         section = (
@@ -318,14 +347,14 @@ class Panel:
             return
         if st.session_state.get(AT_STOP) != (self.lesson.name, self.number, page, written_address()):
             self.back.button(
-                _("Back to the lesson's view"),
+                _("Back to this stop's view"),
                 key="hs-lesson-return",
                 on_click=go,
                 args=(self.lesson.name, self.number),
             )
 
     def _stops(self) -> None:
-        with st.expander(_("All stops")):
+        with st.expander(_("All stops"), key=f"hs-lesson-stops-{self.number}"):  # closed at the next stop
             for number, stop in enumerate(self.lesson.stops, start=1):
                 st.button(
                     f"{number}. {plain_markdown(translate(stop.title))}", key=f"hs-lesson-stop-{number}", on_click=go,
@@ -344,13 +373,18 @@ class Panel:
             evaluate(question)
             if here is not None:
                 return not here.revealed(f"{self.lesson.name} {self.number}")
-            return (self.lesson.name, self.number, key) not in st.session_state.get(GIVEN, {})
+            return self._given(key) is None
         return False
+
+    def _given(self, key: str) -> Given | None:
+        """One's own answer; one that the room has kept over a reload does not say for which trace it was."""
+        given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
+        kept = given.get((self.lesson.name, self.number, "")) if room.seat() is not None else None
+        return given.get((self.lesson.name, self.number, key), kept)
 
     def _question(self, question: Question, evaluate: Callable[[Question], Asked], key: str) -> bool:
         """Draw it; returns whether the view stays covered."""
-        given: dict[tuple[str, int, str], Given] = st.session_state.setdefault(GIVEN, {})
-        place = (self.lesson.name, self.number, key)
+        mine = self._given(key)
         with st.container(key="hs-lesson-question"):
             st.html(f'<p class="hs-lesson-ask">{html.escape(translate(question.ask))}</p>')
             try:
@@ -368,37 +402,33 @@ class Panel:
             here, name = room.seat(), f"{self.lesson.name} {self.number}"
             solution = "" if asked.right is None else in_words(asked.right, question.kind)
             spell = partial(answer_in_words, self.pages)
-            if place in given:
+            if mine is not None:
                 keep_own()
             if here is not None and here.revealed(name):  # who has not answered sees the answer, too
                 if here.teaches:
                     room.bars(name, spell, revealed=True)
-                mine = given.get(place, Given("", solution, None))
+                mine = mine or Given("", solution, None)
                 _reveal(replace(mine, right=mine.right or solution), question)
                 return False
-            self.waits = place not in given or here is not None
+            self.waits = mine is None or here is not None
             if asked.tokens and question.cover and self.waits:
                 _tokens(question, asked)
             if here is not None and here.teaches:
                 if asked.options:
-                    options = " · ".join(_shown(option, asked.meanings) for option in asked.options)
-                    st.html(f'<p class="hs-lesson-sum">{html.escape(options)}</p>')
+                    options = "".join(f"<li>{html.escape(_shown(one, asked.meanings))}</li>" for one in asked.options)
+                    st.html(f'<ul class="hs-lesson-options">{options}</ul>')
                 room.answered(name, spell)
                 return question.cover
-            if place in given:
-                if here is None:
-                    _reveal(given[place], question)
-                    return False
-                sent = _("You answered {answer}. Your teacher will reveal what is right.")
-                said = sent.format(answer=_spelled(given[place].text, question))
-                st.html(f'<p class="hs-lesson-sum">{html.escape(said)}</p>')
-                return question.cover
+            if mine is not None:
+                _reveal(mine if here is None else Given(mine.text, "", None), question, here is None)
+                return question.cover and here is not None
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
             with st.form(f"{widget}-form", border=False):  # Enter answers, and so does the first click
                 _field(question, asked, widget)
                 st.form_submit_button(
                     _("Answer"), key=f"{widget}-send", type="primary",
-                    on_click=_give, args=(place, question, asked, widget, name),
+                    on_click=_give,
+                    args=((self.lesson.name, self.number, key), question, asked, widget, name),
                 )  # fmt: skip
             where, missing = st.session_state.get(NOTHING, ("", ""))
             if where == widget:
@@ -413,13 +443,18 @@ class Panel:
             if name == self.lesson.name and number.isdecimal() and 1 <= int(number) <= len(self.lesson.stops):
                 text = answer_in_words(self.pages, one.question, one.answer)[1]
                 place = (name, int(number), key if int(number) == self.number else "")
-                given[place] = Given(text, "", one.verdict)
+                question = self.lesson.stops[int(number) - 1].question
+                right = question.answer if question is not None else None
+                known = "" if question is None or right is None or isinstance(right, Computed) else in_words(right)
+                given[place] = Given(text, known, one.verdict)
 
 
 def answers_of(lesson: Lesson) -> dict[int, Given]:
-    """Stop -> one's newest answer."""
+    """Stop -> one's newest answer; in a room, of those that are revealed."""
     given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
-    return {place[1]: one for place, one in sorted(given.items()) if place[0] == lesson.name}
+    mine = {place[1]: one for place, one in sorted(given.items()) if place[0] == lesson.name}
+    here = room.seat()
+    return {stop: one for stop, one in mine.items() if here is None or here.revealed(f"{lesson.name} {stop}")}
 
 
 def draw_answers(lesson: Lesson) -> None:
@@ -582,10 +617,15 @@ def _show_right(question: Question, right: Answer | None) -> None:
     store_state(replace(state, view=view, revision=state.revision + 1))
 
 
-def _reveal(given: Given, question: Question) -> None:
+def _reveal(given: Given, question: Question, revealed: bool = True) -> None:
+    """What was answered; when it is revealed, too, what is right and why."""
     verdict = {True: _("Right."), False: _("Not this time."), None: ""}[given.verdict]
     rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in _both(given, question))
     kind = {True: "hs-good", False: "hs-bad", None: ""}[given.verdict]
+    if not revealed:
+        waits = html.escape(_("Your teacher will reveal what is right."))
+        st.html(f'<dl class="hs-lesson-pair">{rows}</dl><p class="hs-lesson-sum">{waits}</p>')
+        return
     st.html(
         f'<dl class="hs-lesson-reveal">{rows}</dl><p class="hs-lesson-verdict">'
         f'<b class="{kind}">{html.escape(verdict)}</b> {html.escape(translate(question.why))}</p>'

@@ -20,7 +20,19 @@ import streamlit as st
 from pages.frame import draft
 from pages.frame.link import app_address, ask_for_code
 from pages.frame.messages import capital, message
-from pages.frame.state import FOLDED, GIVEN, LESSON, ROOM, SEAT, STOP, current_state, written_address
+from pages.frame.state import (
+    CHECKPOINT,
+    FOLDED,
+    GIVEN,
+    LESSON,
+    ROOM,
+    SEAT,
+    SOURCE,
+    STOP,
+    TARGET,
+    current_state,
+    written_address,
+)
 from pages.runtime import language, viewer
 from pages.runtime.followers import FOLLOWERS, About, ViewOf, keep_own
 from pages.runtime.rooms import GUESSED, WATCH, rooms
@@ -30,10 +42,11 @@ from transformer.rooms import Member, Room, RoomError, StoreError
 from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, read_code
 from transformer.texts import _
 
-LEFT, JUMP, ARRIVING, SAID, ENDING = (
-    f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending")
+LEFT, JUMP, ARRIVING, SAID, ENDING, SHOWN = (
+    f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending", "shown")
 )
-OWN = frozenset({ROOM, "big"})  # names in links that are not part of the common view
+FIND = "find"  # in the room's view: the number of the student's view that it is
+OWN = frozenset({ROOM, "big", FIND})  # names in links that are not part of the common view
 LESSONS = "lessons"  # path of the page of lessons
 TICK = 1.0  # seconds between two looks at who is there and what was answered
 EACH_STEP = 1000  # of the room: how far it raises the revision of its members' states
@@ -45,7 +58,7 @@ Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an a
 class Seat:
     """member: id, "" for the teacher, who has the secret. room, follows, name: as they were at the start of this run.
     asks_name: the bar asks for a name, until there is one or none is wanted. step, shown: what of the room this session
-    has shown last."""
+    has shown last; back: a place in the bar for the way back to it."""
 
     code: str
     member: str = ""
@@ -56,6 +69,7 @@ class Seat:
     asks_name: bool = True
     step: int = -1
     shown: tuple[str, Mapping[str, str]] | None = None
+    back: st.delta_generator.DeltaGenerator | None = None
 
     @property
     def teaches(self) -> bool:
@@ -193,6 +207,15 @@ def _join_typed() -> None:
             rooms().rename(here.code, here.member, name)
 
 
+def _kept_code() -> str:
+    """Of the room that this browser was in, if it still exists."""
+    code = str(st.context.cookies.get(viewer.SEAT_KEPT, "")).partition(".")[0]
+    try:
+        return code if code and rooms().find(code) is not None else ""
+    except RoomError:
+        return ""
+
+
 def join_or_open() -> None:
     """What the page Lessons has for a class: a room to open, and a code to type."""
     if led():
@@ -208,6 +231,7 @@ def join_or_open() -> None:
             st.form("hs-room-form", border=False, width="content"),
             st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
         ):
+            st.session_state.setdefault("hs-room-code", _kept_code())
             st.text_input(
                 _("Join a room"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("four letters"), width=150
             )
@@ -329,6 +353,13 @@ def show(path: str) -> None:
     view = (path, _common())
     if stays(path):
         return
+    number, found = st.session_state.get(SHOWN, (0, None))
+    place = (path, *(view[1].get(name) for name in (LESSON, STOP, CHECKPOINT, SOURCE, TARGET)))
+    if number and found in (None, place):  # elsewhere it is no longer the student's view
+        st.session_state[SHOWN] = (number, place)
+        view[1][FIND] = str(number)
+    else:
+        end_find()
     if view != here.shown:
         here.shown = view
         try:
@@ -361,6 +392,52 @@ def bar(path: str, spell: Spell) -> None:
             _teacher_bar(here, path, spell)
         else:
             _member_bar(here, path)
+        here.back = st.empty()
+        _find_note(here, path)
+
+
+def shows_a_find(path: str) -> bool:
+    """Whether the view of this page is one that a student has sent."""
+    return _shown_find(path) is not None
+
+
+def end_find() -> None:
+    """The view that comes now is the teacher's own."""
+    st.session_state.pop(SHOWN, None)
+
+
+def _shown_find(path: str) -> str | None:
+    """Its number."""
+    here = seat()
+    if here is not None and here.teaches:
+        number, place = st.session_state.get(SHOWN, (0, None))
+        return str(number) if number and (place is None or place[0] == path) else None
+    if here is None or not here.follows or here.shown is None or here.shown[0] != path:
+        return None
+    return here.shown[1].get(FIND)
+
+
+@_drawing
+def _find_note(here: Seat, path: str) -> None:
+    """What a student wrote about the view that all see now; no name."""
+    number = _shown_find(path)
+    note = next((find.text for find in rooms().finds(here.code) if str(find.number) == number), None)
+    if note is not None:
+        about = _("A student's view: “{note}”").format(note=note) if note else _("A student's view")
+        st.html(f'<p class="hs-room-find">{html.escape(about)}</p>')
+
+
+def offer_back(path: str) -> None:
+    """After the address was written: a button to the teacher's view, for a member whose view is another one."""
+    here = seat()
+    if here is None or here.teaches or here.room is None or here.room.step <= 0 or here.back is None:
+        return
+    shown = {name: text for name, text in here.room.params.items() if name not in OWN}
+    if (path, _common()) != (here.room.path, shown):
+        keep_own()
+        here.back.button(
+            _("Back to the teacher's view"), key="hs-room-back", on_click=_set_follow, args=(here, True), type="primary"
+        )
 
 
 def _link(here: Seat, path: str) -> str:
@@ -391,8 +468,8 @@ def _presence(here: Seat) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
         sent = len(rooms().finds(here.code))
-        views = _("Views sent: {count}").format(count=sent)
-        if sent and st.button(views, key="hs-room-finds", on_click=_open_class, type="tertiary"):
+        views = _("Views from students: {count}").format(count=sent)
+        if sent and st.button(views, key="hs-room-finds", on_click=_open_class):
             st.rerun()  # the page, not only this line
 
 
@@ -406,9 +483,9 @@ def _class(here: Seat, spell: Spell) -> None:
     """What members sent, and who they are: names are folded away, because the class may see this screen."""
     _finds(here)
     answers, there = rooms().answers(here.code), rooms().here(here.code)
-    with st.expander(_("Answers by name ({count})").format(count=len(answers))):
-        _answers(here, answers, spell)
-    with st.expander(_("People ({count})").format(count=len(there))):
+    with st.expander(_("Answers by name ({count})").format(count=len(answers)), key="hs-room-by-name"):
+        _answers(here, answers, _persons(answers, there), spell)
+    with st.expander(_("People ({count})").format(count=len(there)), key="hs-room-people"):
         _people(here, there)
     if st.session_state.get(ENDING) != here.code:
         st.button(_("End the room"), key="hs-room-end", on_click=_ask_end, args=(here.code,))
@@ -425,10 +502,17 @@ def _class(here: Seat, spell: Spell) -> None:
         st.button(_("Keep the room"), key="hs-room-keep", on_click=_ask_end, args=("",), type="primary")
 
 
+def _persons(answers: list[Given], there: list[Member]) -> dict[str, str]:
+    """Member -> "Person 1" and so on: those who are there, then those who have left and answered."""
+    ids = dict.fromkeys([member.id for member in there] + [given.member for given in answers])
+    return {one: _("Person {number}").format(number=number) for number, one in enumerate(ids, start=1)}
+
+
 def _people(here: Seat, there: list[Member]) -> None:
-    for number, member in enumerate(there, start=1):
+    persons = _persons([], there)
+    for member in there:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            name = member.name or _("Person {number}").format(number=number)
+            name = member.name or persons[member.id]
             text = name if member.follows else _("{name} (looks around)").format(name=name)
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if member.name:
@@ -441,7 +525,8 @@ def _people(here: Seat, there: list[Member]) -> None:
 
 def _finds(here: Seat) -> None:
     finds = rooms().finds(here.code)
-    st.caption(_("Views they sent") if finds else _("Members can send you the view that they look at."))
+    about = _("Views from students") if finds else _("Students can send you the view that they look at.")
+    st.html(f'<p class="hs-room-line">{html.escape(about)}</p>')
     names = any(find.name for find in finds) and st.toggle(_("Show the names"), key="hs-room-names")
     for find in finds:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -454,23 +539,43 @@ def _finds(here: Seat) -> None:
 
 
 def _project(find: Find) -> None:
-    st.session_state[JUMP], st.session_state[SAID] = (find.path, dict(find.params)), find.text
+    """Callback: the student's view, at the teacher's stop of the lesson."""
+    now = {name: text for name, text in written_address().items() if name in (LESSON, STOP)}
+    view = {name: text for name, text in find.params.items() if name not in (LESSON, STOP)}
+    st.session_state[JUMP], st.session_state[SHOWN] = (find.path, view | now), (find.number, None)
     st.session_state["hs-room-class"] = False
 
 
-def _answers(here: Seat, answers: list[Given], spell: Spell) -> None:
-    for given in answers:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            verdict = {True: "✓ ", False: "✗ ", None: ""}[given.verdict]
-            question, answer = spell(given.question, given.answer)
-            text = f"{question}: {given.name or _('without a name')}: {verdict}{answer}"
-            st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
-            st.button(
-                _("Remove"), key=f"hs-room-unanswer-{given.question}-{given.member}", on_click=_ask,
-                args=("remove_answer", here.code, here.secret, given.member, given.question), type="tertiary",
-            )  # fmt: skip
-    if answers:
+def _answers(here: Seat, answers: list[Given], persons: Mapping[str, str], spell: Spell) -> None:
+    """A table, people down, questions across. Names only if asked for, because the class may see this screen."""
+    if not answers:
+        return
+    names = any(given.name for given in answers) and st.toggle(_("Show the names"), key="hs-room-answer-names")
+    people = {given.member: (given.name if names else "") or persons[given.member] for given in answers}
+    titles = {given.question: spell(given.question, "")[0] for given in answers}
+    said = {
+        (given.member, given.question): {True: "✓ ", False: "✗ ", None: ""}[given.verdict]
+        + spell(given.question, given.answer)[1]
+        for given in answers
+    }
+    head = "".join(f"<th>{html.escape(title)}</th>" for title in titles.values())
+    rows = "".join(
+        f"<tr><th>{html.escape(person)}</th>"
+        + "".join(f"<td>{html.escape(said.get((member, question), ''))}</td>" for question in titles)
+        + "</tr>"
+        for member, person in people.items()
+    )
+    st.html(f'<div class="hs-room-table"><table><tr><th></th>{head}</tr>{rows}</table></div>')
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _save_answers(here, spell, "hs-room-csv")
+        chosen = st.selectbox(
+            _("Remove an answer"), list(said), index=None, key="hs-room-unanswer", placeholder=_("Remove an answer"),
+            format_func=lambda place: f"{people[place[0]]}, {titles[place[1]]}: {said[place]}",
+            label_visibility="collapsed",
+        )  # fmt: skip
+        if chosen is not None:
+            st.button(_("Remove"), key="hs-room-unanswer-now", on_click=_ask,
+                      args=("remove_answer", here.code, here.secret, *chosen))  # fmt: skip
 
 
 def _save_answers(here: Seat, spell: Spell, key: str) -> None:
@@ -516,8 +621,7 @@ def _member_bar(here: Seat, path: str) -> None:
                          max_chars=LONGEST_TEXT, height=90)  # fmt: skip
             st.button(_("Send"), key="hs-room-send", on_click=_send, args=(path,), type="primary")
     st.session_state["hs-room-follow"] = here.follows
-    about = _("The teacher's view appears on your screen. Switch it off to look around by yourself.")
-    st.toggle(_("Follow the teacher"), key="hs-room-follow", on_change=_follow, help=about)
+    st.toggle(_("Follow the teacher"), key="hs-room-follow", on_change=_follow)
 
 
 @_saying
@@ -552,8 +656,8 @@ def _send(path: str) -> None:
     here = seat()
     if here is not None:
         rooms().send(here.code, here.member, path, _common(), st.session_state["hs-room-note"])
-        st.session_state["hs-room-note"] = ""
-        _say(_("Your view was sent to the teacher."))
+        st.session_state["hs-room-note"], st.session_state["hs-room-view"] = "", False
+        st.toast(_("Your view was sent to the teacher."), icon=":material/check:")
 
 
 # -- the questions of a lesson, asked in a room --------------------------------------------------------------------
@@ -600,7 +704,8 @@ def answered(question: str, spell: Spell) -> None:
     if here is None:
         return
     given, there = rooms().answers(here.code, question), rooms().here(here.code)
-    counted = _("{answers} of {count} have answered").format(answers=len(given), count=len(there))
+    count = max(len(there), len(given))  # some may have left
+    counted = _("{answers} of {count} have answered").format(answers=len(given), count=count)
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
     if st.toggle(_("Show the answers as they arrive"), key="hs-room-live"):
         bars(question, spell)
@@ -616,7 +721,7 @@ def bars(question: str, spell: Spell, revealed: bool = False) -> None:
     most = max((number for _label, number in counts), default=1) or 1
     rows = "".join(
         f'<tr class="{"hs-room-right" if label in right else ""}"><th>{html.escape(spell(question, label)[1])}</th>'
-        f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>× {number}</td></tr>'
+        f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>×&nbsp;{number}</td></tr>'
         for label, number in counts
     )
     st.html(f'<table class="hs-room-bars">{rows}</table>')

@@ -37,7 +37,7 @@ def draw(frame: PageFrame) -> None:
                     if first is not None:
                         start = _("Start “{title}” →").format(title=plain_markdown(translate(first.title)))
                         st.button(start, key="hs-start", on_click=lesson.begin, args=(FIRST,), type="tertiary")
-                    st.page_link(links["lessons"], label=_("All lessons, teach a class →"))
+                    st.page_link(links["lessons"], label=_("All lessons, join or teach a class →"))
                 st.page_link(links["paper"], label=_("In the paper →"))
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)

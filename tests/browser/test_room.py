@@ -21,7 +21,7 @@ def test_a_class_follows_answers_and_comes_back(
     teacher = context.new_page()
     teacher.goto(f"{server}/lessons")
     teacher.get_by_role("button", name="Open a room").click()
-    counted(teacher, "0 here")
+    counted(teacher, "no students yet")
     teacher.wait_for_url("**room=*")
     code = params_of(teacher)["room"]
     teacher.get_by_role("button", name="Show the code").click()
@@ -58,11 +58,14 @@ def test_a_class_follows_answers_and_comes_back(
     teacher.get_by_role("button", name="Next").click()
     wait_for_params(student, stop="2")
 
-    # A question: predicted on the phone, shown to the teacher, revealed to all.
+    # A question: large on the teacher's screen, predicted on the phone, shown to the teacher, revealed to all.
+    expect(teacher.locator(".st-key-hs-wall .hs-lesson-ask")).to_be_in_viewport(ratio=1)
+    expect(teacher.locator(".st-key-hs-wall .hs-lesson-options")).to_be_in_viewport(ratio=1)
     expect(student.locator(".hs-cover")).to_contain_text("when the answer is revealed")
     student.get_by_test_id("stRadio").get_by_text("bought").click()
     student.get_by_role("button", name="Answer").click()
-    expect(student.locator(".hs-lesson-sum")).to_contain_text("You answered bought.")
+    expect(student.locator(".hs-lesson-pair")).to_contain_text("bought")
+    expect(student.locator(".hs-lesson-sum")).to_contain_text("Your teacher will reveal what is right.")
     expect(teacher.locator(".hs-room-count")).to_contain_text("1 of 2 have answered")
     expect(teacher.locator(".hs-room-bars")).to_have_count(0)
     teacher.get_by_test_id("stCheckbox").get_by_text("Show the answers").click()

@@ -1,27 +1,28 @@
 // At a new stop of a lesson, and when its answer is shown: the panel goes to its top, and the page to what the stop
 // lights, if most of that is out of sight; on a phone the panel covers the lower part. A person who scrolls or presses
-// something meanwhile is left where they are. data = {at, lit, head}. at: names the stop and what is shown of it. lit: a
-// selector of what to look at, "" for the top of the page. head: of a picture of heads, the chosen one and not the grid.
+// something meanwhile is left where they are. data = {at, since, lit, head}. at: names the stop and what is shown of it;
+// since: the time of that, because Streamlit may draw an older one again after a newer one. lit: a selector of what to
+// look at, "" for the top of the page. head: of a picture of heads, the chosen one and not the grid.
 const TRIES = 100; // looks, 100 milliseconds apart, until the page has been drawn
 const MORE = 20; // looks after that: figures get their height later
-let last = "";
+let last = { at: "", since: 0 };
 
 export default function lessonScroll({ data }) {
-  if (data.at === last) return;
-  last = data.at;
+  if (data.at === last.at || data.since < last.since) return;
+  last = data;
   const main = document.querySelector("[data-testid=stMain]");
   const panel = document.querySelector(".st-key-hs-lesson");
   if (!main || !panel) return;
   panel.scrollTop = 0;
-  const { at } = data;
   const stop = new AbortController();
   for (const name of ["wheel", "touchmove", "pointerdown", "keydown"])
     window.addEventListener(name, () => stop.abort(), { signal: stop.signal, capture: true, passive: true });
   const look = (tries) => {
-    if (stop.signal.aborted || at !== last) return;
+    if (stop.signal.aborted || data !== last) return;
     const drawn = !!document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
     const target = drawn && found(data);
     if (target) show(main, target.getBoundingClientRect());
+    if (drawn) showAnswer();
     if (drawn && !data.lit) main.scrollTop = 0;
     else if (tries) return void setTimeout(look, 100, Math.min(tries - 1, target ? MORE : TRIES));
     stop.abort();
@@ -37,10 +38,23 @@ function found({ lit, head }) {
   return boxes.find((box) => box?.clientHeight) || block;
 }
 
+// In the panel: from the question on, if its answer is out of sight.
+function showAnswer() {
+  const panel = document.querySelector(".st-key-hs-lesson");
+  const answer = panel?.querySelector(".st-key-hs-lesson-question:has(.hs-lesson-reveal)")?.getBoundingClientRect();
+  if (!answer) return;
+  const sheet = panel.getBoundingClientRect();
+  const end = panel.querySelector(".st-key-hs-lesson-moves")?.getBoundingClientRect().top ?? sheet.bottom;
+  const head = panel.querySelector(".st-key-hs-lesson-head")?.offsetHeight ?? 0; // stays at the top
+  if (answer.bottom > Math.min(end, sheet.bottom)) panel.scrollTop += answer.top - sheet.top - head - 8;
+}
+
 function show(main, { top, height }) {
   const sheet = document.querySelector(".st-key-hs-lesson").getBoundingClientRect();
   const end = sheet.width < window.innerWidth ? window.innerHeight : sheet.top;
-  const seen = Math.min(top + height, end) - Math.max(top, 0);
-  const hidden = height > end ? top < -16 || top > 0.4 * end : seen < 0.8 * height;
-  if (hidden) main.scrollTop += top - 8;
+  const bar = document.querySelector(".st-key-hs-room")?.parentElement; // stays above what scrolls
+  const start = bar && getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0;
+  const seen = Math.min(top + height, end) - Math.max(top, start);
+  const hidden = height > end - start ? top < start - 16 || top > start + 0.4 * (end - start) : seen < 0.8 * height;
+  if (hidden) main.scrollTop += top - start - 8;
 }
