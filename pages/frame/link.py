@@ -100,7 +100,7 @@ def _show_code(link: str, room: str) -> None:
     picture = f'<img class="hs-qr" src="{drawn}" alt="{html.escape(_("QR code of the link"))}">'
     if room:
         letters = html.escape(_("Or type these letters on the page Lessons."))
-        typed = html.escape(_("Or type it: {link}", link=link.removeprefix("http://")))
+        typed = html.escape(_("Or type the address: {link}", link=link.removeprefix("http://")))
         words = f'<b>{html.escape(room)}</b><p>{letters}</p><p class="hs-room-address">{typed}</p>'
         st.html(f'<div class="hs-room-codes">{picture}<div>{words}</div></div>')
     else:

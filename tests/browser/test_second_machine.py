@@ -107,7 +107,7 @@ def test_a_student_on_another_machine_joins_by_the_code_and_follows(
     teacher.wait_for_url("**room=*")
     code = params_of(teacher)["room"]
     teacher.get_by_role("button", name="Show the code").click()
-    typed = teacher.locator(".hs-room-address").inner_text().removeprefix("Or type it: ")
+    typed = teacher.locator(".hs-room-address").inner_text().removeprefix("Or type the address: ")
     assert typed == f"{address.removeprefix('http://')}/?room={code}"
     teacher.keyboard.press("Escape")
     student.goto(f"http://{typed}")
