@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from transformer.probing.alignment import gold_pairs
 from transformer.probing.probes import probe_pairs
 from transformer.tracing.trace import Trace
 from transformer.training.numerals import read_numeral
+from transformer.view.languages import load_language
 
 FOLDER = Path(__file__).resolve().parents[2] / "lessons"
 LESSONS = {
@@ -172,6 +174,27 @@ def test_what_gives_an_answer_away_is_covered() -> None:
     assert shown == ["The whole model", "Weights"]
     training = next(stop for stop in stops if stop.title == "Learning to attend")
     assert dict(training.view.params) == {"step": "0"}  # the recording waits at its first step
+
+
+@pytest.mark.parametrize("name", ["attention-in-10-minutes", "paper-in-45-minutes"])
+def test_a_covered_picture_is_not_spoken_of_as_if_it_were_seen(name: str) -> None:
+    seen = re.compile(r"\b(?:(?:the picture|the table|the page)(?! that opens)|this head)\b", re.IGNORECASE)
+    covered = [stop for stop in LESSONS[name].stops if stop.question is not None and stop.question.cover]
+    words = [f"{stop.text} {stop.question.ask}".replace("at the top of the page", "") for stop in covered]  # type: ignore[union-attr]
+    assert len(words) > 1 and [text for text in words if seen.search(text)] == []
+
+
+def test_korean_lessons_name_parts_of_the_app_as_they_are_labelled_in_korean() -> None:
+    korean = load_language("ko").translations
+    texts = [
+        text
+        for lesson in LESSONS.values()
+        for stop in lesson.stops
+        for text in (stop.text, *([stop.question.ask, stop.question.why] if stop.question else []))
+    ]
+    named = [(text, name) for text in texts for name in re.findall("“([^”]*)”", text) if name in korean]
+    assert {"The encoding", "After attention", "How is this cell computed?"} <= {name for _, name in named}
+    assert [name for text, name in named if f"“{korean[name]}”" not in korean[text]] == []
 
 
 def test_one_english_verb_becomes_two_german_words(model: Pretrained) -> None:
