@@ -25,11 +25,10 @@ from transformer.view.pack import wording
 from transformer.view.state import View, view_from_browser
 
 SEEDS = 1000  # different draws; bounds the seed
-AXES = ("own", "largest")  # of the histogram: that of each d_k, or that of the largest
 QUANTITIES = ("product", "query", "key")
 START = (2.0, 1.0, 0.0, -1.0, 0.5)  # scores of the softmax by hand
 LARGEST = 10.0  # of its scores
-OPTIONS = ("d_k", "draw", "axis", "quantity", "scores", "temperature")
+OPTIONS = ("d_k", "draw", "quantity", "scores", "temperature")
 
 
 def _component(name: str) -> Any:
@@ -84,7 +83,7 @@ def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
 
 
 def scaling_data(trace: Trace, view: View, seed: int, shown: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The data of why.js. The chosen head is outlined if there is one. shown: what a link asks for: depth, axis,
+    """The data of why.js. The chosen head is outlined if there is one. shown: what a link asks for: depth and
     quantity."""
     kind = "cross" if view.kind == "all" else view.kind
     layers, heads = trace.attention(kind).layers, trace.attention(kind).heads
@@ -126,13 +125,11 @@ def draw_scaling(trace: Trace, state: State, options: Options) -> State:
             state = store_state(replace(state, view=replace(view, cell=None), revision=state.revision + 1))
     if values.get("depth") in depths:
         options.report("d_k", values["depth"], start)
-    for name, allowed in (("quantity", QUANTITIES), ("axis", AXES)):
-        if values.get(name) in allowed:
-            options.report(name, values[name], allowed[0])
+    if values.get("quantity") in QUANTITIES:
+        options.report("quantity", values["quantity"], QUANTITIES[0])
     shown = {
         "depth": options.choice("d_k", depths, start),
         "quantity": options.choice("quantity", QUANTITIES, QUANTITIES[0]),
-        "axis": options.choice("axis", AXES, AXES[0]),
     }
     _why(key="why", data=scaling_data(trace, view, seed, shown), on_shown_change=lambda: None)
 

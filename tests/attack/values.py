@@ -40,7 +40,7 @@ REPORTS = ("view", "lab", "ask", "command", "values", "anatomy", "training", "fo
            "file", "frame", "measure", "shown")  # fmt: skip
 FIELDS = ("kind", "layer", "head", "rows", "pieces", "special", "scale", "summary", "threshold", "view", "cell", "big",
           "meanings",
-          "training", "switches", "cards", "row", "pane", "step", "depth", "d_k", "quantity", "axis", "scores",
+          "training", "switches", "cards", "row", "pane", "step", "depth", "d_k", "quantity", "scores",
           "temperature", "chosen", "d_model", "length", "dims", "zoom", "place", "encoder", "decoder", "matrix", "col",
           "t", "opened", "tempo", "run", "have", "scene", "number", "do", "words", "vector", "text", "name", "data",
           "k", "q", "seed")  # fmt: skip

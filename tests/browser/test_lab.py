@@ -257,11 +257,23 @@ def test_the_picture_of_d_k_is_redrawn_without_the_server(context: BrowserContex
         assert after != before
         before = after
     wait_for_params(page, d_k="64")  # five depths to an octave; the model has 32
-    page.get_by_test_id("why-hold").check()
-    wait_for_params(page, axis="largest")
     page.goto(page.url)
     expect(page.get_by_test_id("why-depth")).to_have_text("dk = 64")
-    expect(page.get_by_test_id("why-hold")).to_be_checked()
+    assert not page.problems  # type: ignore[attr-defined]
+
+
+def test_the_histogram_of_four_times_d_k_is_drawn_twice_as_wide(context: BrowserContext, server: str) -> None:
+    def widths() -> tuple[float, float]:
+        areas = page.locator("[data-testid=why-histogram] .why-area")
+        return tuple(areas.nth(i).evaluate("area => area.getBBox().width") for i in range(2))  # type: ignore[return-value]
+
+    page = opened(context, server, part="scaling", d_k="32")
+    page.wait_for_selector("[data-testid=why-histogram] svg")
+    unscaled, scaled = widths()
+    for _ in range(10):  # five depths to an octave
+        page.get_by_test_id("why-slider").press("ArrowRight")
+    expect(page.get_by_test_id("why-depth")).to_have_text("dk = 128")
+    assert widths() == pytest.approx((2 * unscaled, scaled), rel=0.01)
     assert not page.problems  # type: ignore[attr-defined]
 
 

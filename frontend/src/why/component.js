@@ -17,6 +17,8 @@ const QUANTITIES = ["query", "key", "product"];
 const OCTAVE = 5; // depths to an octave, a page of the slider's keys
 const HEIGHT = 10.5; // of a plot, in em
 const PAUSE = 250; // milliseconds a control must rest before the link is told
+const AXIS = 64; // of the histogram: one for every d_k, so that a wider histogram is drawn wider; 4 deviations at 256
+const TICKS = [1, 4, 16, 32, 64, 128, 256, 1024]; // of the slider
 const SATURATED = 0.8; // a mean of the largest weights from which the sentence says so
 const MANY = 10; // heads; more do not fit side by side
 
@@ -28,9 +30,9 @@ class View extends PlainView {
   // The link's choices when the picture appears, or another model's; then the person's.
   take(before) {
     const { data } = this;
-    const { depth, quantity, axis } = data.shown;
+    const { depth, quantity } = data.shown;
     if (!before || before.d_k !== data.d_k) this.at = this.nearest(Math.log2(depth));
-    if (!before) Object.assign(this, { quantity, held: axis === "largest" });
+    if (!before) this.quantity = quantity;
     const changed = !before || JSON.stringify([before.chosen, before.own]) !== JSON.stringify([data.chosen, data.own]);
     if (changed) this.chosen = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
   }
@@ -41,7 +43,7 @@ class View extends PlainView {
     this.timer = setTimeout(() => {
       const { quantity, chosen } = this;
       const depth = this.data.depths[this.at];
-      this.component.setStateValue("shown", { depth, quantity, axis: this.held ? "largest" : "own", chosen });
+      this.component.setStateValue("shown", { depth, quantity, chosen });
     }, PAUSE);
   }
 
@@ -76,30 +78,14 @@ class View extends PlainView {
       keydown: (event) => this.onKey(event),
     });
     const mark = (d, name, text) => el("span", { class: name, style: `--at: ${this.sliderShare(d)}` }, text);
-    const marks = depths
-      .filter((d) => Number.isInteger(Math.log2(d) / 2))
-      .map((d) => mark(d, "why-tick", countText(d)));
+    const marks = TICKS.map((d) => mark(d, "why-tick", countText(d)));
     marks[marks.length - 1].classList.add("why-last");
     this.own = mark(d_k, "why-here", "");
     const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
     const save = savingMenu(this, "why-save", () => this.savedRandom());
     const saveOwn = savingMenu(this, "why-own-save", () => this.savedOwn());
-    const hold = () => {
-      this.held = this.hold.checked;
-      this.drawRandom();
-      this.tell();
-    };
-    this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: this.held, change: hold });
-    const text = this.t("hold", { d: countText(last) });
-    const holdLabel = el(
-      "label",
-      { class: "why-hold", "data-not-saved": true },
-      this.hold,
-      el("span", {}, ...richText(text)),
-    );
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
     for (const name of MEASURES) this.plots[name] = this.plot(name);
-    this.plots.histogram.head.append(holdLabel);
     this.sentence = el("p", { class: "why-sentence", "data-testid": "why-sentence" });
     this.tables = el("div", { class: "why-tables" });
     this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
@@ -269,7 +255,6 @@ class View extends PlainView {
     const normal = 1 / Math.sqrt(2 * Math.PI);
     const peak = Math.max(normal, ...bins);
     const sd = Math.sqrt(depth);
-    const axis = data.limit * Math.sqrt(this.hold.checked ? data.depths[data.depths.length - 1] : depth);
     const label = this.t("histogram_label", { n: countText(data.rows * data.keys), d, variance, scaled });
     const area = { bins, limit: data.limit, peak };
     const areas = [
@@ -277,7 +262,7 @@ class View extends PlainView {
       { ...area, unit: 1, way: "scaled" },
     ];
     const { box, keys } = plots.histogram;
-    box.replaceChildren(histogram(box.clientWidth, this.em, label, axis, sd, normal / peak, areas));
+    box.replaceChildren(histogram(box.clientWidth, this.em, label, AXIS, sd, normal / peak, areas));
     legend(keys, [
       ["unscaled", true, this.t("key_unscaled", { variance, d })],
       ["scaled", true, this.t("key_scaled", { variance: scaled })],

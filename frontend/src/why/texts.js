@@ -35,11 +35,11 @@ export const WHY_TEXTS = {
   histogram: "Histogram of q·k",
   histogram_label: "Histogram of {n} dot products at d_k = {d}: variance {variance}, scaled {scaled}",
   histogram_term:
-    "{n} products of {rows} random queries and {keys} keys each; all curves are drawn to the same height.",
+    "{n} products of {rows} random queries and {keys} keys each. All curves are drawn to the same height. The axis is " +
+    "the same for every d_k; products beyond its ends are not drawn.",
   key_unscaled: "q·k: variance {variance}, theory d_k = {d}",
   key_scaled: "q·k ÷ √d_k: variance {variance}, theory 1",
   key_normal: "normal, variance d_k",
-  hold: "keep the axis of d_k = {d}",
   row: "Softmax of a row, mean over rows",
   row_term:
     "The {keys} weights of a row, from the largest to the smallest; mean over {rows} rows. The score of additive " +

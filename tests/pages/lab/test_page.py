@@ -126,12 +126,12 @@ def test_the_position_and_token_of_the_leak_are_in_the_link(open_lab: Callable[.
 
 
 def test_depth_and_scores_are_in_the_link(open_lab: Callable[..., AppTest]) -> None:
-    app = open_lab(part="scaling", d_k="256", draw="3", axis="largest", quantity="key")
-    wanted = {"d_k": "256", "draw": "3", "axis": "largest", "quantity": "key"}
+    app = open_lab(part="scaling", d_k="256", draw="3", quantity="key")
+    wanted = {"d_k": "256", "draw": "3", "quantity": "key"}
     assert not messages(app) and {name: address(app)[name] for name in wanted} == wanted
-    app.session_state["why"] = {"shown": {"depth": 64, "quantity": "product", "axis": "own", "chosen": None}}
+    app.session_state["why"] = {"shown": {"depth": 64, "quantity": "product", "chosen": None}}
     app.run()
-    assert address(app)["d_k"] == "64" and not {"axis", "quantity"} & set(address(app))
+    assert address(app)["d_k"] == "64" and "quantity" not in address(app)
     assert "The link asks for d_k" in messages(open_lab(part="scaling", d_k="33"))
     app = open_lab(part="softmax", scores="10,0,0,-2.5,0", temperature="0.5")
     assert not messages(app) and (address(app)["scores"], address(app)["temperature"]) == ("10,0,0,-2.5,0", "0.5")
@@ -327,9 +327,9 @@ def test_a_head_and_a_depth_reported_together_are_both_in_the_link(
     open_lab: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     depths = scaling._random(0).depths
-    values = {"depth": depths[-1], "axis": "largest", "chosen": {"kind": "encoder_self", "layer": 1, "head": 0}}
+    values = {"depth": depths[-1], "quantity": "key", "chosen": {"kind": "encoder_self", "layer": 1, "head": 0}}
     app = open_lab(part="scaling")
     monkeypatch.setattr(scaling, "_reported", lambda key: values)
     shown = address(app.run())
     assert (shown["kind"], shown["layer"], shown["head"]) == ("encoder_self", "2", "1")
-    assert (shown["d_k"], shown["axis"]) == (str(depths[-1]), "largest")
+    assert (shown["d_k"], shown["quantity"]) == (str(depths[-1]), "key")
