@@ -18,7 +18,10 @@ from transformer.tracing.trace import Trace
 def note_waiting_switches(switches: Interventions) -> None:
     """A note, if there are switches, that they have no effect here."""
     if switches:
-        message(_("Your switches have no effect here: this part shows the model as it was trained."), "note")
+        message(
+            _("Switches of the Lab are on. They have no effect here: this part shows the model as it was trained."),
+            "note",
+        )
 
 
 def switches_of_page(switches: Interventions, switch_classes: tuple[type, ...], model: Pretrained) -> Interventions:

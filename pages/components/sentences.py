@@ -8,13 +8,16 @@ import math
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def deviation(value: float) -> str:
-    """A deviation as text, as the browser writes it too: "9.5e−7"; only exact 0 is "0"."""
+    """A deviation as text, as the browser writes it too: "9.5 × 10⁻⁷"; only exact 0 is "0"."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     digits, power = f"{value:.1e}".split("e")
-    return f"{digits}e{int(power)}".replace("-", "−")
+    raised = str(int(power)).translate(_RAISED)
+    return digits.replace("-", "−") + (f"\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10{raised}" if int(power) else "")
 
 
 def paragraph(*sentences: str, quiet: bool = False) -> None:

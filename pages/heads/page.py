@@ -42,7 +42,10 @@ def draw(frame: PageFrame) -> None:
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:
-            message(_("Your switches have no effect on this page. It shows the model as it was trained."), "note")
+            text = _(
+                "Switches of the Lab are on. They have no effect on this page, which shows the model as it was trained."
+            )
+            message(text, "note")
         explorer.draw(state, trace, frame.model)
         frame.offer_downloads(trace)
         if not trace.interventions and layers_of(frame.model.config, "cross"):

@@ -191,7 +191,7 @@ def test_the_arithmetic_ends_with_the_stored_weight_and_goes_on_to_what_is_drawn
     page = opened(context, server, source="The dog sees the cat.", special="renormalised", **link)
     exact(page)
     line = page.get_by_test_id("cell")
-    expect(line.get_by_test_id("cell-check")).to_have_text("= stored")
+    expect(line.get_by_test_id("cell-check")).to_have_text("✓ as in the model")
     part = model.trace("The dog sees the cat.").cross
     dot = float(part.queries[3, 0, row].double() @ part.keys[3, 0, cell].double())
     arithmetic = line.inner_text().replace("−", "-")

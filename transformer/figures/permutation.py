@@ -60,4 +60,6 @@ def permutation_deviations(
         xaxis={"title": plain(texts["x"]), "dtick": 1},
         yaxis={"title": plain(texts["y"]), "type": "log", "exponentformat": "power", "dtick": 2},
     )
-    return dressed(titled(figure, plain(texts["title"]), texts["equation"]), theme, 400)
+    dressed(titled(figure, plain(texts["title"]), texts["equation"]), theme, 340)
+    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})  # above the lines: below, it is under the fold
+    return figure

@@ -19,7 +19,10 @@ export function formatFactor(value) {
   return Number(value.toPrecision(3)).toString();
 }
 
+// "9.5 × 10⁻⁷" with no-break spaces, as `deviation` in pages/components/sentences.py writes it.
 export function formatDeviation(value) {
-  if (value === 0) return "0";
-  return Number.isFinite(value) ? value.toExponential(1).replace("-", "−") : String(value);
+  if (value === 0 || !Number.isFinite(value)) return String(value);
+  const [digits, power] = value.toExponential(1).replace("+", "").split("e");
+  const raised = [...power].map((sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻").join("");
+  return digits.replace(/^-/, "−") + (power === "0" ? "" : `\u00a0×\u00a010${raised}`);
 }

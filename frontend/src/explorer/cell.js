@@ -84,7 +84,7 @@ export class CellLine {
         t("cell_" + this.scaled(exact), { d: exact.depth, factor: formatFactor(exact.scale) }),
         formatScore(row.products[k] * exact.scale),
       ),
-      numberSpan(t("cell_mask"), t(hidden ? "cell_hidden" : "cell_visible")),
+      el("em", null, t(hidden ? "cell_hidden" : "cell_visible")),
       el(
         "span",
         { class: "hs-pairing" },

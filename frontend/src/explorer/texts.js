@@ -66,8 +66,8 @@ export const EXPLORER_TEXTS = {
     "{rows} rows of {sentences} recorded sentences are fed a word that our word list pairs with a source word: the " +
     "share of these rows whose largest weight is on that source word",
   aligns:
-    "In {pairs} sentence pairs it finds the translated word for {predicted}% of the words by the token predicted, for " +
-    "{fed}% by the token fed in",
+    "Looks most at the translation of the word predicted: {predicted}% of rows; of the word fed in: {fed}% ({pairs} " +
+    "sentences)",
   aligns_title:
     "Measured over {links} words in {pairs} sentence pairs that our word list pairs: the share of their rows in which " +
     "this head has its largest weight on the paired source word. A row of the decoder is fed one token and predicts " +
@@ -132,7 +132,7 @@ export const EXPLORER_TEXTS = {
   badge_rows: "rows sum to 1",
   badge_rows_stored: "stored rows sum to 1",
   badge_masked: "masked cells are 0",
-  badge_recomputed: "recomputed = stored",
+  badge_recomputed: "recomputed: as in the model",
   badge_rows_max: "rows need not sum to 1",
   badge_rows_max_title:
     "A maximum over heads is not a distribution. In each single head the rows sum to 1 within {value}.",
@@ -149,15 +149,14 @@ export const EXPLORER_TEXTS = {
   cell_scale: "÷ √{d} =",
   cell_unscaled: "not scaled =",
   cell_factor: "× {factor} =",
-  cell_mask: "mask",
-  cell_visible: "visible",
-  cell_hidden: "hidden",
+  cell_visible: "not masked",
+  cell_hidden: "masked",
   cell_softmax: "softmax of the row",
   cell_uniform: "replaced by 1 ÷ visible keys",
   cell_argmax: "replaced by 1 on the best key",
-  cell_stored: "= stored",
-  cell_differs: "≠ stored",
-  cell_stored_title: "Recomputed {computed}, stored {stored}",
+  cell_stored: "✓ as in the model",
+  cell_differs: "✗ not as in the model",
+  cell_stored_title: "Computed here: {computed}. In the model: {stored}.",
   cell_merged: "→ drawn: {value}, merged with the other subwords",
   cell_merged_renormalised: "→ drawn: {value}, merged with the other subwords, without special tokens",
   cell_renormalised: "÷ {rest}, the row without special tokens → drawn: {value}",

@@ -29,7 +29,7 @@ function checkLine(holds, text) {
 export function checkSentences(t, { dModel, length, k, table, offsets, exact }) {
   const error = shiftError(table, mapByShift(table, length, dModel, k), dModel, k);
   const count = length - k;
-  const words = { k, error: formatDeviation(error), count, d_model: dModel, limit: "1e−5" };
+  const words = { k, error: formatDeviation(error), count, d_model: dModel, limit: "10⁻⁵" };
   const shift = error < LIMIT;
   const [holds, fails] = count > 1 ? ["shift_holds", "shift_fails"] : ["shift_holds_one", "shift_fails_one"];
   const first = checkLine(shift, t(shift ? holds : fails, words));

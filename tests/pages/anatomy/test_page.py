@@ -372,7 +372,7 @@ def test_switching_to_another_part_and_back_keeps_the_state(open_page: Callable[
     for part in ("compare", "before"):
         app.button_group("anatomy_part").set_value(part).run()
         assert not app.exception and not feeds(app) and address(app)["part"] == part
-        assert "Your switches have no effect here" in messages(app, notes=True)
+        assert "They have no effect here" in messages(app, notes=True)
     app.button_group("anatomy_part").set_value("flow").run()
     state = header(app)["state"]
     assert state["revision"] > before and (state["zoom"], state["place"], state["step"]) == ("sub", "source", "plus")

@@ -334,7 +334,7 @@ def test_unusable_text_gets_one_sentence(open_page: Callable[..., AppTest], text
 
 def test_a_note_says_that_switches_have_no_effect_here(open_page: Callable[..., AppTest]) -> None:
     app = open_page(scaling="off")
-    assert "Your switches have no effect here" in messages(app, notes=True) and address(app)["scaling"] == "off"
+    assert "They have no effect here" in messages(app, notes=True) and address(app)["scaling"] == "off"
 
 
 def test_choices_stay_while_another_page_is_open(open_page: Callable[..., AppTest]) -> None:

@@ -231,7 +231,7 @@ def test_switches_stay_when_the_person_goes_to_another_page_and_back(open_lab: C
     app = app_test()
     app.query_params.update({"source": "ka lo mi", "scaling": "off"})
     app.run()
-    assert "Your switches have no effect on this page" in messages(app, notes=True)
+    assert "They have no effect on this page" in messages(app, notes=True)
     switch_page(app, "lab").run()
     app = switch(app, switches={"scaling": "off", "causal": "off"})
     switch_page(app, "model").run()
