@@ -198,8 +198,8 @@ def _draw_rows(
     about = told(trace, switches)
     stem = [about["model"], "leak", f"position{exchange.position + 1}", exchange.after, *about["switches"]]
     with saved("leak", stem, [said, about["sentences"]], rows):
-        st.html(f'<div class="hs-leak-scroll" tabindex="0">{_rows(trace, exchange, distances, sides)}</div>')
         st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
+        st.html(f'<div class="hs-leak-scroll" tabindex="0">{_rows(trace, exchange, distances, sides)}</div>')
 
 
 def checked(most: float, count: int) -> str:
@@ -412,12 +412,14 @@ def draw(compared: Compared, options: Options, links: Links) -> None:
         ]
         past = [float(moves[: exchange.position].max()) for moves in distances]
         with picture:
-            legend = _(
-                "Numbers: how far a prediction moves, as the largest change of a logit. With the mask: {with_mask}. "
-                "Without: {without}."
-            )
-            on, off = (in_words(switch_set, model.config) for switch_set in switches)
-            legend = legend.format(with_mask=on, without=off)
+            legend = _("Numbers: how far a prediction moves, as the largest change of a logit.")
+            if compared.interventions:  # the sides differ in more than the columns say, or in part of it
+                legend = _(
+                    "Numbers: how far a prediction moves, as the largest change of a logit. With the mask: "
+                    "{with_mask}. Without: {without}."
+                )
+                on, off = (in_words(switch_set, model.config) for switch_set in switches)
+                legend = legend.format(with_mask=on, without=off)
             titles = (_("with the mask"), _("without"))
             _draw_rows(trace, exchange, distances, titles, compared.interventions, legend, said)
         with more:
