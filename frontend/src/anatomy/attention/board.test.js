@@ -353,9 +353,18 @@ test("the shapes shown are those of the model", () => {
   const [whole, queries, keys] = ["[256, 256]", "[13, 256]", "[11, 256]"];
   const weights = { W_q: whole, W_k: whole, W_v: whole };
   assert.deepEqual(shapes("sub", "project"), { x: queries, queries, memory: keys, keys, values: keys, ...weights });
-  assert.equal(shapes("sub", "split").keys, "[8, 11, 32]");
+  assert.equal(shapes("sub", "split").keys, "[1, 8, 11, 32]");
   const dot = shapes("head", "dot");
   assert.deepEqual([dot["queries.h2"], dot["keys.h2"], dot["scores.h2"]], ["[13, 32]", "[32, 11]", "[13, 11]"]);
+});
+
+test("queries, keys and values of all heads are in sight together, also where the page scrolls", () => {
+  const [wide, unit] = [700, 20];
+  const items = board("encoder.self", "sub", "split", [wide, 0, unit, true], [9, 9, 8, 256]);
+  const last = items["m:encoder.1.self.values.h7"];
+  assert.ok(last.y + last.h <= 21 * unit, `${last.y + last.h} pixels`);
+  assert.deepEqual([items["name:heads"].text, items["name:head:encoder.1.self.0"].text], ["head", "1"]);
+  assert.ok(!board("encoder.self", "sub", "split", WIDE, USUAL)["name:heads"]); // "head 1" fits
 });
 
 test("tiles always show the names of their keys", () => {

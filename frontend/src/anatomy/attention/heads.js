@@ -13,6 +13,8 @@ export const RESULT_NAMES = {
   values: ["weights", "weights"],
 };
 
+const IN_SIGHT = 20; // units of height that a projector in big text and a phone show of a page that scrolls
+const LOWEST_ROW = 0.45; // units
 const LABEL_SPACE = 2.9; // units of height in which a slanted label is still legible
 
 const headsOf = (sheet) => Array.from({ length: sheet.heads }, (_, head) => head);
@@ -71,6 +73,12 @@ function headRow(sheet, y, { x, width, step }) {
     );
     headLabel(sheet, head, { x: left, y, w: textWidth }, { align: "center" });
   }
+  // What the numbers count, where there is no space for "head 1" in each column.
+  const named = mathWidth(sheet.t("attention_head", { n: heads }), true) * u <= width;
+  const word = sheet.t("attention_heads");
+  if (named || mathWidth(word) * u > sheet.tw) return;
+  const at = { x: sheet.area.x, y, w: sheet.tw, h: 1.4 * u };
+  sheet.add({ key: "name:heads", kind: "text", text: word, ...at, size: 1, align: "right", colour: "dim" });
 }
 
 // Widths of h parts of a row with gaps between them.
@@ -95,7 +103,9 @@ export function splitBoard(sheet) {
   const fixed = labels + 3 * line + 2 * apart;
   const rows = bands.reduce((sum, band) => sum + band.side.n, 0);
   const longest = Math.max(sheet.q.n, sheet.k.n);
-  const row = Math.min(sheet.cap, (0.66 * sheet.most) / longest, (area.h - fixed) / rows);
+  // Where the page scrolls, all three should be in sight at once.
+  const low = sheet.slim ? Math.max(LOWEST_ROW * u, (IN_SIGHT * u - fixed) / rows) : Infinity;
+  const row = Math.min(low, sheet.cap, (0.66 * sheet.most) / longest, (area.h - fixed) / rows);
   const top = sheet.top(fixed + row * rows);
   let y = top + labels;
   for (const band of bands) {
@@ -117,7 +127,7 @@ function splitAll(sheet, { letter, role, side, cols, axis }, y, h) {
   const { width, step } = headColumns(sheet, sheet.w0);
   const wholeKey = sheet.key(role);
   const band = { x: sheet.x0, y: y + sheet.line, w: sheet.w0, h };
-  sheet.title(wholeKey, letter, [sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
+  sheet.title(wholeKey, letter, [1, sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
   sheet.unseen(wholeKey + ":band", band);
   for (const head of headsOf(sheet)) {
     const at = { ...band, x: sheet.x0 + head * step, w: width };

@@ -1,6 +1,7 @@
 // The texts of the boards of attention.
 export const ATTENTION_TEXTS = {
   attention_head: "head {n}",
+  attention_heads: "head",
   attention_open_head: "Head {n} of {heads}: look inside",
   attention_query: "query",
   attention_key: "key",

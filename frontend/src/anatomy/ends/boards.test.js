@@ -327,6 +327,11 @@ test("the line from a token ends at its row of the embedding table", () => {
   }
 });
 
+test("the first step of a narrow embedding has no empty outline below its rows", () => {
+  const outlines = (area) => Object.values(scene({}, "source", "row", 0, area)).filter((item) => item.dash);
+  assert.deepEqual([outlines({ w: 640, h: 800, narrow: true }).length, outlines({ w: 1400, h: 800 }).length], [0, 3]);
+});
+
 test("embeddings are drawn on one scale before and after they are multiplied by √d_model", () => {
   const [first, second, third] = STEPS.target.map((step) => scene({ d: 64 }, "target", step));
   assert.deepEqual([second["emb:times"].text, second["emb:root"].text], ["× 8", "= √64"]);

@@ -240,7 +240,8 @@ function drawTimes(board) {
   const root = `√${formatCount(d)}`;
   const name = scaled ? [`${root} E[id]`, `${root} E`] : ["E[id]", "E"];
   if (step === "row") {
-    pen.coming(key("embedding"), embedding, name, [n, d], embedding.w + (small ? 1 : 3.4) * unit);
+    // An empty outline alone, below the rows, looked as if it had not loaded.
+    if (!small) pen.coming(key("embedding"), embedding, name, [n, d], embedding.w + 3.4 * unit);
     return;
   }
   const idle = step === "plus" ? PALE : 1;
