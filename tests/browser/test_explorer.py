@@ -220,9 +220,7 @@ def test_the_tooltip_follows_a_head_chosen_by_keys_under_a_resting_pointer(
 
 def test_the_explorer_offers_the_reading_in_which_a_head_aligns(context: BrowserContext, server: str) -> None:
     page = opened(context, server, source="The dog sees the cat.", kind="cross", layer="2", head="6")
-    expect(page.get_by_test_id("aligns")).to_contain_text(
-        "25% of the words by the token predicted, for 97% by the token fed in"
-    )
+    expect(page.get_by_test_id("aligns")).to_contain_text("word predicted: 25% of rows; of the word fed in: 97%")
     page.get_by_test_id("aligns-rows").click()
     wait_for_params(page, rows="fed")
     expect(page.get_by_test_id("aligns-rows")).to_have_count(0)
