@@ -16,7 +16,6 @@ from pages.components.saving import saved
 from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from transformer.cost.complexity import (
-    COLUMNS,
     KINDS,
     Cost,
     Product,
@@ -48,13 +47,13 @@ _ORDERS = {
     "separable": "<i>k</i> · <i>n</i> · <i>d</i> + <i>n</i> · <i>d</i>²",
     "restricted": "<i>r</i> · <i>n</i> · <i>d</i>",
 }
-_STEPS = {"recurrent": "<i>n</i>"}  # the other kinds take 1 step, shown as a number
+_STEPS = {"recurrent": "<i>n</i>"}  # the other kinds take a fixed number
 _PATHS = {
     "recurrent": "<i>n</i>",
     "convolution": "log<sub><i>k</i></sub> <i>n</i>",
-    "separable": "log<sub><i>k</i></sub> <i>n</i>",
     "restricted": "<i>n</i> / <i>r</i>",
 }
+IN_TABLE = tuple(kind for kind in KINDS if kind != "separable")  # which is in the text of section 4 only
 
 
 def _details(sizes: Sizes) -> dict[str, str]:
@@ -90,62 +89,76 @@ def _decimal(value: float) -> str:
     return f"{value:,.0f}" if math.isclose(value, round(value)) else f"{value:,.1f}"
 
 
-def _cell(label: str, count: str, below: str, best: bool) -> str:
-    """below: HTML. best: whether it is the smallest of its column."""
+def _cell(formula: str, number: str, best: bool) -> str:
+    """formula: HTML. best: whether the number is the smallest of its column."""
     mark = f'<span class="hs-cx-hidden">{html.escape(_("smallest"))}: </span>' if best else ""
     highlight = ' class="hs-cx-best"' if best else ""
-    named = f'<span class="hs-cx-label">{html.escape(label)}</span>'  # shown where the table has no headings, on phones
-    return f"<td{highlight}>{named}{mark}<b>{html.escape(count)}</b><small>{below}</small></td>"
+    return f"<td{highlight}><small><i>O</i>({formula})</small>{mark}<b>{html.escape(number)}</b></td>"
 
 
-def _column_names() -> list[str]:
-    """Of the six columns with numbers."""
-    sides = (_("Table 1"), _("as built"))
-    short = (_("Complexity"), _("Sequential"), _("Path"))
-    return [_("{column} · {side}").format(column=column, side=side) for column in short for side in sides]
+def _titles() -> tuple[str, str, str]:
+    """The columns of Table 1."""
+    return _("Complexity per layer"), _("Sequential operations"), _("Maximum path length")
 
 
 def table_rows(layer_costs: Sequence[Cost]) -> list[list[str | float]]:
-    """The numbers of the table, under their headings."""
+    """The numbers of both tables, under their headings: Table 1 beside the layers as built."""
     called = names()
-    rows: list[list[str | float]] = [[_("Layer"), *_column_names()]]
+    sides = (_("Table 1"), _("as built"))
+    columns = [_("{column} · {side}").format(column=column, side=side) for column in _titles() for side in sides]
+    rows: list[list[str | float]] = [[_("Layer"), *columns]]
     for cost in layer_costs:
         numbers = (cost.order, cost.multiply_adds, cost.sequential_order, cost.sequential, cost.path_order, cost.path)
         rows.append([called[cost.kind], *numbers])
     return rows
 
 
+def _row(cost: Cost, details: dict[str, str], cells: str) -> str:
+    """HTML of a table row: the name of the kind, and its cells."""
+    detail = f"<small>{html.escape(details[cost.kind])}</small>" if cost.kind in details else ""
+    return f'<tr><th scope="row">{html.escape(names()[cost.kind])} {detail}</th>{cells}</tr>'
+
+
+def _head(titles: Sequence[str]) -> str:
+    return "".join(f'<th scope="col">{html.escape(title)}</th>' for title in (_("Layer"), *titles))
+
+
 def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
-    """HTML of the table: in each column the numbers of Table 1 beside those of the layers as built."""
-    titles = (_("Complexity per layer"), _("Sequential operations"), _("Maximum path length"))
-    sides = (_("Table 1"), _("as built"))
-    labels = _column_names()
-    best = [fewest(layer_costs, column) for column in COLUMNS]
-    called, details = names(), _details(sizes)
-    between, dilated = _("{count} between positions"), _("dilated; {contiguous} contiguous")
+    """HTML of Table 1 as the paper prints it: each formula, and below it its number for these sizes."""
+    layer_costs = [cost for cost in layer_costs if cost.kind in IN_TABLE]
+    best = [fewest(layer_costs, column) for column in ("order", "sequential_order", "path_order")]
+    details = {"convolution": f"k = {sizes.kernel}", "restricted": f"r = {sizes.window}"}
     rows = []
     for cost in layer_costs:
-        paths = "" if cost.contiguous is None else dilated.format(contiguous=f"{cost.contiguous:,}")
         cells = (
-            (f"{cost.order:,}", _ORDERS[cost.kind]),
-            (f"{cost.multiply_adds:,}", html.escape(between.format(count=f"{cost.mixing:,}"))),
-            (f"{cost.sequential_order:,}", _STEPS.get(cost.kind, "")),
-            (f"{cost.sequential:,}", f"{_STEPS[cost.kind]} + 1" if cost.kind in _STEPS else ""),
-            (_decimal(cost.path_order), _PATHS.get(cost.kind, "")),
-            (f"{cost.path:,}", html.escape(paths)),
+            (_ORDERS[cost.kind], f"{cost.order:,}"),
+            (_STEPS.get(cost.kind, "1"), f"{cost.sequential_order:,}"),
+            (_PATHS.get(cost.kind, "1"), _decimal(cost.path_order)),
         )
-        body = "".join(
-            _cell(label, count, below, cost.kind in winners)
-            for label, (count, below), winners in zip(labels, cells, best, strict=True)
-        )
-        head = f"{html.escape(called[cost.kind])}<small>{html.escape(details[cost.kind])}</small>"
-        rows.append(f'<tr><th scope="row">{head}</th>{body}</tr>')
-    over = "".join(f'<th scope="colgroup" colspan="2">{html.escape(title)}</th>' for title in titles)
-    under = "".join(f'<th scope="col">{html.escape(side)}</th>' for _title in titles for side in sides)
-    kind = html.escape(_("Layer"))
+        body = "".join(_cell(*cell, cost.kind in winners) for cell, winners in zip(cells, best, strict=True))
+        rows.append(_row(cost, details, body))
     return (
-        f'<div class="hs-cx-scroll"><table class="hs-cx-table"><thead><tr><th scope="col" rowspan="2">{kind}</th>{over}'
-        f"</tr><tr>{under}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f'<div class="hs-cx-scroll"><table class="hs-cx-table"><thead><tr>{_head(_titles())}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def built_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
+    """HTML of the same layers as built here, with everything counted."""
+    titles = (
+        _("Multiply-adds"), _("of these between tokens"), _("Products one after another"), _("Longest path"),
+    )  # fmt: skip
+    details, dilated = _details(sizes), _("{dilated} (dilated; {contiguous} contiguous)")
+    rows = []
+    for cost in layer_costs:
+        path = f"{cost.path:,}"
+        if cost.contiguous is not None:
+            path = dilated.format(dilated=path, contiguous=f"{cost.contiguous:,}")
+        numbers = (f"{cost.multiply_adds:,}", f"{cost.mixing:,}", f"{cost.sequential:,}", html.escape(path))
+        rows.append(_row(cost, details, "".join(f"<td>{number}</td>" for number in numbers)))
+    return (
+        f'<div class="hs-cx-scroll"><table class="hs-cx-built"><thead><tr>{_head(titles)}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
@@ -198,7 +211,7 @@ def _shape(product: Product) -> str:
 
 def products_html(sizes: Sizes) -> str:
     """Every matrix product of every layer."""
-    head = (_("matrix product"), _("count and shapes"), _("multiply-adds"), _("between positions"))
+    head = (_("matrix product"), _("count and shapes"), _("multiply-adds"), _("of these between tokens"))
     called, words, parts = names(), _product_names(), []
     for kind in KINDS:
         whole = f"{multiply_adds(kind, sizes):,}"
@@ -220,7 +233,7 @@ def products_html(sizes: Sizes) -> str:
     )
 
 
-def _explain(frame: PageFrame, sizes: Sizes) -> None:
+def _explain(frame: PageFrame, sizes: Sizes, layer_costs: Sequence[Cost]) -> None:
     with frame.options.panel("columns", _("What do the three columns mean?")):
         st.markdown(
             _(
@@ -234,16 +247,19 @@ def _explain(frame: PageFrame, sizes: Sizes) -> None:
         )
         st.markdown(
             _(
-                "*Sequential operations as built* are the matrix products on the longest chain. Self-attention has "
-                "four, whatever n is (Q, K and V side by side, scores, weights times V, the heads joined). A GRU has "
-                "one for all inputs and then one per token. *Paths* are found by a breadth-first search from one end "
-                "of the sentence, layer by layer, until every position is reached. A GRU reads in one direction only: "
-                "its path leads from the first token to the last; a way back needs a second GRU in the other "
-                "direction."
+                "*Products one after another*, of the layers as built here, are the matrix products on the longest "
+                "chain. Self-attention has four, whatever n is (Q, K and V side by side, scores, weights times V, the "
+                "heads joined). A GRU has one for all inputs and then one per token. *Longest paths* are found by a "
+                "breadth-first search from one end of the sentence, layer by layer, until every position is reached. A "
+                "GRU reads in one direction only: its path leads from the first token to the last; a way back needs a "
+                "second GRU in the other direction."
             )
         )
         paragraph(paths(sizes), quiet=True)
-    with frame.options.panel("products", _("Counted matrix product by matrix product")):
+    with frame.options.panel("products", _("The layers as built here: every multiplication counted")):
+        st.html(built_html(layer_costs, sizes))
+        paragraph(winners(layer_costs))
+        paragraph(_("The same counts, matrix product by matrix product:"))
         st.html(products_html(sizes))
         paragraph(
             _(
@@ -261,17 +277,17 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
     layer_costs = costs(sizes)
     legend = _(
-        "Table 1 of section 4 with numbers, next to exact counts of one layer as built here: n = {n} tokens, d = {d}, "
-        "h = {heads} heads; framed: the smallest of each column."
-    ).format(n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads)
+        "Table 1 of the paper: each formula, and below it its number for n = {n} tokens and d = {d} numbers of a "
+        "token's vector. Framed: the smallest of each column."
+    ).format(n=f"{sizes.n:,}", d=f"{sizes.d:,}")
     with above:
-        paragraph(by_table(sizes), shortest(sizes))
+        paragraph(shortest(sizes))
         stem = ["table-1", f"n{sizes.n}", f"d{sizes.d}", f"h{sizes.heads}", f"k{sizes.kernel}", f"r{sizes.window}"]
         with saved("table-1", stem, [legend], table_rows(layer_costs)):
             st.html(table_html(layer_costs, sizes))
-    st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
-    paragraph(as_built(sizes))
-    paragraph(winners(layer_costs), quiet=True)
-    _explain(frame, sizes)
+        st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
+    paragraph(by_table(sizes))
+    paragraph(as_built(sizes), quiet=True)
+    _explain(frame, sizes, layer_costs)
     _curves(sizes)
     layer_timing.draw(sizes)

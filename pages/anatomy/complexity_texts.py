@@ -63,25 +63,23 @@ def by_table(sizes: Sizes) -> str:
         )
     elif n < d:
         sentence = _(
-            "n = {n} is smaller than d = {d}: by Table 1, a recurrent layer needs {times} times as many operations as "
-            "self-attention, and {built} times with all that Table 1 leaves out. Above {d} tokens self-attention needs "
-            "more."
+            "By Table 1, a recurrent layer needs {times} times as many operations as self-attention here, because "
+            "n = {n} tokens are fewer than the d = {d} numbers of a token's vector. Above {d} tokens self-attention "
+            "needs more."
         )
     else:
         sentence = _(
-            "n = {n} is larger than d = {d}: by Table 1, self-attention needs {times} times as many operations as a "
-            "recurrent layer, and {built} times with all that Table 1 leaves out. Below {d} tokens it needs fewer."
+            "By Table 1, self-attention needs {times} times as many operations as a recurrent layer here, because "
+            "n = {n} tokens are more than the d = {d} numbers of a token's vector. Below {d} tokens it needs fewer."
         )
-    more, fewer = ("recurrent", "attention") if n < d else ("attention", "recurrent")
-    built = multiply_adds(more, sizes) / multiply_adds(fewer, sizes)
-    return sentence.format(n=f"{n:,}", d=f"{d:,}", times=factor(max(n, d) / min(n, d)), built=factor(built))
+    return sentence.format(n=f"{n:,}", d=f"{d:,}", times=factor(max(n, d) / min(n, d)))
 
 
 def shortest(sizes: Sizes) -> str:
     """The longest path between two tokens, and what it counts."""
     sentence = _(
-        "Longest path, in steps from the input at the first token to the output at the last: {attention} in "
-        "self-attention, {recurrent} in a recurrent layer."
+        "Steps from the input of the first token to the output of the last one (maximum path length): {attention} with "
+        "self-attention, {recurrent} with a recurrent layer."
     )
     return sentence.format(attention=path("attention", sizes), recurrent=f"{path('recurrent', sizes):,}")
 

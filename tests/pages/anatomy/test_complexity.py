@@ -22,7 +22,7 @@ from pages.runtime.shared import clear_caches
 from tests.support.app import MODELS, address, content_test, figures, page_text, written
 from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
 from transformer.cancellation import Stopped
-from transformer.cost.complexity import COLUMNS, KINDS, Sizes, costs, fewest, multiply_adds, order, products
+from transformer.cost.complexity import KINDS, Sizes, costs, fewest, multiply_adds, order, products
 from transformer.cost.layer_timing import KINDS as MEASURED
 from transformer.cost.layer_timing import LENGTHS, ROUNDS, Timing
 from transformer.figures import complexity as complexity_figures
@@ -53,8 +53,14 @@ def fresh() -> Iterator[None]:
 def cells(text: str) -> list[list[tuple[bool, str]]]:
     """For each row of the table: whether a cell is framed, and its number."""
     rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", text.split('class="hs-cx-table"')[1].split("</table>")[0])
-    cell = re.compile(r'<td( class="hs-cx-best")?><span class="hs-cx-label">[^<]+</span>.*?<b>(.*?)</b>')
+    cell = re.compile(r'<td( class="hs-cx-best")?>.*?<b>(.*?)</b>')
     return [[(bool(best), cell_text) for best, cell_text in cell.findall(row)] for row in rows]
+
+
+def built(text: str) -> list[list[str]]:
+    """The cells of each row of the table of the layers as built."""
+    rows = text.split('class="hs-cx-built"')[1].split("</table>")[0].split("<tr>")[2:]
+    return [re.findall(r"<td>(.*?)</td>", row) for row in rows]
 
 
 def chosen(app: AppTest) -> dict[str, str]:
@@ -74,18 +80,32 @@ def test_the_table_has_the_numbers_of_this_sentence_and_model() -> None:
     n = len(MODELS["tiny"].trace(SENTENCE).source_ids)
     sizes = Sizes(n, D_MODEL, HEADS, complexity.KERNEL, complexity.WINDOW)
     layer_costs = costs(sizes)
+    in_paper = [cost for cost in layer_costs if cost.kind != "separable"]  # the rows and columns of the paper's table
+    columns = ("order", "sequential_order", "path_order")
     shown = cells(written(app))
-    assert len(shown) == len(KINDS) == 5
-    for row, cost in zip(shown, layer_costs, strict=True):
+    assert len(shown) == 4
+    for row, cost in zip(shown, in_paper, strict=True):
         numbers = [float(cell_text.replace(",", "")) for _best, cell_text in row]
-        exact = [getattr(cost, column) for column in COLUMNS]
-        assert numbers == pytest.approx(exact, abs=0.05) and [best for best, _number in row] == [
-            cost.kind in fewest(layer_costs, column) for column in COLUMNS
-        ]
+        assert numbers == pytest.approx([getattr(cost, column) for column in columns], abs=0.05)
+        assert [best for best, _number in row] == [cost.kind in fewest(in_paper, column) for column in columns]
+    for row, cost in zip(built(written(app)), layer_costs, strict=True):
+        assert row[:3] == [f"{number:,}" for number in (cost.multiply_adds, cost.mixing, cost.sequential)]
+        assert row[3].startswith(str(cost.path)) and len(row) == 4
     for text in (by_table(sizes), as_built(sizes), winners(layer_costs), paths(sizes)):
         assert text in page_text(app)
-    assert f"n = {n} tokens, d = {D_MODEL}, h = {HEADS} heads" in page_text(app) and not chosen(app)
+    assert f"n = {n} tokens and d = {D_MODEL} numbers" in page_text(app) and not chosen(app)
     assert written(app).count("smallest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
+
+
+def test_the_table_has_the_formulas_of_the_paper() -> None:
+    rows = written(start()).split('class="hs-cx-table"')[1].split("</table>")[0].split('<th scope="row">')[1:]
+    formulas = [[re.sub("<[^>]*>", "", one) for one in re.findall(r"<td.*?<small>(.*?)</small>", row)] for row in rows]
+    assert formulas == [
+        ["O(n² · d)", "O(1)", "O(1)"],
+        ["O(n · d²)", "O(n)", "O(n)"],
+        ["O(k · n · d²)", "O(1)", "O(logk n)"],
+        ["O(r · n · d)", "O(1)", "O(n / r)"],
+    ]
 
 
 def test_every_product_is_listed_and_adds_up() -> None:
@@ -115,7 +135,7 @@ def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
     app.button_group("anatomy_kernel").set_value(15).run()
     assert cells(written(app))[2][0][1] == f"{order('convolution', dataclasses.replace(sizes, kernel=15)):,}"
     app.number_input("anatomy_n").set_value(2).run()
-    assert chosen(app)["n"] == "2" and cells(written(app))[1][4][1] == "2"
+    assert chosen(app)["n"] == "2" and cells(written(app))[1][2][1] == "2"
     app.button("anatomy_n_own").click().run()
     sentence_tokens = len(MODELS["tiny"].trace(SENTENCE).source_ids)
     assert "n" not in chosen(app) and app.number_input("anatomy_n").value == sentence_tokens
@@ -133,7 +153,7 @@ def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
 def test_forbidden_values_in_a_link_give_a_message(asked: dict[str, str], shown: str) -> None:
     app = start(**asked)
     assert "The link asks for" in page_text(app) and f"{shown}" in page_text(app) and "<b>'" not in written(app)
-    assert not app.exception and len(cells(written(app))) == 5
+    assert not app.exception and len(cells(written(app))) == 4
     app.run()
     assert "The link asks for" not in page_text(app)
 

@@ -63,7 +63,7 @@ def test_table_1_is_saved_with_whole_numbers(open_page: Callable[..., AppTest]) 
     (data,) = data_of(open_page("anatomy", part="compare", n="9"), "saving")
     config = tiny_pretrained().config
     found = costs(Sizes(9, config.d_model, config.heads, 3, 5, config.d_k))
-    assert data["rows"][0][:3] == ["Layer", "Complexity · Table 1", "Complexity · as built"]
+    assert data["rows"][0][:3] == ["Layer", "Complexity per layer · Table 1", "Complexity per layer · as built"]
     assert data["rows"][1][0] == "Self-attention"
     for row, cost in zip(data["rows"][1:], found, strict=True):
         assert row[1:5] == [cost.order, cost.multiply_adds, cost.sequential_order, cost.sequential]
