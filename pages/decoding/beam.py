@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 import torch
 
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.sentences import controls_and_picture, point
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
@@ -216,14 +216,6 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             on_alpha_change=slide,
         )
     _expect(model, source, beams, alpha, begin, limit)
-    paragraph(
-        _(
-            "Purple: the winner; white: kept; green: finished; dashed: cut off at the limit; grey: dropped. In each "
-            "box: log p of everything up to there, and in bold its score, log p divided by the length penalty."
-        ),
-        _("log p is negative, so a longer translation, with a larger divisor, loses less."),
-        quiet=True,
-    )
 
 
 def _column(model: Pretrained, nodes: tuple[Node, ...]) -> list[dict[str, Any]]:
@@ -257,7 +249,7 @@ def says(model: Pretrained, tree: Search, winner: tuple[int, int], alpha: float)
     else:
         sentence = _(
             "Beam search keeps the {beams} most probable beginnings at every step. Here it finds “{text}” (score "
-            "{score}); greedy search, which keeps one, writes “{greedy}” ({other})."
+            "{score}, the higher the better); greedy search, which keeps one, writes “{greedy}” ({other})."
         )
     return sentence.format(
         beams=tree.beams,

@@ -2,19 +2,23 @@ import { el, printable, svgEl } from "../core/dom.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { StepHeads, headsElement } from "./heads.js";
-import { differences, divisor, nBest, rankAt, treeRows } from "./ranking.js";
+import { differences, divisor, leavesGreedy, nBest, rankAt, treeRows } from "./ranking.js";
 import { BEAM_TEXTS, DECODING_TEXTS } from "./texts.js";
 
-// Every hypothesis that beam search looked at, as a tree: a column for each step, best first; above it the length penalty,
-// which ranks again at once, and below it the attention of the chosen node and the n-best list. data = {steps: [[{parent: index of the node in the column
+// Every hypothesis that beam search looked at, as a tree: a column for each step, best first; below it the attention of
+// the chosen node, the length penalty, which ranks again at once, and the n-best list. data = {steps: [[{parent: index of the node in the column
 // before, token, text, log_prob, total, fate, ranked}]], greedy: {text, tokens, total, cut}, limit, picked: whether a
 // person chose the node, node: {step, rank}, cross, self, and what ranking.js needs}. `node` and `alpha` go to Python.
 
-const SIZES = { width: 104, height: 34, across: 132, down: 42, top: 22 }; // of a node; from node to node; above them
+// Of a node; from node to node; above them. Five steps fit beside a lesson on a projector, with big text.
+const SIZES = { width: 96, height: 34, across: 116, down: 42, top: 22 };
 const SIZE = 15; // CSS pixels of the text that these are made for
 const PAUSE = 200; // milliseconds after which a slider that rests is reported
 
 const minus = (number, digits) => number.toFixed(digits).replace("-", "−");
+
+// The probability of a node's token; log_prob: its logarithm.
+const probability = (logProb) => (Math.exp(logProb) < 0.005 ? "< 0.01" : Math.exp(logProb).toFixed(2));
 
 class View extends PlainView {
   constructor(parent) {
@@ -46,15 +50,9 @@ class View extends PlainView {
     });
     this.number = el("output", { class: "hs-number" });
     const formula = this.t(this.data.penalty === "length" ? "formula_length" : "formula_wu");
-    const penalty = el(
-      "label",
-      { class: "beam-penalty" },
-      el("span", {}, this.t("penalty")),
-      this.slider,
-      this.number,
-      el("small", {}, formula),
-    );
+    const penalty = el("label", { class: "beam-penalty" }, el("span", {}, this.t("penalty")), this.slider, this.number);
     this.hint(penalty, () => [this.t("penalty_hint")]);
+    this.differs = el("p", { "data-testid": "beam-differs" });
     this.tree = el("figure", {
       class: "beam-scroll",
       "data-saved-by": "beam-save",
@@ -73,7 +71,8 @@ class View extends PlainView {
     });
     this.attention = headsElement(this, this.heads);
     return [
-      penalty,
+      el("p", { class: "beam-legend" }, this.t("legend")),
+      this.differs,
       this.tree,
       el(
         "div",
@@ -88,6 +87,8 @@ class View extends PlainView {
         el(
           "div",
           {},
+          el("p", {}, this.t("penalty_about"), " ", el("small", {}, formula)),
+          penalty,
           this.list,
           savingMenu(this, "beam-list-save", () => this.savedList()),
         ),
@@ -117,6 +118,7 @@ class View extends PlainView {
     const left = this.tree.scrollLeft;
     this.tree.replaceChildren(this.drawTree());
     this.tree.scrollLeft = left;
+    this.showDifference();
     if (focused) this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
     this.says.textContent = this.saysOf(this.node.step, this.node.rank).join(" · ");
     this.list.replaceChildren(...this.drawList());
@@ -125,6 +127,23 @@ class View extends PlainView {
     const same = this.node.step === node.step && this.node.rank === node.rank;
     this.attention.toggleAttribute("data-stale", !same);
     this.reveal();
+  }
+
+  // Says where the winner leaves greedy search's path, and scrolls a new tree to there.
+  showDifference() {
+    const step = leavesGreedy(this.data, this.alpha);
+    const token = (text) => printable(text ?? "");
+    const { steps, greedy } = this.data;
+    const values = step === null ? {} : { n: step + 1, token: token(steps[step][this.ranked.wins[step]].token) };
+    const said = step === null ? "" : this.t("differs", { ...values, greedy: token(greedy.tokens[step]) });
+    this.differs.textContent = said;
+    this.differs.hidden = !said;
+    const key = [step, this.data.beams, ...greedy.tokens].join(" ");
+    if (key === this.scrolled) return;
+    this.scrolled = key;
+    const across = Math.round(SIZES.across * this.grown);
+    const hidden = step !== null && (step + 2) * across > this.tree.clientWidth;
+    this.tree.scrollLeft = hidden ? (step - 0.5) * across : 0;
   }
 
   choose(step, rank) {
@@ -188,7 +207,7 @@ class View extends PlainView {
   saysOf(step, rank) {
     const one = this.data.steps[step][rank];
     const total = minus(one.total, 3);
-    const values = { token: printable(one.token), log_prob: minus(one.log_prob, 3), total };
+    const values = { token: printable(one.token), p: probability(one.log_prob), total };
     const [first] = this.ranked.found;
     const winner = first.step === step && first.rank === rank;
     const fate = this.t(`node_${one.fate}`, { beams: this.data.beams, limit: this.data.limit });
@@ -217,16 +236,16 @@ class View extends PlainView {
       },
     };
     const label = printable(one.token);
-    const shown = label.length > 12 ? `${label.slice(0, 11)}…` : label;
+    const shown = label.length > 11 ? `${label.slice(0, 10)}…` : label;
     const number = (name, value, at, anchor) =>
-      svgEl("text", { class: name, x: x + at, y: y + 28 * this.grown, "text-anchor": anchor }, minus(value, 2));
+      svgEl("text", { class: name, x: x + at, y: y + 28 * this.grown, "text-anchor": anchor }, value);
     const node = svgEl(
       "g",
       attributes,
       svgEl("rect", { ...place, rx: 5 }),
       svgEl("text", { x: x + width / 2, y: y + 14 * this.grown, "text-anchor": "middle" }, shown),
-      number("beam-total", one.total, 7, "start"),
-      number("beam-score", this.score(step, rank), width - 7, "end"),
+      number("beam-p", probability(one.log_prob), 7, "start"),
+      number("beam-total", minus(one.total, 2), width - 7, "end"),
     );
     return this.hint(node, () => this.saysOf(step, rank));
   }

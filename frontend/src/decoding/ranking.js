@@ -46,6 +46,14 @@ export function nBest(data, alpha) {
   return { found, greedy: row(data.greedy) };
 }
 
+// The first step, from 0, whose token greedy search does not write; null if the winner has greedy search's tokens.
+export function leavesGreedy(data, alpha) {
+  const { step, rank } = rankAt(data, alpha).found[0];
+  const tokens = tokensTo(data.steps, step, rank);
+  const first = tokens.findIndex((token, n) => token !== data.greedy.tokens[n]);
+  return first < 0 ? null : first;
+}
+
 // The tokens from the first one to a node's.
 function tokensTo(steps, step, rank) {
   const tokens = [];

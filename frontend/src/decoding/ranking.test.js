@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BEAM_TEXTS } from "./texts.js";
-import { differences, divisor, nBest, rankAt, treeRows } from "./ranking.js";
+import { differences, divisor, leavesGreedy, nBest, rankAt, treeRows } from "./ranking.js";
 
 const node = (parent, total, ranked = false) => ({ parent, total, ranked });
 // Short: one token, log p −2; long: three tokens, log p −2.5; a longer one that only a large penalty waits for.
@@ -96,4 +96,19 @@ test("the table of the tree has log p and score of every node, cut off and prune
     [2, 1, "c", -6, -7, -6, "pruned"],
   ]);
   for (const fate of ["open", "finished", "pruned", "cut"]) assert.ok(BEAM_TEXTS[`node_${fate}`]);
+});
+
+test("the step is known at which the winner leaves greedy search's path", () => {
+  const steps = [
+    [{ parent: 0, token: "a", total: -1 }],
+    [
+      { parent: 0, token: "b", total: -1.5 },
+      { parent: 0, token: "c", total: -2 },
+    ],
+    [{ parent: 1, token: "d", total: -2.1, ranked: true }],
+  ];
+  const found = (tokens) => leavesGreedy({ ...DATA, steps, end: 3, greedy: { tokens } }, 1);
+  assert.equal(found(["a", "b", "e"]), 1);
+  assert.equal(found(["a", "c"]), 2); // it ends earlier
+  assert.equal(found(["a", "c", "d"]), null);
 });

@@ -34,16 +34,21 @@ export const DECODING_TEXTS = {
 };
 export const BEAM_TEXTS = {
   region: "The tree of beam search",
+  legend:
+    "Bold: the probability of a token after the tokens before it. Beside it: log p, the sum of the logarithms of all probabilities so far, which ranks each column. Purple: the winner; white: kept; grey: dropped; green: finished; dashed: cut off at the limit.",
+  differs: "Step {n} makes the difference: greedy search takes “{greedy}” there, the winner “{token}”.",
   penalty: "Length penalty α",
+  penalty_about:
+    "A longer translation multiplies more probabilities, so its log p is lower. The score divides log p by the length penalty, a number that grows with the length; α says how fast. The highest score wins.",
   penalty_hint: "0 prefers short translations, 1 allows long ones. The list is ranked again while you move it.",
   formula_wu: "score = log p ÷ ((5 + length) / 6)^α (section 6.1; Wu et al. 2016)",
   formula_length: "score = log p ÷ length^α, as this model's files ask for",
-  node: "{token}: log p {log_prob}, in all {total}",
+  node: "{token}: probability {p}, log p of all {total}",
   node_open: "kept",
   node_finished: "finished",
   node_pruned: "pruned: {beams} better ones are kept",
   node_cut: "cut off after {limit} tokens, the limit for this source",
-  normalised: "score {score} = {total} ÷ {divisor}",
+  normalised: "score {score} = log p {total} ÷ length penalty {divisor}",
   winner: "the winner",
   step: "step {n}",
   greedy: "greedy",
