@@ -59,7 +59,7 @@ def begin_buttons(options: Options, chosen: Chosen) -> bool:
     messages: list[str] = []
     ready = experiment is not None and shop.most > 0
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-training-begin"):
-        pressed = st.button(_("Train it live"), type="primary", disabled=not ready, key="training_train")
+        pressed = st.button(_("Train it live"), disabled=not ready, key="training_train")
         if pressed and experiment is not None:
             messages = runs.train(experiment)
             _open_live(options)

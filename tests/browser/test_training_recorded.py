@@ -91,6 +91,7 @@ def test_the_first_screen_holds_the_point(
     page = sized_page(context, width, height)
     opened(page, server, f"preset=no-mask{query}")
     settled(page)
+    assert bottom(page, "[data-testid=training-play]") <= height / 2  # above the heads
     happened = ".learn-finding > :last-child"
     assert bottom(page, happened) <= height and bottom(page, ".learn-grids canvas") <= height
     if width > 1000:
@@ -100,3 +101,19 @@ def test_the_first_screen_holds_the_point(
         box = page.locator(".learn-grids canvas").first.bounding_box()
         assert box is not None and box["y"] < height / 2
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth + 1")
+
+
+def test_a_stop_of_a_lesson_begins_at_its_step_with_the_slider_in_sight(context: BrowserContext, server: str) -> None:
+    page = sized_page(context, 1280, 720)
+    page.context.set_default_timeout(60_000)
+    page.goto(f"{server}/?lesson=paper-in-45-minutes&stop=13&big=1")
+    page.get_by_text("at all letters, nearly evenly").click()
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.locator(".hs-cover")).to_have_count(0)
+    settled(page)
+    expect(page.get_by_test_id("training-step")).to_have_text("step 0 of 400")
+    for name in ("training-play", "training-slider"):
+        assert bottom(page, f"[data-testid={name}]") <= 720 / 2
+    # Streamlit may create the next view before it removes this one.
+    again = "root => new root.training.constructor(document.createElement('div'), () => {}).asked"
+    assert page.get_by_test_id("training").evaluate(again) == {"step": 0}

@@ -1,27 +1,26 @@
 import { el, printable } from "../core/dom.js";
 import { runSwatch } from "./status.js";
-import { runLabel, lettersOf } from "./words.js";
+import { runLabel, lettersOf, mistakesOf } from "./words.js";
 
 // What a run writes at the step shown, letter by letter, and predictions of the paper with what happened.
 
-// A text with its wrong letters marked by more than a colour. Returns the element, how many letters are wrong, and of
-// how many; missing and extra letters count, too.
-function writtenText(t, written, right) {
-  const letters = lettersOf(written, right);
-  const wrong = letters.filter((letter) => letter.state !== "right").length;
-  const spans = letters.map(({ letter, state }) =>
+// What is wrong in a text, in words; mistakes: of `mistakesOf`.
+const mistakesText = (t, mistakes) => t(mistakes.extra ? "wrong_extra" : "wrong", mistakes);
+
+// A text with its wrong letters marked by more than a colour. mistakes: of `mistakesOf`.
+function writtenText(t, written, right, mistakes) {
+  const spans = lettersOf(written, right).map(({ letter, state }) =>
     state === "right"
       ? printable(letter)
       : el("span", { class: "learn-" + state, title: state === "missing" ? t("missing") : null }, printable(letter)),
   );
-  const text = el("span", { "aria-hidden": wrong ? "true" : null }, ...(written ? spans : [t("empty")]));
-  const spoken = t("wrong_spoken", { output: written || t("empty"), wrong, letters: letters.length });
-  const parts = wrong ? [text, el("span", { class: "hs-spoken" }, spoken)] : [text];
-  return {
-    element: el("span", { class: "learn-letters", dir: "auto", translate: "no" }, ...parts),
-    wrong,
-    letters: letters.length,
-  };
+  const text = el("span", { "aria-hidden": mistakes ? "true" : null }, ...(written ? spans : [t("empty")]));
+  const parts = [text];
+  if (mistakes) {
+    const spoken = t("wrong_spoken", { output: written || t("empty"), mistakes: mistakesText(t, mistakes) });
+    parts.push(el("span", { class: "hs-spoken" }, spoken));
+  }
+  return el("span", { class: "learn-letters", dir: "auto", translate: "no" }, ...parts);
 }
 
 export class PredictionTable {
@@ -80,10 +79,11 @@ export class PredictionTable {
     const { t } = this;
     if (cell.written === written) return;
     cell.written = written;
-    const { element, wrong, letters } = writtenText(t, written, target);
-    const sign = wrong ? "✗ " : "✓ ";
-    cell.verdict.textContent = cell.words ? sign + (wrong ? t("wrong", { wrong, letters }) : t("right")) : sign;
-    cell.verdict.className = wrong ? "hs-bad" : "hs-ok";
+    const mistakes = mistakesOf(written, target);
+    const element = writtenText(t, written, target, mistakes);
+    const sign = mistakes ? "✗ " : "✓ ";
+    cell.verdict.textContent = cell.words ? sign + (mistakes ? mistakesText(t, mistakes) : t("right")) : sign;
+    cell.verdict.className = mistakes ? "hs-bad" : "hs-ok";
     cell.output.replaceChildren(...(cell.words ? [element] : [cell.verdict, element]));
   }
 

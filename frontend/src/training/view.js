@@ -35,7 +35,7 @@ export class TrainingView {
   // send(name, value): a trigger of the component
   constructor(parent, send) {
     this.memory = memoryOf("training", { store: new RunStore(), kind: "all", place: SCROLL_MARGIN, step: -1 });
-    // A page that is drawn anew goes on at the step that was held.
+    // A page that is drawn anew goes on at the step that was held; the old view may be destroyed after that.
     this.asked = this.memory.step >= 0 ? { step: this.memory.step } : null;
     this.store = this.memory.store;
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -61,7 +61,6 @@ export class TrainingView {
   }
 
   destroy() {
-    this.memory.step = this.heldStep();
     this.asker.stop();
     this.look.stop();
     if (this.stage) this.stage.destroy();
@@ -169,6 +168,7 @@ export class TrainingView {
     memory.run = run ? run.id : null;
     this.run = null;
     this.asked = { step: place.step };
+    memory.step = place.step;
     this.theme = null;
   }
 
@@ -365,6 +365,7 @@ export class TrainingView {
     const { run, store, shown } = this;
     if (!this.theme || !store.runs.length) return;
     const began = performance.now();
+    this.memory.step = this.heldStep();
     const index = run && run.frames.length ? Math.min(shown, run.last) : -1;
     const speak = settled || now - this.labelledAt > LABELS;
     if (speak) this.labelledAt = now;

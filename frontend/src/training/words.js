@@ -79,3 +79,13 @@ export function lettersOf(written, right) {
     return { letter: actual[i], state: actual[i] === expected[i] ? "right" : "wrong" };
   });
 }
+
+// What is wrong in a written text: null, or how many letters of the right answer are wrong or missing, of how many, and how
+// many are written after its end.
+export function mistakesOf(written, right) {
+  const letters = Array.from(right).length;
+  const all = lettersOf(written, right);
+  const wrong = all.slice(0, letters).filter((letter) => letter.state !== "right").length;
+  const extra = all.length - letters;
+  return wrong + extra ? { wrong, letters, extra } : null;
+}

@@ -6,7 +6,7 @@ import { RUN_COMMANDS } from "../state/generated.js";
 import { commandsFor } from "./status.js";
 import { TRAINING_TEXTS } from "./texts.js";
 import { numbersCsv } from "./saving.js";
-import { lettersOf, lossText, numberTexts, percentText, stageText } from "./words.js";
+import { lettersOf, lossText, mistakesOf, numberTexts, percentText, stageText } from "./words.js";
 
 const t = makeTexts({}, TRAINING_TEXTS);
 
@@ -109,4 +109,12 @@ test("every command that Python takes is offered at some stage of a run", () => 
   const offered = stages.flatMap((stage) => [true, false].flatMap((openable) => commandsFor({ stage, openable })));
   const commands = new Set(offered.filter((name) => name !== "open")); // a link of the page
   assert.deepEqual([...commands].sort(), [...RUN_COMMANDS].sort());
+});
+
+test("mistakes are counted against the letters of the right answer", () => {
+  assert.equal(mistakesOf("abc", "abc"), null);
+  assert.deepEqual(mistakesOf("abx", "abc"), { wrong: 1, letters: 3, extra: 0 });
+  assert.deepEqual(mistakesOf("a", "abc"), { wrong: 2, letters: 3, extra: 0 });
+  assert.deepEqual(mistakesOf("xxxxx", "abc"), { wrong: 3, letters: 3, extra: 2 });
+  assert.deepEqual(mistakesOf("abcd", "abc"), { wrong: 0, letters: 3, extra: 1 });
 });
