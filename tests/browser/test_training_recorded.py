@@ -117,3 +117,6 @@ def test_a_stop_of_a_lesson_begins_at_its_step_with_the_slider_in_sight(context:
     # Streamlit may create the next view before it removes this one.
     again = "root => new root.training.constructor(document.createElement('div'), () => {}).asked"
     assert page.get_by_test_id("training").evaluate(again) == {"step": 0}
+    page.set_viewport_size({"width": 1440, "height": 900})
+    for table in page.locator(".learn-predictions .learn-scroll").all():  # nothing is cut
+        assert table.evaluate("table => table.scrollWidth <= table.clientWidth")

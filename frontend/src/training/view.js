@@ -22,6 +22,7 @@ import { runLabel, percentText, stageText } from "./words.js";
 // curves' cursor and the predictions need no server, which is asked only for new frames.
 
 const NARROW = 820;
+const BESIDE = 1200; // pixels with ordinary text from which both tables of predictions fit beside each other
 const SAVED = ["png", "svg", "csv", "head"];
 const SCROLL_MARGIN = { kind: "cross", layer: Infinity, head: 0 }; // of the last layer, where alignment shows first
 const LOWEST = 240;
@@ -336,6 +337,7 @@ export class TrainingView {
     element.dataset.kind = this.memory.kind;
     this.narrow = element.clientWidth < NARROW * (this.big ? 1.1 : 1);
     element.classList.toggle("learn-narrow", this.narrow);
+    element.classList.toggle("learn-beside", element.clientWidth >= (BESIDE * this.theme.size) / 15);
     this.nothing.hidden = runs.length > 0;
     for (const part of [this.bar, this.work, this.under]) part.hidden = !runs.length;
     this.laidOut = new Set(runs.filter((run) => run.opening).map((run) => run.id));
