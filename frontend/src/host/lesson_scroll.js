@@ -45,7 +45,7 @@ function showAnswer() {
   if (!answer) return;
   const sheet = panel.getBoundingClientRect();
   const end = panel.querySelector(".st-key-hs-lesson-moves")?.getBoundingClientRect().top ?? sheet.bottom;
-  const head = panel.querySelector(".st-key-hs-lesson-head")?.offsetHeight ?? 0; // stays at the top
+  const head = panel.querySelector(".st-key-hs-lesson-head")?.getBoundingClientRect().height ?? 0; // stays at the top
   if (answer.bottom > Math.min(end, sheet.bottom)) panel.scrollTop += answer.top - sheet.top - head - 8;
 }
 
