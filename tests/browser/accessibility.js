@@ -36,7 +36,7 @@ window.hsLook = (node) => {
 // What a person can use.
 window.HS_USE = "a[href], button, input, select, textarea, summary, [tabindex='0']";
 
-window.HS_CLOSED = "details:not([open]):not(.hs-save):not(.hs-absent)";
+window.HS_CLOSED = "details:not([open]):not(.hs-save):not(.hs-absent):not(.hs-pages details)";
 window.hsOpenAll = () => hsEvery(HS_CLOSED).forEach((node) => { node.open = true; });
 
 // Pictures that say nothing of what they show, and are not hidden as mere ornament.
