@@ -58,7 +58,7 @@ Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an a
 class Seat:
     """member: id, "" for the teacher, who has the secret. room, follows, name: as they were at the start of this run.
     asks_name: the bar asks for a name, until there is one or none is wanted. step, shown: what of the room this session
-    has shown last; back: a place in the bar for the way back to it."""
+    has shown last; opened: the same as the address has it; back: a place in the bar for the way back."""
 
     code: str
     member: str = ""
@@ -69,6 +69,7 @@ class Seat:
     asks_name: bool = True
     step: int = -1
     shown: tuple[str, Mapping[str, str]] | None = None
+    opened: ViewOf | None = None
     back: st.delta_generator.DeltaGenerator | None = None
 
     @property
@@ -309,6 +310,8 @@ def arriving() -> bool:
     arrives = bool(st.session_state.pop(ARRIVING, False))
     if arrives:
         FOLLOWERS.arrive()
+        if (here := seat()) is not None:
+            here.opened = None
     return arrives
 
 
@@ -432,8 +435,9 @@ def offer_back(path: str) -> None:
     here = seat()
     if here is None or here.teaches or here.room is None or here.room.step <= 0 or here.back is None:
         return
-    shown = {name: text for name, text in here.room.params.items() if name not in OWN}
-    if (path, _common()) != (here.room.path, shown):
+    view = (path, _common())
+    here.opened = here.opened or view
+    if view != here.opened:
         keep_own()
         here.back.button(
             _("Back to the teacher's view"), key="hs-room-back", on_click=_set_follow, args=(here, True), type="primary"
