@@ -77,6 +77,7 @@ function shortenHistory() {
   let last = -Infinity;
   window.history.pushState = (state, title, address) => {
     const same = address && new URL(address, document.baseURI).pathname === window.location.pathname;
+    if (same && pendingNavigation().from !== null && isLeaving()) return; // the server clears it before the next page
     if (same && performance.now() - last < MOMENT) window.history.replaceState(state, title, address);
     else push(state, title, address);
     last = performance.now();
