@@ -166,11 +166,11 @@ class PageFrame:
         """Write what is on the screen to the address, and show it to the class. names: of the page's options."""
         write_address(self.state, self.options.for_address(), names)
         room.show(self.path)
-        room.offer_back(self.path)
 
     def finish(self, content: Content) -> None:
         """Write the address, which describes what is on the screen; then draw the menus of the header."""
         self.write_address(content.names)
+        room.offer_back(self.path)
         if self.lesson is not None:
             if self.at_stop:
                 lesson.mark_view(self.lesson.lesson, self.lesson.number, self.options.page)
