@@ -537,8 +537,7 @@ def _label(option: str, meanings: Mapping[str, str]) -> str:
 
 def _tokens(question: Question, asked: Asked) -> None:
     """The tokens that the question counts, numbered."""
-    fed = _("What the decoder is fed, token by token:")
-    says = html.escape(fed if question.asks_for_the_mask else _("What the model writes, token by token:"))
+    says = html.escape(question.names_tokens)
     tokens = "".join(
         f"<li>{html.escape(token)}{f' <small>{html.escape(meaning)}</small>' if meaning else ''}</li>"
         for token, meaning in asked.tokens

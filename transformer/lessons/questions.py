@@ -68,6 +68,13 @@ class Question:
         return isinstance(self.answer, Computed) and self.answer.function == "zeros_by_mask"
 
     @property
+    def names_tokens(self) -> str:
+        """What stands above the numbered tokens of `Asked.tokens`."""
+        if self.asks_for_the_mask:
+            return _("What the decoder is fed, token by token:")
+        return _("What the model writes, token by token:")
+
+    @property
     def asks_for_a_translation(self) -> bool:
         return isinstance(self.answer, Computed) and self.answer.function == "translation"
 

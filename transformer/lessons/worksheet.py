@@ -146,12 +146,10 @@ def _output(row: Entry) -> str:
     """What a question is about and paper does not show: the tokens that it counts, or the translation."""
     if row.asked.pair is not None:
         return f"<p>{_escape(_('The model translates it: {translation}', translation=row.asked.pair[1]))}</p>"
-    if not row.asked.tokens:
+    if not row.asked.tokens or row.stop.question is None:
         return ""
     tokens = "".join(f"<li>{_escape(with_meaning(*token))}</li>" for token in row.asked.tokens)
-    fed = row.stop.question is not None and row.stop.question.asks_for_the_mask
-    says = _("What the decoder is fed, token by token:") if fed else _("What the model writes, token by token:")
-    return f'<p>{_escape(says)}</p><ol class="tokens">{tokens}</ol>'
+    return f'<p>{_escape(row.stop.question.names_tokens)}</p><ol class="tokens">{tokens}</ol>'
 
 
 def _stop(row: Entry) -> str:

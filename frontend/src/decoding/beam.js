@@ -6,9 +6,10 @@ import { differences, divisor, leavesGreedy, nBest, rankAt, treeRows } from "./r
 import { BEAM_TEXTS, DECODING_TEXTS } from "./texts.js";
 
 // Every hypothesis that beam search looked at, as a tree: a column for each step, best first; below it the attention of
-// the chosen node, the length penalty, which ranks again at once, and the n-best list. data = {steps: [[{parent: index of the node in the column
-// before, token, text, log_prob, total, fate, ranked}]], greedy: {text, tokens, total, cut}, limit, picked: whether a
-// person chose the node, node: {step, rank}, cross, self, and what ranking.js needs}. `node` and `alpha` go to Python.
+// the chosen node, the length penalty, which ranks again at once, and the n-best list. data = {steps: [[{parent: index
+// of the node in the column before, token, text, log_prob, total, fate, ranked}]], greedy: {text, tokens, total, cut},
+// limit, picked: whether a person chose the node, node: {step, rank}, cross, self, and what ranking.js needs}. `node`
+// and `alpha` go to Python.
 
 // Of a node; from node to node; above them. Five steps fit beside a lesson on a projector, with big text.
 const SIZES = { width: 96, height: 34, across: 116, down: 42, top: 22 };
