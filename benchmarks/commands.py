@@ -27,7 +27,6 @@ USAGE = Path(__file__).with_name("usage.py")
 LINES, ALIGNED, SENTENCES, UPDATES, SNAPSHOTS = 1_000, 3_000, 100, 100, 12
 QUICK = 2  # of everything
 PAIRS_A_MINUTE = 2_000
-ABLATIONS = 60.0  # seconds of CPU for every head over 100 sentences
 FROM_PYTHON = "from Python: "
 LOAD = "import sys, transformer; model = transformer.load(sys.argv[1]); "
 TRACE = LOAD + "trace = model.trace(sys.argv[2], sys.argv[3]); "
@@ -98,7 +97,6 @@ def jobs(model: Pretrained, folder: Path, quick: bool = False) -> list[Job]:
     lines, aligned, sentences, updates = [QUICK] * 4 if quick else [LINES, ALIGNED, SENTENCES, UPDATES]
     files = Files(model, folder, quick)
     heads, parts = len(all_heads(model.config)), len(sub_layers(model.config))
-    ablations = 2 * heads + len(sub_layers(model.config))
     first = files.pairs[0]
 
     def command(name: str, *options: object) -> list[str]:
@@ -107,10 +105,6 @@ def jobs(model: Pretrained, folder: Path, quick: bool = False) -> list[Job]:
     def a_minute(used: Usage) -> tuple[str, bool]:
         rate = aligned / used.wall * 60
         return f"{rate:,.0f} pairs a minute", rate >= PAIRS_A_MINUTE
-
-    def of_heads(used: Usage) -> tuple[str, bool]:
-        seconds = used.cpu / ablations * heads
-        return f"{seconds:.0f} s of CPU for {heads} ablations", seconds < ABLATIONS
 
     worth = f"{heads} heads at 0 and at their means, {parts} sub-layers and layers at 0, {sentences} sentences"
     some = ["--data", files.few] if quick else []
@@ -136,7 +130,6 @@ def jobs(model: Pretrained, folder: Path, quick: bool = False) -> list[Job]:
             "`importance --no-pruning`",
             command("importance", *some, "--no-pruning", "--sentences", sentences),
             worth,
-            rate=None if quick else of_heads,
         ),
         Job("`importance`", command("importance", *some, "--sentences", sentences), "the same, and 12 pruning curves"),
         Job("`describe`", command("describe"), "parts and parameters"),
@@ -217,9 +210,8 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
             table.add(job.name, job.done, *cells, rate, good=good)
     table.notes.append(
         f"Each in a process of its own, which imports torch and reads the weights first. Wanted: {PAIRS_A_MINUTE:,} "
-        f"pairs a minute for `align`, with its start and its choice of the best head; {ABLATIONS:g} s of CPU for every "
-        f"head over {SENTENCES} sentences (section 12 measures that alone). Peak: the largest resident memory, torch "
-        "included. Sentences repeat where the project's own are not enough. `app` does not end, and `get` needs a "
-        "network."
+        "pairs a minute for `align`, with its start and its choice of the best head. What every head alone is worth: "
+        "section 12. Peak: the largest resident memory, torch included. Sentences repeat where the project's own are "
+        "not enough. `app` does not end, and `get` needs a network."
     )
     return [table]

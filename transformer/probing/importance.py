@@ -235,10 +235,11 @@ def effects(
     way: str = "zero",
     score: bool = True,
     progress: Progress = lambda done, total: True,
+    seen: dict[bytes, Tensor] | None = None,
 ) -> dict[str, Effect]:
     """What the model loses without each group. groups: name -> heads or sub-layers, often one.
-    way: of WAYS. progress: called with (groups done, all); False stops (Stopped). Raises ValueError for no pairs,
-    NotFiniteError."""
+    way: of WAYS. progress: called with (groups done, all); False stops (Stopped). seen: of `without`, for several calls
+    with the same model and pairs. Raises ValueError for no pairs, NotFiniteError."""
     before = measurable_loss(model, pairs)
     means = mean_outputs(model, pairs) if way == "mean" else None
     sources, references = [source for source, _ in pairs], tuple(target for _, target in pairs)
@@ -246,7 +247,7 @@ def effects(
     texts = tuple(model.translate_all(sources)) if score else ()
     whole = _score(metric, texts, references) if score else 0.0
     found: dict[str, Effect] = {}
-    seen: dict[bytes, Tensor] = {}
+    seen = {} if seen is None else seen
     for name, heads in groups.items():
         changed = without(model, heads, means, seen)
         effect = Effect(_loss(changed, pairs) - before)
@@ -392,9 +393,10 @@ def survey(
     def from_(start: int) -> Progress:
         return lambda done, _: progress(start + done, total)
 
-    zero = effects(model, pairs, heads, "zero", score, from_(0))
-    mean = effects(model, pairs, heads, "mean", score, from_(len(heads)))
-    removed = effects(model, pairs, parts, "zero", score, from_(2 * len(heads)))
+    seen: dict[bytes, Tensor] = {}
+    zero = effects(model, pairs, heads, "zero", score, from_(0), seen)
+    mean = effects(model, pairs, heads, "mean", score, from_(len(heads)), seen)
+    removed = effects(model, pairs, parts, "zero", score, from_(2 * len(heads)), seen)
     order = sorted(heads, key=lambda name: zero[name].loss)
     found: dict[str, list[Curve]] = {name: [] for name in ORDERS}
     if curves:
