@@ -72,6 +72,7 @@ def test_long_unknown_texts_leave_the_memory_flat(app: App) -> None:
     assert max(received) < 100_000
 
 
+@pytest.mark.long
 def test_texts_at_the_limit_stay_within_the_budget() -> None:
     """Texts of 4,000 unknown characters are traced; with the smallest budget, they make room for one another."""
     taken: list[int] = []

@@ -60,8 +60,16 @@ def test_decoding_goes_on_from_a_painted_row() -> None:
     assert torch.equal(own.cross.weights[..., 1:, 2], torch.ones_like(own.cross.weights[..., 1:, 2]))
 
 
-@pytest.mark.parametrize("search", [{}, {"beam": 3}, {"sample": Sampling(temperature=0.8, seed=5)}], ids=str)
-@pytest.mark.parametrize("switch", ["paint=2+:1_3@cross", "paint=3:0_1@decoder_self paint=2:0_1@encoder_self.1"])
+@pytest.mark.parametrize(
+    "search, switch",
+    [
+        ({}, "paint=2+:1_3@cross"),
+        ({"beam": 3}, "paint=3:0_1@decoder_self paint=2:0_1@encoder_self.1"),
+        ({"beam": 3}, "paint=2+:1_3@cross"),
+        ({"sample": Sampling(temperature=0.8, seed=5)}, "paint=3:0_1@decoder_self paint=2:0_1@encoder_self.1"),
+    ],
+    ids=str,
+)
 def test_batches_beams_and_samples_are_what_a_trace_with_the_same_row_gives(
     search: dict[str, Any], switch: str
 ) -> None:

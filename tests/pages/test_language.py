@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,33 +30,47 @@ PICTURE = next(text for text in script_texts("explorer") if "{low}" in text)
 GERMAN = {"Heads": "Köpfe", LENGTH: "Länge", PICTURE: "Farben von {low} bis {high}"}
 
 
-@pytest.fixture
-def locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of catalogues with the pseudo-language and a little German."""
-    folder = tmp_path / "locale"
+@contextmanager
+def catalogues(folder: Path) -> Iterator[Path]:
+    """A folder of catalogues with the pseudo-language and a little German, in place of the project's own."""
     folder.mkdir()
     write_catalogue(folder)
     (folder / "de.po").write_bytes(catalogue(GERMAN, "de"))
-    monkeypatch.setenv("HEADSCOPE_LOCALE", str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADSCOPE_LOCALE", str(folder))
+        for cached in (languages, load_language):
+            cached.cache_clear()
+        yield folder
+        use_language(ENGLISH)  # commands choose one for this thread
     for cached in (languages, load_language):
         cached.cache_clear()
-    yield folder
-    use_language(ENGLISH)  # commands choose one for this thread
-    monkeypatch.undo()
-    for cached in (languages, load_language):
-        cached.cache_clear()
+
+
+@pytest.fixture
+def locale(tmp_path: Path) -> Iterator[Path]:
+    with catalogues(tmp_path / "locale") as folder:
+        yield folder
+
+
+@pytest.fixture(scope="class")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """As `locale`, written and read once for all tests of a class, which must not change it."""
+    with catalogues(tmp_path_factory.mktemp("kept") / "locale") as folder:
+        yield folder
 
 
 def texts(app: AppTest) -> list[str]:
     return [text for node in app.main if node.proto is not None for text in message_texts(node.proto)]
 
 
-@pytest.mark.parametrize("page, part", every_part())
-def test_no_text_of_a_page_stays_english(open_page: Callable[..., AppTest], locale: Path, page: str, part: str) -> None:
-    app = open_page(page, **linked(part), lang=CODE)
-    assert not app.exception
-    left = {text: words for text in texts(app) if (words := untranslated(text))}
-    assert left == {}
+@pytest.mark.usefixtures("kept")
+class TestEveryPart:
+    @pytest.mark.parametrize("page, part", every_part())
+    def test_no_text_of_a_page_stays_english(self, open_page: Callable[..., AppTest], page: str, part: str) -> None:
+        app = open_page(page, **linked(part), lang=CODE)
+        assert not app.exception
+        left = {text: words for text in texts(app) if (words := untranslated(text))}
+        assert left == {}
 
 
 @pytest.mark.parametrize("page, part", every_part())

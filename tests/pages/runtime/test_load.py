@@ -87,6 +87,7 @@ def test_there_are_clicks_for_every_page_and_in_every_part_of_the_newer_ones(app
     assert [run(visit(name)) for name in names] == [parts[name] for name in names]
 
 
+@pytest.mark.long
 def test_clicks_in_trees_are_measured_after_one_sentence_for_warming_up(app: App) -> None:
     found = run(in_trees(app, ["headscope", "mississippi"]))
     assert found.keys() == TREES.keys() and all(len(runs) == 1 for runs in found.values())
