@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 import segno
@@ -52,9 +53,9 @@ def link_menu(header: DeltaGenerator, view: Link, title: str, lessons: Streamlit
             _links()
             _add_to_lesson(view, title, lessons)
     if (asked := st.session_state.pop(CODE, None)) is not None:
-        link, room = asked
+        link, room, count = asked
         title = _("Scan this code to join room {room}").format(room=room) if room else _("Scan this code")
-        st.dialog(title, width="large")(_show_code)(link, room)
+        st.dialog(title, width="large")(_show_code)(link, room, count)
 
 
 def _links() -> None:
@@ -86,12 +87,13 @@ def _add_to_lesson(view: Link, title: str, lessons: StreamlitPage) -> None:
         st.page_link(lessons, label=_("Edit my lesson"), query_params={"part": "own"})
 
 
-def ask_for_code(link: str, room: str = "") -> None:
-    """Callback: show the QR code of a link, as large as the window. room: the code of the room that it opens."""
-    st.session_state[MENU], st.session_state[CODE] = False, (link, room)
+def ask_for_code(link: str, room: str = "", count: Callable[[], None] | None = None) -> None:
+    """Callback: show the QR code of a link, as large as the window. room: the code of the room that it opens; count:
+    draws how many have joined."""
+    st.session_state[MENU], st.session_state[CODE] = False, (link, room, count)
 
 
-def _show_code(link: str, room: str) -> None:
+def _show_code(link: str, room: str, count: Callable[[], None] | None) -> None:
     try:
         drawn = segno.make(link, micro=False).svg_data_uri(dark="#000", light="#fff", border=2, omitsize=True)
     except segno.DataOverflowError:
@@ -103,6 +105,8 @@ def _show_code(link: str, room: str) -> None:
         typed = html.escape(_("Or type the address: {link}", link=link.removeprefix("http://")))
         words = f'<b>{html.escape(room)}</b><p>{letters}</p><p class="hs-room-address">{typed}</p>'
         st.html(f'<div class="hs-room-codes">{picture}<div>{words}</div></div>')
+        if count is not None:
+            count()
     else:
         st.html(picture)
         st.code(link, language=None, wrap_lines=True)

@@ -450,7 +450,8 @@ def _link(here: Seat, path: str) -> str:
 
 def _teacher_bar(here: Seat, path: str, spell: Spell) -> None:
     _presence(here)
-    st.button(_("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=(_link(here, path), here.code))
+    code = _link(here, path), here.code, functools.partial(_joined, here)
+    st.button(_("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=code)
     help_text = _("All follow your view again, also those who look around by themselves.")
     st.button(_("Call all back"), key="hs-room-call", on_click=_ask, args=("call_back", here.code, here.secret),
               help=help_text)  # fmt: skip
@@ -475,6 +476,14 @@ def _presence(here: Seat) -> None:
         views = _("Views from students: {count}").format(count=sent)
         if sent and st.button(views, key="hs-room-finds", on_click=_open_class):
             st.rerun()  # the page, not only this line
+
+
+@st.fragment(run_every=TICK)
+@_drawing
+def _joined(here: Seat) -> None:
+    """Below the code, while students join."""
+    counted = html.escape(_("Students in the room: {count}", count=len(rooms().here(here.code))))
+    st.html(f'<p class="hs-room-joined" role="status">{counted}</p>')
 
 
 def _open_class() -> None:

@@ -27,10 +27,11 @@ def test_a_class_follows_answers_and_comes_back(
     teacher.get_by_role("button", name="Show the code").click()
     expect(teacher.get_by_role("dialog")).to_contain_text(code)
     assert teacher.get_by_role("dialog").locator("img.hs-qr").bounding_box()["height"] > 0.6 * 900  # type: ignore[index]
-    teacher.keyboard.press("Escape")
     student = phone.new_page()
     student.goto(f"{server}/?room={code}")
     expect(student.locator("h1.hs-spoken")).to_have_text("Lessons")
+    expect(teacher.get_by_role("dialog").locator(".hs-room-joined")).to_have_text("Students in the room: 1")
+    teacher.keyboard.press("Escape")
     other = browser.new_context(viewport={"width": 1280, "height": 720})
     desk = other.new_page()
     desk.goto(f"{server}/?room={code}")
