@@ -208,6 +208,7 @@ def test_an_out_of_range_link_shows_a_warning_and_keeps_the_sentence(context: Br
     page.wait_for_url(re.compile("layer=4.*neuron=1024"))
 
 
+@pytest.mark.long
 def test_the_first_pictures_end_in_the_first_screen_of_a_projector(context: BrowserContext, server: str) -> None:
     """In big text, which takes more of the screen."""
     page = sized_page(context, 1280, 720)

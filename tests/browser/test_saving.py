@@ -37,7 +37,6 @@ PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "results": ({"part": "bleu"}, {"part": "subsets"}, {"part": "table2"}, {"part": "tables"}),
     "model": ({},),
 }  # fmt: skip
-FIGURES = ("embeddings", "feedforward")  # all pictures are figures, with one menu: the first with every change
 # The pictures of a page, and for each the menu that saves it: [[what it is, name of the menu in tests or null]]. A
 # picture is a drawing of some size, a table with coloured cells, Table 1, or what says that it is one.
 PICTURES = """() => {
@@ -100,12 +99,13 @@ def test_a_page_without_parts_below_has_no_picture(context: BrowserContext, serv
         assert page.evaluate(PICTURES) == []
 
 
+# The first picture of every page with every change, the others before a release.
 VIEWS = [
     pytest.param(
         name,
         params,
         id=f"{name} {params}",
-        marks=pytest.mark.long if name in FIGURES and params != PARTS[name][0] else (),
+        marks=pytest.mark.long if params != PARTS[name][0] else (),
     )
     for name in PARTS
     for params in PARTS[name]
