@@ -10,6 +10,8 @@ import csv
 import functools
 import html
 import io
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -48,8 +50,12 @@ LEFT, JUMP, ARRIVING, SAID, ENDING, SHOWN = (
 FIND = "find"  # in the room's view: the number of the student's view that it is
 OWN = frozenset({ROOM, "big", FIND})  # names in links that are not part of the common view
 LESSONS = "lessons"  # path of the page of lessons
+# Seconds after a call in which a switch that is off comes from a browser that has not drawn the call yet: whatever it
+# asks meanwhile, such as the newest answers, names the value of every field.
+ON_THE_WAY = 3.0
 TICK = 1.0  # seconds between two looks at who is there and what was answered
 EACH_STEP = 1000  # of the room: how far it raises the revision of its members' states
+MARKS = {True: "✓ ", False: "✗ ", None: ""}
 BINS = 8  # of a histogram of numbers
 Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an answer -> both as people read them
 
@@ -58,7 +64,8 @@ Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an a
 class Seat:
     """member: id, "" for the teacher, who has the secret. room, follows, name: as they were at the start of this run.
     asks_name: the bar asks for a name, until there is one or none is wanted. step, shown: what of the room this session
-    has shown last; opened: the same as the address has it; back: a place in the bar for the way back."""
+    has shown last; opened: the same as the address has it; called: when the teacher called this member back; back: a
+    place in the bar for the way back."""
 
     code: str
     member: str = ""
@@ -70,6 +77,7 @@ class Seat:
     step: int = -1
     shown: tuple[str, Mapping[str, str]] | None = None
     opened: ViewOf | None = None
+    called: float = -math.inf
     back: st.delta_generator.DeltaGenerator | None = None
 
     @property
@@ -272,6 +280,8 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
     else:
         WATCH.sit(session_id(), here.code, here.member, here.room.step)
         called = member.follows and not here.follows
+        if called:
+            here.called = time.monotonic()
         here.follows, here.name = member.follows, member.name
         here.asks_name = here.asks_name and not here.name
         view = (here.room.path, here.room.params)
@@ -431,13 +441,14 @@ def _find_note(here: Seat, path: str) -> None:
 
 
 def offer_back(path: str) -> None:
-    """After the address was written: a button to the teacher's view, for a member whose view is another one."""
+    """After the address was written: a button to the teacher's view, for a member whose view is another one or who does
+    not follow."""
     here = seat()
     if here is None or here.teaches or here.room is None or here.room.step <= 0 or here.back is None:
         return
     view = (path, _common())
     here.opened = here.opened or view
-    if view != here.opened:
+    if view != here.opened or not here.follows:  # who does not follow is not told that the teacher has gone on
         keep_own()
         here.back.button(
             _("Back to the teacher's view"), key="hs-room-back", on_click=_set_follow, args=(here, True), type="primary"
@@ -560,14 +571,15 @@ def _project(find: Find) -> None:
 
 
 def _answers(here: Seat, answers: list[Given], persons: Mapping[str, str], spell: Spell) -> None:
-    """A table, people down, questions across. Names only if asked for, because the class may see this screen."""
+    """A table, people down, questions across. Names only if asked for, and what is right only once it is revealed,
+    because the class may see this screen."""
     if not answers:
         return
     names = any(given.name for given in answers) and st.toggle(_("Show the names"), key="hs-room-answer-names")
     people = {given.member: (given.name if names else "") or persons[given.member] for given in answers}
     titles = {given.question: spell(given.question, "")[0] for given in answers}
     said = {
-        (given.member, given.question): {True: "✓ ", False: "✗ ", None: ""}[given.verdict]
+        (given.member, given.question): (MARKS[given.verdict] if here.revealed(given.question) else "")
         + spell(given.question, given.answer)[1]
         for given in answers
     }
@@ -640,8 +652,9 @@ def _member_bar(here: Seat, path: str) -> None:
 @_saying
 def _follow() -> None:
     here = seat()
-    if here is not None:
-        _set_follow(here, bool(st.session_state["hs-room-follow"]))
+    follows = bool(st.session_state["hs-room-follow"])
+    if here is not None and (follows or time.monotonic() - here.called > ON_THE_WAY):
+        _set_follow(here, follows)
 
 
 def _set_follow(here: Seat, follows: bool) -> None:

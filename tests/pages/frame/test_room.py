@@ -166,6 +166,8 @@ def test_a_member_who_hides_the_lesson_sees_its_question_when_called_back(teache
     member.run()
     assert "Which token has the largest weight" in page_text(member)
     assert "Your teacher has called you back." in messages(member)
+    member.toggle(key="hs-room-follow").set_value(False).run()  # sent by a browser that has not drawn the call yet
+    assert member.toggle(key="hs-room-follow").value and [one.follows for one in store.here(code)] == [True]
     press(member, "hs-lesson-fold")
     press(app, "hs-lesson-fold")
     assert "The class predicts first" in page_text(app)
@@ -263,6 +265,11 @@ def test_a_member_who_changed_the_view_has_a_way_back_to_the_teachers(teacher: O
     assert not covers(member) and [one for one in member.button if one.key == back]
     press(member, back)
     assert covers(member) and member.toggle(key="hs-room-follow").value
+    member.toggle(key="hs-room-follow").set_value(False).run()
+    press(app, "hs-lesson-back")
+    assert address(member.run())["stop"] == "2"  # the teacher's view of before: the same as the member's own
+    press(member, back)
+    assert address(member)["stop"] == "1" and not [one for one in member.button if one.key == back]
 
 
 def test_the_list_by_name_is_a_table_without_names_until_they_are_asked_for(teacher: Opened, store: Rooms) -> None:
@@ -273,6 +280,9 @@ def test_the_list_by_name_is_a_table_without_names_until_they_are_asked_for(teac
     store.answer(code, first, "one 2", "b", True)
     store.answer(code, second, "one 2", "a", False)
     app.session_state["hs-room-class"] = True
+    app.run()
+    assert "<tr><th>Person 1</th><td>b</td></tr><tr><th>Person 2</th><td>a</td></tr>" in written(app)
+    store.reveal(code, app.session_state[room.SEAT].secret, "one 2")
     app.run()
     assert "<tr><th>Person 1</th><td>✓ b</td></tr><tr><th>Person 2</th><td>✗ a</td></tr>" in written(app)
     app.toggle(key="hs-room-answer-names").set_value(True).run()
