@@ -174,6 +174,8 @@ def test_what_the_heads_of_en_de_do_is_measured_again() -> None:
         for name, one in again["roles"].items():
             assert np.array(kept["roles"][name]["share"]) == pytest.approx(np.array(one["share"]), abs=0.004)
             assert kept["roles"][name]["baseline"] == pytest.approx(one["baseline"], abs=0.004)
+        for name in ("confidence", "distance", "divergence"):
+            assert np.array(kept[name], float) == pytest.approx(np.array(again[name], float), abs=0.03, nan_ok=True)
         names, others = (list(itertools.chain(*one["role"])) for one in (kept, again))
         apart = sum(name != other for name, other in zip(names, others, strict=True))
         assert apart <= 1 and len(set(names)) > 2  # a head at the limit of a role may go either way
