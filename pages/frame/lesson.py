@@ -238,7 +238,7 @@ class Panel:
         )  # fmt: skip
         if folded or wall:  # a question that waits keeps its cover
             self.waits = self._is_open(evaluate, key)
-            covered = self.waits and question is not None and question.cover
+            covered = self.waits and self._covers()
         found = room.shows_a_find(self.page)
         lights = "picture" if found else self.stop.lit if self._is_its_page() else ""
         shows = f":has({LIT[lights]}):not(:has({FRAME}), {UNSEEN})" if lights else ""
@@ -264,7 +264,9 @@ class Panel:
                 self._moves(count)
             if not folded:
                 if self.number == count and not (self.waits and here is not None):
-                    last = _("This is the last stop. On the page of lessons your answers stay until you close the app.")
+                    last = _(
+                        "This is the last stop. Your answers stay on the page Lessons until you close or reload it."
+                    )
                     st.html(f'<p class="hs-lesson-sum">{html.escape(last)}</p>')
                     if not room.teaches():
                         draw_answers(self.lesson)
@@ -376,6 +378,13 @@ class Panel:
             return self._given(key) is None
         return False
 
+    def _covers(self) -> bool:
+        """Whether the question covers the view until it is answered: another sentence asks again, and covers nothing,
+        so that who has answered may explore."""
+        question, given = self.stop.question, st.session_state.get(GIVEN, {})
+        before = room.seat() is None and any(place[:2] == (self.lesson.name, self.number) for place in given)
+        return question is not None and question.cover and not before
+
     def _given(self, key: str) -> Given | None:
         """One's own answer; one that the room has kept over a reload does not say for which trace it was."""
         given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
@@ -433,7 +442,7 @@ class Panel:
             where, missing = st.session_state.get(NOTHING, ("", ""))
             if where == widget:
                 message(missing, "note")
-        return question.cover
+        return self._covers()
 
     def _recall(self, key: str) -> None:
         """After a reload: what the room has of this member. key: of the trace at this stop; of others nobody knows."""

@@ -124,7 +124,7 @@ def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) ->
     assert "Right answer" in text and not app.radio and "hs-lesson-output" not in written(app)
     assert app.button(key="hs-lesson-next").proto.type == "primary"
     app.text_input(key="source").input("cba").run()
-    assert "Predict first" in page_text(app)  # another sentence asks again
+    assert app.radio and "Predict first" not in page_text(app) and not covers(app)  # asks again, and covers nothing
 
 
 TYPED = """
