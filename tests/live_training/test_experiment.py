@@ -173,9 +173,9 @@ def test_batches_hold_as_many_inputs_as_were_asked_for() -> None:
 
     trainer = trainer_of(Experiment(batch=24, longest=7, shortest=7, steps=40))
     batches = trainer._batches()
-    assert {len(next(batches).source) for _ in range(30)} == {24}
+    assert {len(next(batches)[2].source) for _ in range(30)} == {24}
     trainer = trainer_of(Experiment(batch=1, longest=7, shortest=7, steps=40))
-    assert {len(next(trainer._batches()).source) for _ in range(30)} == {1}
+    assert {len(next(trainer._batches())[2].source) for _ in range(30)} == {1}
 
 
 # -- pasted pairs ----------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def _loss(folder: Path, **changes: float) -> tuple[float, list[Tensor]]:
     dropout = changes.pop("dropout", 0.0)
     trainer = _trainer(folder, dataclasses.replace(CONFIG, dropout=dropout, attention_dropout=0.0), **changes)
     trainer.model.train()
-    batch = next(trainer._batches())
+    batch = next(trainer._batches())[2]
     loss, _ = trainer.losses(batch.source, batch.target_in, batch.target_out)
     loss.backward()
     return loss.item(), [parameter.grad for parameter in trainer.model.parameters() if parameter.grad is not None]

@@ -143,7 +143,9 @@ def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
     return [Path(file).resolve() for file in (saved if files is None else files)]
 
 
-def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", workers: Workers = ALONE) -> Run:
+def open_run(
+    folder: Path, plan: Plan, device: torch.device | str = "cpu", workers: Workers = ALONE, readers: int = 0
+) -> Run:
     """Start a run in the folder, or resume the run there. Only the first worker writes.
 
     Raises CommandError if the plan contradicts the saved run, and the errors of data, tokenizer, model and trainer.
@@ -226,7 +228,7 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     }
     workers.wait()  # no worker writes before all have read
     spoken = (languages[0], languages[1])
-    trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, spoken, device, workers)
+    trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, spoken, device, workers, readers)
     if workers.first:
         write_whole(memory, json.dumps(about, indent=1).encode())
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())

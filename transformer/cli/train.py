@@ -64,6 +64,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--export", type=Path, metavar="FOLDER", help=_("folder of the checkpoint (default OUTPUT/checkpoint)")
     )
+    parser.add_argument(
+        "--readers",
+        type=whole(0, 64),
+        default=0,
+        metavar="N",
+        help=_("processes that vary and number the text of coming epochs, for a fast GPU (default 0: none)"),
+    )
     data = parser.add_argument_group(
         _("data"), _("tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is allowed")
     )
@@ -254,7 +261,7 @@ def run(options: argparse.Namespace) -> int:
     workers = join(device)
     folder = options.export or options.output / "checkpoint"
     try:
-        run = open_run(options.output, training_plan, device, workers)
+        run = open_run(options.output, training_plan, device, workers, options.readers)
         if workers.first:
             folder.mkdir(parents=True, exist_ok=True)  # an error here comes before hours of training, not after
         if not workers.first:

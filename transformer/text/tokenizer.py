@@ -117,7 +117,7 @@ class Tokenizer:
         self._longest = max(map(len, self._scores), default=1)
         # SentencePiece's score of a character that is in no piece
         self._unknown_score = min((score for _, score in self._scores.values()), default=0.0) - 10
-        self._lattice = functools.lru_cache(20_000)(self._build_lattice)  # words repeat
+        self._lattice = functools.lru_cache(60_000)(self._build_lattice)  # words repeat; 20,000 took a quarter longer
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:

@@ -143,8 +143,12 @@ class Augmentation:
     def __bool__(self) -> bool:
         return any(dataclasses.astuple(self))
 
-    def apply(self, pairs: Sequence[Pair], seed: int) -> list[Pair]:
-        """The pairs of one epoch, in the same number and order; the same for the same seed."""
+    def apply(self, pairs: Sequence[Pair], seed: int, others: Sequence[Pair] | None = None) -> list[Pair]:
+        """The pairs of one epoch, in the same number and order; the same for the same seed.
+
+        others: what `joined` adds to a pair; None: the pairs themselves.
+        """
+        others = others or pairs
         rng = random.Random(seed)
         done = []
         for pair in pairs:
@@ -157,7 +161,7 @@ class Augmentation:
             if self.towns and rng.random() < self.towns:
                 pair = other_town(pair, rng)
             if self.joined and rng.random() < self.joined:
-                pair = joined(pair, pairs, rng)
+                pair = joined(pair, others, rng)
             elif self.repeated and rng.random() < self.repeated:
                 pair = repeated(pair, rng)
             if self.copied and rng.random() < self.copied:

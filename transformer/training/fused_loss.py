@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 ROWS = 256  # of logits at a time: 256 x 8,000 float32 are 8 MB and stay in the processor's cache
+ON_A_GPU = 32_768  # rows: few large products instead
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -24,8 +25,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         grad_embedding = torch.zeros_like(embedding, dtype=torch.float32)
         loss = hidden.new_zeros((), dtype=torch.float32)
         surprise = hidden.new_zeros((), dtype=torch.float32)
-        for start in range(0, count, ROWS):
-            rows, wanted = narrow[start : start + ROWS], target[start : start + ROWS, None]
+        size = ROWS if hidden.device.type == "cpu" else ON_A_GPU
+        for start in range(0, count, size):
+            rows, wanted = narrow[start : start + size], target[start : start + size, None]
             logits = (rows @ matrix.T).float()
             total = logits.logsumexp(-1, keepdim=True)
             chosen = (total - logits.gather(1, wanted)).sum()
@@ -34,7 +36,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             grad = logits.sub_(total).exp_().sub_(smoothing / vocab)  # softmax minus the smoothed target
             grad.scatter_add_(1, wanted, grad.new_full(wanted.shape, smoothing - 1))
             grad = grad.to(dtype)
-            torch.mm(grad, matrix, out=grad_hidden[start : start + ROWS])
+            torch.mm(grad, matrix, out=grad_hidden[start : start + size])
             grad_embedding += grad.T @ rows
         ctx.save_for_backward(grad_hidden, grad_embedding)
         ctx.mark_non_differentiable(surprise)

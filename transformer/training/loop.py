@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from transformer.text.batching import Batch, bucket, make_batch
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.adam import STATE, Adam
 from transformer.training.data import Pair, group_references
+from transformer.training.epochs import Numbered, Varied, epochs, one_ahead
 from transformer.training.evaluation import corpus_bleu, fits, surprise
 from transformer.training.fused_loss import fused_label_smoothed_loss
 from transformer.training.initialisation import shrink_branches
@@ -73,7 +75,8 @@ class Trainer:
 
     The folder holds state.json and state.safetensors (the last saved state), states/ (weights to average), snapshots/,
     training.csv and finally the checkpoint. A folder with a saved state resumes; on a CPU the result is the same, bit
-    for bit, as without the stop. folder None: writes nothing and keeps the same weights in memory.
+    for bit, as without the stop. folder None: writes nothing and keeps the same weights in memory. readers: processes
+    that make the coming epochs, see `epochs`.
     """
 
     def __init__(
@@ -87,7 +90,9 @@ class Trainer:
         languages: tuple[str, str] = ("source", "target"),
         device: torch.device | str = "cpu",
         workers: Workers = ALONE,
+        readers: int = 0,
     ) -> None:
+        self.readers = readers
         self.store: AnyStore = Memory() if folder is None else Folder(Path(folder))
         self.config, self.tokenizer, self.settings = config, tokenizer, settings
         self.languages, self.device, self.workers = languages, torch.device(device), workers
@@ -112,7 +117,6 @@ class Trainer:
         schedule = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
         self.rate = lambda step: learning_rate(step, peak, *schedule)
         self.optimizer = Adam(self.model.parameters())
-        self._fixed: list[tuple[list[int], list[int]]] = []  # ids of all pairs, if no epoch changes them
         if workers.first:
             self.store.prepare()
         if (state := self.store.state()) is not None:
@@ -124,37 +128,32 @@ class Trainer:
 
     # -- batches --------------------------------------------------------------------------------------------------
 
-    def _numbered(self) -> list[tuple[list[int], list[int]]]:
-        """This epoch's source and target ids of every pair that fits the model's positions."""
-        seed = self.settings.seed * 1_000 + self.epoch
-        if self.settings.sampling or self.settings.augmentation:
-            texts = [text for pair in self.settings.augmentation.apply(self.pairs, seed) for text in pair]
-            if self.settings.sampling:
-                ids = self.tokenizer.sample(texts, self.settings.sampling, seed)
-            else:
-                ids = [self.tokenizer.encode(text) for text in texts]
-            numbered = list(zip(ids[::2], ids[1::2], strict=True))
+    def _epochs(self) -> Iterator[Numbered]:
+        """Source and target ids of every pair that fits the model's positions, from the saved epoch on."""
+        settings, longest = self.settings, self.config.max_positions - 1
+        found: Iterator[Numbered]
+        if settings.sampling or settings.augmentation:
+            varied = Varied(self.pairs, self.tokenizer, settings.augmentation, settings.sampling, settings.seed)
+            found = epochs(varied, self.epoch, self.readers)
         else:
             encode = self.tokenizer.encode
-            self._fixed = self._fixed or [(encode(source), encode(target)) for source, target in self.pairs]
-            numbered = self._fixed
-        longest = self.config.max_positions - 1
-        fitting = [(s, t) for s, t in numbered if 0 < len(s) <= longest and 0 < len(t) <= longest]
-        if not fitting:
-            raise TrainingError("no sentence pair has text on both sides and fits the model's positions")
-        return fitting
+            found = itertools.repeat([(encode(source), encode(target)) for source, target in self.pairs])
+        for numbered in found:
+            fitting = [(s, t) for s, t in numbered if 0 < len(s) <= longest and 0 < len(t) <= longest]
+            if not fitting:
+                raise TrainingError("no sentence pair has text on both sides and fits the model's positions")
+            yield fitting
 
-    def _batches(self) -> Iterator[Batch]:
-        """Endless batches, from the saved position on."""
-        while True:
-            numbered = self._numbered()
-            rng = np.random.default_rng((self.settings.seed, self.epoch))
+    def _batches(self) -> Iterator[tuple[int, int, Batch]]:
+        """Endless batches, from the saved position on: epoch, number of the next batch in it, batch."""
+        done = self.batch
+        for epoch, numbered in enumerate(self._epochs(), self.epoch):
+            rng = np.random.default_rng((self.settings.seed, epoch))
             order = bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], self.settings.batch_tokens, rng)
-            while self.batch < len(order):
-                rows = [numbered[i] for i in order[self.batch]]
-                self.batch += 1
-                yield make_batch([s for s, _ in rows], [t for _, t in rows], self.config)
-            self.epoch, self.batch = self.epoch + 1, 0
+            for number, indices in enumerate(order[done:], done + 1):
+                rows = [numbered[i] for i in indices]
+                yield epoch, number, make_batch([s for s, _ in rows], [t for _, t in rows], self.config)
+            done = 0
 
     # -- one step -------------------------------------------------------------------------------------------------
 
@@ -290,10 +289,11 @@ class Trainer:
         """
         last = self.settings.steps if until is None else min(until, self.settings.steps)
         snapshots = set(snapshot_steps(self.settings.steps, self.settings.snapshots))
-        batches = self._batches()
+        batches = one_ahead(self._batches()) if self.readers else self._batches()
         while self.step < last:
             began = time.perf_counter()
-            loss, tokens = self._update(next(batches))
+            self.epoch, self.batch, batch = next(batches)
+            loss, tokens = self._update(batch)
             self.seconds += time.perf_counter() - began
             self.latest = loss, tokens
             self.loss_sum, self.token_sum = self.loss_sum + loss * tokens, self.token_sum + tokens

@@ -161,7 +161,7 @@ def record(
         for number, (source, target) in enumerate(filled):
             trace = model.trace(source, target)
             for kind in KINDS:
-                eight = (trace.attention(kind).weights * 255).round().to(torch.uint8)
+                eight = (trace.attention(kind).weights * 255).round().to(torch.uint8).cpu()
                 weights[kind][number].append(eight.numpy())
         evaluation = evaluate(model, validation)
         steps.append(step)

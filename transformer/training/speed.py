@@ -56,10 +56,10 @@ def attend_in_float32(
 
 
 def prepare_for_training(model: Transformer) -> None:
-    """Replace dropout and attention of a model by their fast forms."""
+    """Replace dropout and attention of a model by their fast forms, for the device that its weights are on."""
     for module in list(model.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
                 setattr(module, name, CheapDropout(child.p))
-        if isinstance(module, MultiHeadAttention):
+        if isinstance(module, MultiHeadAttention) and model.device.type == "cpu":
             module.attend = attend_in_float32
