@@ -580,7 +580,9 @@ def test_beginnings_samples_and_the_n_best(trained: Path, type_in: Any, capsys: 
     capsys.readouterr()
     status, out = type_in(lines, "translate", "--checkpoint", name, "--n-best", "2", "--beam", "3")
     many = [(number, one) for number, text in ((1, "the cat"), (3, "big dog")) for one in model.n_best(text, 3)[:2]]
-    assert out.decode().splitlines() == [f"{number}\t{one.score:.4f}\t{one.text}" for number, one in many]
+    assert out.decode().splitlines() == [
+        f"{number}\t{one.score:.4f}\t{one.normalised:.4f}\t{one.text}" for number, one in many
+    ]
     assert status == 1 and "line 4: not translated, the source text has " in capsys.readouterr().err
     one_by_one = type_in(lines, "translate", "--checkpoint", name, "--n-best", "2", "--beam", "3", "--batch", "1")
     assert one_by_one == (1, out)

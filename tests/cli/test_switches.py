@@ -78,7 +78,7 @@ def test_n_best_and_samples_with_a_painted_row(translate: Callable) -> None:
     model, switch = load("sort"), "paint=2+:1_1@cross.2"
     on, sample = Interventions.parse(switch), Sampling(temperature=2.0, seed=3)
     many = [(number, one) for number, text in enumerate(LINES, 1) for one in model.n_best(text, 3, interventions=on)]
-    wanted = [f"{number}\t{one.score:.4f}\t{one.text}" for number, one in many]
+    wanted = [f"{number}\t{one.score:.4f}\t{one.normalised:.4f}\t{one.text}" for number, one in many]
     assert translate(LINES, "--n-best", "3", "--switch", switch) == (0, wanted)
     drawn = [model.translate(text, interventions=on, sample=sample).text for text in LINES]
     assert translate(LINES, "--temperature", "2", "--seed", "3", "--switch", switch) == (0, drawn)

@@ -95,6 +95,15 @@ def test_a_text_to_begin_with() -> None:
     assert many[0] == model.translate(text, 3) and len({one.tokens for one in many}) == len(many)
 
 
+def test_the_score_that_ranks_is_equation_14_of_wu_et_al() -> None:
+    model, text = tiny_pretrained(), sentences()[0]
+    many = model.n_best(text, 4, 0.7)
+    assert many == sorted(many, key=lambda one: -one.normalised)
+    for one in [*many, *model.n_best_all([text], 4, 0.7)[0], model.translate(text, alpha=0.7)]:
+        assert one.normalised == pytest.approx(one.score / ((5 + len(one.tokens)) / 6) ** 0.7)
+    assert model.translate(text, 4).penalty == length_penalty(len(model.translate(text, 4).tokens), model.alpha)
+
+
 def test_batches_with_beginnings_and_samples_are_as_one_by_one() -> None:
     model, texts = tiny_pretrained(), sentences()[:4]
     prefixes = [texts[1].split()[0], "", texts[0].split()[0], ""]

@@ -47,7 +47,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--n-best",
         type=whole(1, 64),
         metavar="N",
-        help=_("up to N translations of each line, best first, as NUMBER<tab>SCORE<tab>TEXT (default --beam N)"),
+        help=_(
+            "up to N translations of each line, best first, as NUMBER<tab>LOG P<tab>SCORE<tab>TEXT; SCORE is log P "
+            "divided by the length penalty (default --beam N)"
+        ),
     )
     sampling = parser.add_argument_group(
         _("sampling"), _("any of these draws each token by its probability instead of taking the most probable one")
@@ -166,7 +169,8 @@ def write(
 ) -> int:
     """Translate source to target line by line. Returns 1 if a line could not be translated, else 0.
 
-    n_best: write up to so many translations of every line, each as its number, the sum of log-probabilities, the text.
+    n_best: write up to so many translations of every line, each as its number, the sum of log-probabilities, the same
+    divided by the length penalty, the text.
     """
     status = 0
     results = translations(model, decoded(source), batch, beam, alpha, interventions, prefix, sample)
@@ -186,7 +190,10 @@ def write(
         if n_best is None:
             lines = texts[:1] or [""]
         else:
-            lines = [f"{number}\t{one.score:.4f}\t{text}" for one, text in zip(found[:n_best], texts, strict=False)]
+            lines = [
+                f"{number}\t{one.score:.4f}\t{one.normalised:.4f}\t{text}"
+                for one, text in zip(found[:n_best], texts, strict=False)
+            ]
         target.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         if number % batch == 0:
             target.flush()

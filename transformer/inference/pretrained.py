@@ -75,17 +75,23 @@ _LONG_BEGINNING = N_(
 @dataclass(frozen=True)
 class Translation:
     """text: the translation; tokens: its pieces; probabilities: one per token; complete: whether it ends in </s>, and
-    was not cut off at the limit."""
+    was not cut off at the limit; penalty: of its length, ((5 + tokens) / 6)^alpha (section 6.1)."""
 
     text: str
     tokens: tuple[str, ...]
     probabilities: tuple[float, ...]
     complete: bool = True
+    penalty: float = 1.0
 
     @property
     def score(self) -> float:
         """Sum of the natural log-probabilities of its tokens."""
         return sum(map(math.log, self.probabilities))
+
+    @property
+    def normalised(self) -> float:
+        """The score divided by the length penalty: beam search ranks by it."""
+        return self.score / self.penalty
 
 
 def readable(pieces: Sequence[str]) -> tuple[str, ...]:
@@ -299,16 +305,17 @@ class Pretrained:
             raise InputError(_LONG_BEGINNING, side="target", tokens=len(ids) + 1, limit=allowed)
         return ids
 
-    def _translation(self, found: Hypothesis) -> Translation:
+    def _translation(self, found: Hypothesis, alpha: float | None) -> Translation:
         log_probs = torch.tensor(found.log_probs, dtype=torch.float64)
         check_numbers(log_probs)  # the most probable of NaN is <unk>, at every step
         probabilities = tuple(log_probs.exp().tolist())
         pieces = tuple(self.tokenizer.pieces(found.ids))
-        return Translation(self.tokenizer.decode(found.ids), pieces, probabilities, found.complete)
+        penalty = self.rule.divisor(len(found.ids), self.alpha if alpha is None else alpha) if found.ids else 1.0
+        return Translation(self.tokenizer.decode(found.ids), pieces, probabilities, found.complete, penalty)
 
-    def _ranked(self, found: Sequence[Hypothesis]) -> list[Translation]:
+    def _ranked(self, found: Sequence[Hypothesis], alpha: float | None) -> list[Translation]:
         """The hypotheses as translations; an empty one if the search found none."""
-        return [self._translation(hypothesis) for hypothesis in found or [Hypothesis((), (), False)]]
+        return [self._translation(hypothesis, alpha) for hypothesis in found or [Hypothesis((), (), False)]]
 
     def translate(
         self,
@@ -367,7 +374,7 @@ class Pretrained:
         check_interventions(interventions)
         interventions.check_lengths(source=len(source) + interventions.pads)
         found = self._decode(source, beam, alpha, limit, interventions, edits, prefix, sample)
-        return self._ranked(found)
+        return self._ranked(found, alpha)
 
     def outputs(self, sources: Sequence[Sequence[int]], limit: int | None = None) -> list[tuple[int, ...]]:
         """The greedy translation of every source, decoded in one padded batch. sources: ids from `encode`, for `trace`;
@@ -463,7 +470,7 @@ class Pretrained:
             forced = [begun[keys[row]] for row in rows]
             found = self._search(batch, beam, alpha, longest, tap, forced, sample)
             for row, hypotheses in zip(rows, found, strict=True):
-                out[keys[row]] = self._ranked(hypotheses)
+                out[keys[row]] = self._ranked(hypotheses, alpha)
         return out
 
     def trace(
