@@ -57,6 +57,7 @@ def test_what_an_edit_puts_in_the_place_of_a_head_is_constant() -> None:
     assert not torch.allclose(found.constant[2], before.constant[2], atol=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"residual": False}, {"norm": "none"}], ids=str)
 @pytest.mark.parametrize("switch", ["skip=decoder.1.cross,decoder.2.cross", "mean=cross"])
 def test_nothing_comes_from_a_source_that_no_layer_reads(switch: str, changes: dict[str, Any]) -> None:

@@ -118,6 +118,7 @@ def unseen(task: str, count: int, low: int, high: int, seed: int) -> list[str]:
     return [source for source, _ in unseen_pairs(spec, (low, high), 320)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name.split("-")[0] in TASKS])
 def test_a_toy_answers_rightly(models: dict[str, Pretrained], name: str) -> None:
     """Every input of one or two symbols, and a few of each trained length that training never saw."""

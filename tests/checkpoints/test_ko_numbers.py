@@ -104,6 +104,7 @@ def share(pattern: str) -> float:
     return float(found)
 
 
+@pytest.mark.slow
 def test_where_a_digit_and_a_zero_look(model: Pretrained, drawn: list[int]) -> None:
     """From words to digits, rows read by the token predicted. The last unit before a zero is one of its place or of a
     higher one: in 십만 the first zero stands for the 만 itself."""
@@ -129,6 +130,7 @@ def test_where_a_digit_and_a_zero_look(model: Pretrained, drawn: list[int]) -> N
     assert share("at one of the units: #") == round(100 * right["a unit"] / asked["zero"], 1)
 
 
+@pytest.mark.slow
 def test_where_a_word_for_a_digit_and_a_unit_look(model: Pretrained, drawn: list[int]) -> None:
     """From digits to words, rows read by the token predicted."""
     right, asked = Counter[str](), Counter[str]()

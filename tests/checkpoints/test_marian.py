@@ -54,6 +54,7 @@ def fed(model: Pretrained, count: int, length: int = 7) -> Tensor:
     return torch.cat((torch.full((count, 1), model.config.start_id), others), 1)
 
 
+@pytest.mark.slow
 def test_logits_are_theirs_for_padded_batches(pair) -> None:
     ours, theirs, _ = pair
     source, mask = batch(ours)
@@ -116,6 +117,7 @@ def test_greedy_output_is_theirs(pair, limit: int) -> None:
     assert limit < 9 or len({len(row) for row in wanted}) > 1  # they end in different places
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [False, True, "never"])
 @pytest.mark.parametrize(("beams", "alpha"), [(2, 1.0), (4, 1.0), (5, 0.4), (3, 0.0)])
 def test_beam_output_is_theirs(pair, beams: int, alpha: float, ends: bool | str) -> None:

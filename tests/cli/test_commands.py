@@ -480,6 +480,7 @@ def test_a_model_that_computes_nan_is_not_scored(tmp_path: Path, capsys: Any) ->
     assert capsys.readouterr().err.startswith("error: this model computes NaN, not a number")
 
 
+@pytest.mark.slow
 def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:
     command = ["importance", "--checkpoint", "reverse", "--sentences", "5", "--json", str(tmp_path / "all.json")]
     assert main([*command, "--no-pruning"]) == 0
@@ -491,6 +492,7 @@ def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:
     assert f"{best:20}{found.heads[best].loss:+9.4f}" in printed and "decoder.2.cross" in printed
 
 
+@pytest.mark.slow
 def test_the_probes_fit_the_bundled_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["heads", "--checkpoint", "en-de"]) == 0
     assert "of 32 heads attend to the same offset" in capsys.readouterr().out
@@ -633,6 +635,7 @@ def test_evaluate_uses_the_settings_of_the_recipe(trained: Path, data: Path, tmp
     assert "the test data is missing" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_toy_task_is_trained_and_scored_exactly(tmp_path: Path, capsys: Any) -> None:
     recipe = tmp_path / "sort.toml"
     recipe.write_text(

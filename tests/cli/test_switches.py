@@ -59,6 +59,7 @@ def test_the_option_is_read_as_links_are() -> None:
     assert read("--switch", words[0], "--switch", *words[1:]) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [[], ["--beam", "3", "--length-penalty", "0.5"]])
 @pytest.mark.parametrize(
     "switch", ["zero=cross", "scaling=off", "padding=off pad=3", "causal=off padding=off", "paint=2+:1_1@cross.2"]
@@ -74,6 +75,7 @@ def test_translate_under_switches(translate: Callable, search: list[str], switch
         assert wanted != translate(LINES, *search)[1]
 
 
+@pytest.mark.slow
 def test_n_best_and_samples_with_a_painted_row(translate: Callable) -> None:
     model, switch = load("sort"), "paint=2+:1_1@cross.2"
     on, sample = Interventions.parse(switch), Sampling(temperature=2.0, seed=3)

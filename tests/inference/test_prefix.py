@@ -117,6 +117,7 @@ def test_batches_with_beginnings_and_samples_are_as_one_by_one() -> None:
     assert together == [model.translate(text, sample=sample).text for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam, switches", [(1, "zero=cross.1"), (3, "paint=2+:1_3@cross"), (4, "")])
 def test_the_n_best_of_a_batch_are_those_of_each_text_alone(beam: int, switches: str) -> None:
     model, texts, on = tiny_pretrained(), [*sentences()[:5], " ", sentences()[6]], Interventions.parse(switches)

@@ -44,6 +44,7 @@ def _forced(model, source, ids):
     return every.gather(1, torch.tensor(ids)[:, None])[:, 0], every
 
 
+@pytest.mark.slow
 @variants
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cached_equals_uncached(changes, seed):
@@ -102,6 +103,7 @@ def test_start_and_pad_are_never_written(write):
     assert written and not written & {0, 2}
 
 
+@pytest.mark.slow
 @variants
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_beam_is_greedy(changes, seed):
@@ -112,6 +114,7 @@ def test_one_beam_is_greedy(changes, seed):
         assert ours.log_probs == pytest.approx(plain.log_probs, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_wide_beam_is_an_exhaustive_search(alpha, seed):

@@ -54,6 +54,7 @@ def test_typed_sentences_end_and_do_not_loop(model: Pretrained, source: str, wor
         assert has(found.text, either), found.text
 
 
+@pytest.mark.slow
 def test_beam_search_does_not_loop_either(model: Pretrained) -> None:
     for source, *_ in TYPED:
         found = model.translate(source, beam=4)

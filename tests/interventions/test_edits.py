@@ -91,6 +91,7 @@ def agree(model: Transformer, value: Interventions, seed: int = 2) -> float:
 # -- against the reference ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(VARIANTS)), ids=lambda number: variant_name(VARIANTS[number]))
 @pytest.mark.parametrize("value", COMBINED, ids=lambda value: str(Interventions(value)).replace(" ", "+")[:60])
 def test_switches_together_against_loops(number: int, value: tuple) -> None:

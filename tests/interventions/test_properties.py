@@ -125,6 +125,7 @@ def test_switches_survive_their_text_form(data: st.DataObject) -> None:
 # -- one switch -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=120)
 def test_nothing_moves_before_the_switch(data: st.DataObject) -> None:

@@ -124,6 +124,7 @@ def test_with_a_cache_and_without_it_decoding_is_the_same(text: str) -> None:
     assert trace.probabilities.tolist() == pytest.approx(translation.probabilities, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ALL)
 def test_a_batch_gives_the_same_as_single_texts(text: str) -> None:
     model, switches = tiny_pretrained(), parse(text)

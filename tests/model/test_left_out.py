@@ -41,6 +41,7 @@ def _loss(logits: torch.Tensor, out: list[int]) -> torch.Tensor:
     return -logits.log_softmax(-1)[range(len(out)), out].sum()
 
 
+@pytest.mark.slow
 @every
 def test_gradients_are_the_slope_of_the_loss_worked_out_in_loops(changes: dict[str, Any]) -> None:
     """Along a random direction of every parameter: backpropagation in float32, and the difference of the loss that the

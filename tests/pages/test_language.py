@@ -73,6 +73,7 @@ class TestEveryPart:
         assert left == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page, part", every_part())
 def test_no_english_is_left_on_a_korean_page(open_page: Callable[..., AppTest], page: str, part: str) -> None:
     found = texts(open_page(page, **linked(part), lang="ko"))
@@ -87,6 +88,7 @@ def test_errors_notices_and_link_messages_are_translated(open_page: Callable[...
     assert [words for text in html_texts(messages(app, notes=True)) if (words := untranslated(text))] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_no_help_text_of_the_command_line_stays_english(command: str, locale: Path, capsys: Any) -> None:
     with pytest.raises(SystemExit):

@@ -35,6 +35,7 @@ def read(page: str, part: str) -> list[str]:
     return [text for text in found if SENTENCE.search(text)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page.name for page in pages()])
 def test_the_first_use_of_a_term_has_the_english_one(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_CHECKPOINTS", "HEADSCOPE_DEVICE"):

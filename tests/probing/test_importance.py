@@ -228,6 +228,7 @@ def test_rank_correlation_by_hand() -> None:
     assert math.isnan(rank_correlation(first | {heads[0]: math.nan}, first))
 
 
+@pytest.mark.slow
 def test_a_survey_is_written_and_read_again() -> None:
     model = tiny_pretrained()
     done: list[tuple[int, int]] = []

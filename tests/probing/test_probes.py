@@ -55,6 +55,7 @@ def plainly(model: Pretrained, switches: Interventions) -> ProbeScores:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switches", SWITCHES)
 def test_the_numbers_are_those_of_a_plain_loop_whatever_the_groups(switches: str) -> None:
     """With a trained model, because a random one repeats one token for any input."""

@@ -120,6 +120,7 @@ def test_lower_layers_do_not_import_higher_ones() -> None:
             assert not {name for name in imports(path) if name.split(".")[0] in ("pages", "app", "tests")}, path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", OUTSIDE)
 def test_some_libraries_are_imported_in_one_place(package: str) -> None:
     users = {name_of(path) for path in OURS if package in tops(path)}

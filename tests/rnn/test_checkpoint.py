@@ -101,6 +101,7 @@ def test_the_wheel_contains_the_recurrent_checkpoint() -> None:
     assert not [line for line in ignored if line.startswith("*.") and line != "*.egg-info/"]
 
 
+@pytest.mark.slow
 def test_the_checkpoint_without_attention_shows_the_bottleneck() -> None:
     """It is right for inputs of up to 6 letters and at a loss with 16, which its training had too."""
     found, other = rnn.load("reverse-no-attention"), BUNDLED / "reverse-no-attention"

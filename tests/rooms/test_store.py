@@ -257,6 +257,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_limits_hold_for_two_processes_and_a_killed_one_loses_nothing(rooms: Rooms, place: str) -> None:
     code, secret = rooms.open()

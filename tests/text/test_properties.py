@@ -148,6 +148,7 @@ def test_a_view_is_read_back_from_the_link_and_from_the_browser(view: View) -> N
     assert view_from_browser(view.to_browser(), LAYERS, HEADS, View(cell=(1, 1))) == view
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS, views, st.data())
 @settings(max_examples=100)
 def test_a_link_reopens_the_senders_view(source: str, target: str, view: View, data: st.DataObject) -> None:

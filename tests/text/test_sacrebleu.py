@@ -15,6 +15,7 @@ tempfile._get_default_tempdir = nowhere
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "works"),
     [

@@ -37,6 +37,7 @@ def test_adam_equals_torchs_to_the_last_bit(shapes: list[tuple[int, ...]]) -> No
     assert torch.equal(unused, torch.ones(2)) and unused not in mine.state
 
 
+@pytest.mark.slow
 def test_a_training_imports_no_compiler() -> None:
     """What `torch.optim.Adam` would: a second of every run, and it asks for a folder for temporary files."""
     code = (

@@ -154,6 +154,7 @@ def test_nothing_to_average(tmp_path):
         _trainer(tmp_path).average()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_copy_task_is_learned(tmp_path, precision):
     config = ModelConfig(67, 32, 64, 2, 1, 1, dropout=0.0, max_positions=32)

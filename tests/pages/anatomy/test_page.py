@@ -81,6 +81,7 @@ LINKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place, step, zoom", LINKS)
 def test_a_link_to_every_place_step_and_zoom_opens_cold(
     open_page: Callable[..., AppTest], place: str, step: str, zoom: str
@@ -248,6 +249,7 @@ def test_every_switch_travels_by_link(open_page: Callable[..., AppTest]) -> None
     assert "Switched: scaling off in cross-attention" in switch_note(app) and "3 more switches" in switch_note(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SWITCHES)
 def test_each_switch_of_the_browser_and_back(open_page: Callable[..., AppTest], name: str) -> None:
     app = open_page("anatomy")

@@ -17,6 +17,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page, part", [(page, part) for page, parts in PARTS.items() for part in parts])
 def test_figures_bring_title_equation_axes_and_both_palettes(
     open_page: Callable[..., AppTest], page: str, part: str

@@ -204,6 +204,7 @@ def test_trees_are_beam_search_to_the_last_digit_for_every_length_penalty(source
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["overtaken", "present", "full"])
 @pytest.mark.parametrize("cut", [False, True])
 def test_one_tree_knows_where_searches_with_other_penalties_end(ends: str, cut: bool) -> None:

@@ -54,6 +54,7 @@ def test_every_part_is_reached_by_link_and_has_its_figures(open_page: Callable[.
         assert data["figure"]["layout"]["title"]["subtitle"]["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
 def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder: Path, changes: dict[str, Any]) -> None:
     tiny = tiny_pretrained()
@@ -141,6 +142,7 @@ def test_a_word_without_letters_and_one_that_is_not_known(open_page: Callable[..
     assert shown(app)["embedding-neighbours"]["figure"]["data"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", FIGURES)
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום", "ka"])
 def test_odd_text_stays_text(open_page: Callable[..., AppTest], part: str, text: str) -> None:

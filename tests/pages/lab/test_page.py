@@ -156,6 +156,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in BAD.items() for text in texts])
 def test_a_bad_switch_in_a_link_is_left_out_and_reported(
     open_lab: Callable[..., AppTest], name: str, text: str

@@ -39,6 +39,7 @@ def test_links_name_only_what_their_page_reads() -> None:
         assert view.params.get("part", parts(view.page)[0]) in parts(view.page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", [view for _, view in LISTED], ids=lambda view: f"{view.page}-{view.label}")
 def test_no_link_is_dead(view: views.View, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     if view.recorded:

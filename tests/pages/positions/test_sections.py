@@ -240,6 +240,7 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [

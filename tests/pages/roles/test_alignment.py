@@ -47,6 +47,7 @@ def test_the_grid_shows_error_rates_and_the_bounds(
     assert {"measure": "norm", "reading": "predicted"}.items() <= address(app).items()
 
 
+@pytest.mark.slow
 def test_the_shipped_error_rates_are_what_is_measured(bundled: Callable[..., AppTest]) -> None:
     """By weights, every head in both readings, again. The published numbers stand beside them."""
     model = transformer.load("en-de")

@@ -33,6 +33,7 @@ def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     return lambda **params: app_test("roles", part="importance", **params).run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUNDLED)
 def test_what_ships_is_what_is_measured(name: str) -> None:
     """A part is measured again: a head of each kind of attention, at 0 and at its mean."""
@@ -101,6 +102,7 @@ def test_an_estimate_that_is_the_same_for_all_heads_has_no_correlation(
     assert " nan" not in text
 
 
+@pytest.mark.slow
 def test_another_model_is_measured_on_demand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importance, "SENTENCES", 15)
     shutil.copytree(ROOT / "checkpoints" / "reverse", folder / "mine", ignore=lambda *_: ["importance.json"])

@@ -39,6 +39,7 @@ def test_the_page_says_its_question_while_heads_are_measured(
     assert not components(app, "headgrid")
 
 
+@pytest.mark.slow
 def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> None:
     app = bundled(checkpoint="en-de", head="encoder_self.2.1")
     assert not app.exception and not messages(app)
@@ -85,6 +86,7 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
     assert np.hypot(*(places[near] - places[0])) < np.hypot(*(places[far] - places[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("colour", MEASURES[1:])
 def test_the_grid_can_show_a_measure(bundled: Callable[..., AppTest], colour: str) -> None:
     app = bundled(checkpoint="reverse", colour=colour, head="cross.2.1")

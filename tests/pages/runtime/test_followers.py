@@ -370,6 +370,7 @@ async def joined(app: App, code: str, count: int, cookie: str = "") -> list[Memb
     return members
 
 
+@pytest.mark.slow
 def test_one_run_is_shown_to_all_who_see_the_same_and_their_own_runs_agree(app: App, rooms: SqliteRooms) -> None:
     code, secret = rooms.open()
     rooms.show(code, secret, "", {**VIEW, "head": "1"})
@@ -399,6 +400,7 @@ def test_one_run_is_shown_to_all_who_see_the_same_and_their_own_runs_agree(app: 
     run(follow())
 
 
+@pytest.mark.slow
 def test_a_click_counts_before_the_members_own_session_has_run(app: App, rooms: SqliteRooms) -> None:
     code, secret = rooms.open()
     rooms.show(code, secret, "", {**VIEW, "head": "1"})

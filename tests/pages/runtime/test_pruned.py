@@ -85,6 +85,7 @@ def test_heads_are_added_to_a_name() -> None:
 # -- in links ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page, part", {page: (page, part) for page, part in reversed(every_part())}.values())
 def test_a_link_opens_it_on_every_page(page: str, part: str) -> None:
     """The first part of each."""

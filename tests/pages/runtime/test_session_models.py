@@ -60,6 +60,7 @@ def start(folder: Path) -> Callable[..., AppTest]:
     return opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page, part", every_part())
 def test_a_session_model_opens_on_every_page(start: Callable[..., AppTest], data: bytes, page: str, part: str) -> None:
     app = start(page, (SessionModel("mine/good", data),), checkpoint="mine/good", **linked(part))

@@ -67,6 +67,7 @@ def chosen(app: AppTest, shop: Shop) -> Experiment:
 # -- the form -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", presets.names())
 def test_every_preset_has_a_text_that_matches_its_settings(
     start: Callable[..., AppTest], shop: Shop, name: str
@@ -142,6 +143,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link, kind, fields", CHANGES, ids=[link for link, _, _ in CHANGES])
 def test_every_field_goes_into_the_link_and_comes_back(
     start: Callable[..., AppTest], shop: Shop, link: str, kind: str, fields: dict[str, Any]
@@ -177,6 +179,7 @@ def test_the_shift_field_appears_only_for_the_shift_task(start: Callable[..., Ap
     assert "training_shift" not in [element.key for element in start().number_input]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked, name, shown",
     [("heads=99", "heads", 8), ("steps=x", "steps", BASE.steps), ("rate=7", "peak_rate", 1.0),
@@ -445,6 +448,7 @@ def test_the_recipe_of_own_pairs_is_a_zip_with_the_pairs(start: Callable[..., Ap
     assert button.proto.label == "Recipe" and not app.exception
 
 
+@pytest.mark.slow
 def test_a_real_run_from_the_button_to_the_lab(
     start: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
