@@ -18,7 +18,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.navigation import link_to
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX lists them")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="processes as POSIX lists them"),
+    pytest.mark.long,  # 215 s; tests/live_training/test_workers.py has the rules without a browser
+]
 LONG = "steps=5000"  # far more than are trained while a test looks
 WAIT = 180_000  # milliseconds; workers come last, and a busy machine leaves them little
 AWAY = 60.0  # seconds until a worker is gone: ten in which its viewer may come back, on a machine that may be busy
