@@ -26,7 +26,7 @@ from transformer.training.settings import Settings
 OPTIONS = ("width", "warmup", "factor")
 BASE, BIG = 512, 1024  # d_model of the paper's models
 WARMUP = 4000  # section 5.3
-RECIPES = ("en-de", "reverse")  # of the bundled models; reverse's schedule is that of all toys but ko-numbers
+RECIPES = ("en-de", "reverse", "ko-numbers")  # of the bundled models; the other toys have the schedule of reverse
 POINTS = 200  # of a curve
 RECORDED = Path(__file__).with_name("recorded.json")
 Curve = tuple[list[float], list[float]]  # steps and rates

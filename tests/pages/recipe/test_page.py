@@ -49,7 +49,8 @@ def test_our_recipes_plan_the_rate_that_their_files_say() -> None:
     schedule = ("steps", "warmup", "cooldown", "peak_rate", "ramp")
     wanted = [getattr(rate.planned("reverse")[0], name) for name in schedule]
     assert wanted == [4000, 400, 1500, 0.002, True]
-    for name in ("sort", "reverse-gelu", "reverse-learned"):  # so one curve shows them all
+    bundled = [path.name for path in (ROOT / "checkpoints").iterdir()]
+    for name in {*bundled} - {*rate.RECIPES}:  # so one curve shows them all
         assert [getattr(rate.planned(name)[0], one) for one in schedule] == wanted
 
 
@@ -105,7 +106,9 @@ def test_the_figure_has_the_rates_of_paper_recipes_and_open_model(monkeypatch: p
     assert max(yours["y"]) == pytest.approx(2 * (256 * 1000) ** -0.5)
     assert max(base["y"]) == pytest.approx((512 * 4000) ** -0.5)
     assert max(big["y"]) == pytest.approx((1024 * 4000) ** -0.5)
-    assert [max(one["y"]) for one in recipes] == pytest.approx([0.0015, 0.002])
+    assert [max(one["y"]) for one in recipes] == pytest.approx([0.0015, 0.002, 0.002])
+    assert [one["x"][-1] for one in recipes] == [9200, 4000, 16_000]
+    assert len({one["line"]["dash"] for one in recipes}) == 3 and recipes[2]["name"] == "our recipe ko-numbers"
     log = (ROOT / "checkpoints" / "en-de" / "training.csv").read_text().splitlines()[1:]
     assert own["x"] == [float(row.split(",")[0]) for row in log]
     assert own["y"] == [float(row.split(",")[2]) for row in log]
