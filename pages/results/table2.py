@@ -59,10 +59,32 @@ def _numbers(frame: PageFrame) -> None:
     lines.append((model.name, f"{score:.2f}" if known else "–", _("its own test set") if known else "–", spent))
     head = (_("model"), _("BLEU"), _("test set"), _("operations"))
     st.html(table(head, lines, "hs-results-table2"))
-    paragraph(
-        _(
-            "The last row is the open model. Its operations are counted from its log: 6 × parameters × target tokens. "
-            "Its BLEU is on other sentences, so it cannot be compared with the rows above: Comparing scores."
-        ),
-        quiet=True,
+    paragraph(_("The last row is the open model."), _verdict(None if cost is None else cost.operations, known))
+    if cost is not None:
+        paragraph(_("Its operations are counted from its log: 6 × parameters × target tokens."), quiet=True)
+
+
+def _verdict(spent: float | None, scored: bool) -> str:
+    """What of the paper's claim, more BLEU for less training than earlier models, can be said of the open model.
+
+    spent: its operations of training, None if unknown; scored: whether it has a BLEU score."""
+    *earlier, base, big = (row[1] for row in rows())
+    if not spent:
+        cost = _("As in the paper? Cost: not known, it has no training log.")
+    elif spent < min(earlier):
+        cost = _(
+            "As in the paper? Cost: yes, lower than that of every earlier model. The base model took {base} times as "
+            "many operations, the big one {big} times."
+        )
+    else:
+        cost = _(
+            "As in the paper? Cost: no, not lower than that of every earlier model. The base model took {base} times "
+            "as many operations, the big one {big} times."
+        )
+    score = (
+        _("BLEU: on other sentences, so it cannot be compared (Comparing scores).")
+        if scored
+        else _("BLEU: it has no score.")
     )
+    times = {name: f"{float(f'{of / spent:.2g}'):,g}" for name, of in (("base", base), ("big", big))} if spent else {}
+    return f"{cost.format(**times)} {score}"

@@ -12,6 +12,7 @@ import sacrebleu
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.results import table2
 from pages.results.comparable import names, subsets_of
 from pages.results.scored import PAIRS, _lit
 from pages.results.table3 import PAPER, Row, described, direction, rows, verdict
@@ -156,11 +157,30 @@ def test_the_open_model_stands_below_table_2(open_page: Callable[..., AppTest], 
         "3.3e+18",
     ]
     assert own == ["tiny", "–", "–", "–"]  # it has no scores and no log
+    assert table2._verdict(None, False) in page_text(app) and "counted from its log" not in page_text(app)
     (folder / "tiny" / "metrics.json").write_text(json.dumps({"bleu": 12.345}))
     (folder / "tiny" / "training.csv").write_text("step,seconds,tokens\n5,10,1000000\n9,20,500000\n")
     parameters = sum(one.numel() for one in transformer.load(folder / "tiny").model.parameters())
-    own = table2_rows(open_page("results", part="table2"))[-1]
+    app = open_page("results", part="table2")
+    own = table2_rows(app)[-1]
     assert own == ["tiny", "12.35", "its own test set", f"{9e6 * parameters:.1e}"]  # 6 × 1.5 million × parameters
+    assert table2._verdict(9e6 * parameters, True) in page_text(app)
+
+
+@pytest.mark.parametrize(
+    "spent, scored, said",
+    [
+        # Table 2: base 3.3e18, big 2.3e19, the cheapest earlier model 9.6e18.
+        (1.1e15, True, "Cost: yes, lower than that of every earlier model. The base model took 3,000 times as many "
+         "operations, the big one 21,000 times. BLEU: on other sentences, so it cannot be compared"),
+        (9.5e18, False, "Cost: yes, lower than that of every earlier model. The base model took 0.35 times as many "
+         "operations, the big one 2.4 times. BLEU: it has no score"),
+        (9.6e18, True, "Cost: no, not lower than that of every earlier model. The base model took 0.34 times"),
+        (None, False, "Cost: not known, it has no training log. BLEU: it has no score"),
+    ],
+)  # fmt: skip
+def test_the_verdict_on_the_open_model_by_hand(spent: float | None, scored: bool, said: str) -> None:
+    assert said in table2._verdict(spent, scored)
 
 
 def test_a_single_token_is_said_to_be_one(open_page: Callable[..., AppTest]) -> None:
