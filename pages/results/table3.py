@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.descriptions import TABLE3
+from pages.components.seeds import agreement, answers, direction, ranged
 from pages.components.sentences import paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
@@ -65,21 +66,13 @@ def described() -> dict[str, tuple[str, str]]:
     }
 
 
-def direction(values: Sequence[float], base: Sequence[float]) -> int:
-    """-1, 0 or 1: below the base, no difference that the seeds could show (the ranges overlap), or above it."""
-    return (min(values) > max(base)) - (max(values) < min(base))
-
-
 def verdict(row: Row, base: Row) -> str:
-    """How our seeds and the paper's row compare: "same" direction; "unclear", no difference that the seeds could show
-    where the paper has one; "other" direction; "" where the paper has no such row."""
+    """The agreement of our seeds with the paper's row; "" where the paper has no such row."""
     if row.name not in PAPER or row == base:
         return ""
-    change, ours = PAPER[row.name], direction(row.exact, base.exact)
+    change = PAPER[row.name]
     paper = 0 if abs(change) < SMALL else (1 if change > 0 else -1)
-    if ours == paper:
-        return "same"
-    return "other" if ours else "unclear"
+    return agreement(direction(row.exact, base.exact), paper)
 
 
 def draw(frame: PageFrame) -> None:
@@ -111,7 +104,7 @@ def draw(frame: PageFrame) -> None:
         _("the paper (BLEU, newstest2013)"),
         _("as in the paper?"),
     )
-    said = {"same": _("yes"), "unclear": _("no clear difference here"), "other": _("no"), "": "–"}
+    said = {**answers(), "": "–"}
     lines = [
         (texts[row.name][0], _range(row.exact), texts[row.name][1], said[found])
         for row, found in zip(ours, verdicts, strict=True)
@@ -133,5 +126,4 @@ def draw(frame: PageFrame) -> None:
 
 
 def _range(values: Sequence[float]) -> str:
-    mean = sum(values) / len(values)
-    return f"{100 * mean:.1f}% ({100 * min(values):.1f}–{100 * max(values):.1f})"
+    return ranged([100 * value for value in values], 1, "%")

@@ -283,19 +283,22 @@ def test_one_pass_is_not_passes(open_page: Callable[..., AppTest]) -> None:
     assert "dots: one pass with dropout 0.1" in subtitle("1") and "dots: 2 passes with" in subtitle("2")
 
 
-def runs(**means: tuple[float, float, float]) -> dict[str, list[dict[str, float]]]:
-    """epsilon -> (perplexity, smallest, largest share of right outputs) of two runs."""
-    return {
-        name: [{"perplexity": perplexity, "exact": low}, {"perplexity": perplexity, "exact": high}]
-        for name, (perplexity, low, high) in means.items()
-    }
-
-
 def test_the_verdict_on_label_smoothing_by_hand() -> None:
-    hurt = smoothing._verdict(runs(none=(1.0, 0.9, 0.96), some=(1.1, 0.9, 0.98)))
-    assert "So it does here" in hurt and "less than between seeds" in hurt  # means 0.93 and 0.94, spread 0.08
-    helped = smoothing._verdict(runs(none=(1.1, 0.90, 0.91), some=(1.0, 0.98, 0.99), more=(1.2, 0.95, 0.96)))
-    assert "Not in every step here" in helped and "with ε = some" in helped
+    def runs(*found: tuple[float, float, float]) -> list[dict[str, float]]:
+        return [dict(zip(("perplexity", "accuracy", "exact"), one, strict=True)) for one in found]
+
+    plain = runs((1.0, 0.90, 0.5), (1.2, 0.92, 0.6))
+    # Perplexity is above its range, right tokens overlap by their ends, whole outputs are below.
+    said = smoothing._verdict({"0.0": plain, "0.1": runs((1.3, 0.92, 0.3), (1.5, 0.98, 0.4)), "0.2": plain})
+    assert "with ε = 0.1 instead of 0?" in said and "BLEU is not measured" in said
+    assert "Perplexity 1.100 (1.000–1.200) → 1.400 (1.300–1.500): yes." in said
+    assert "Right tokens 91.00% (90.00–92.00) → 95.00% (92.00–98.00): no clear difference here." in said
+    assert "stand for it, 55.00% (50.00–60.00) → 35.00% (30.00–40.00): no." in said
+
+
+def test_the_recorded_models_have_worse_perplexity_and_no_clearly_better_accuracy() -> None:
+    said = smoothing._verdict(rate.recorded()["smoothing"])
+    assert "1.020 (1.012–1.025) → 1.137 (1.130–1.142): yes." in said and said.count("no clear difference here") == 2
 
 
 @pytest.mark.parametrize(

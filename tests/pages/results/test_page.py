@@ -12,10 +12,11 @@ import sacrebleu
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.components.seeds import direction
 from pages.results import table2
 from pages.results.comparable import names, subsets_of
 from pages.results.scored import PAIRS, _lit
-from pages.results.table3 import PAPER, Row, described, direction, rows, verdict
+from pages.results.table3 import PAPER, Row, described, rows, verdict
 from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
 from transformer.analysis.bleu import REFERENCES, bleu
 from transformer.training.evaluation import LONG, SHORT
