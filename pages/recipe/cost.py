@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.saving import saved
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.training_log import training_cost
 from pages.components.translation import table
@@ -33,6 +34,9 @@ def draw(frame: PageFrame) -> None:
         )
         for name, seconds, count in TRAINED
     ]  # fmt: skip
+    numbers: list[list[object]] = [["model", "seconds", "TFLOPS", "operations", "6 × parameters × tokens"]]
+    for row, (_name, seconds, count) in zip(rows, TRAINED, strict=True):
+        numbers.append([row[0], seconds, count * P100, seconds * count * P100 * 1e12, None])
     cost = training_cost(frame.model)
     text = _("The paper's base model took {base} operations to train, its big one {big}; {model} has no log to count.")
     if cost is not None:
@@ -44,14 +48,13 @@ def draw(frame: PageFrame) -> None:
                 f"{cost.seconds * speed * 1e12:.1e}", spent["own"],
             )
         )  # fmt: skip
+        numbers.append([frame.model.name, cost.seconds, speed, cost.seconds * speed * 1e12, cost.operations])
+    about = _(
+        "Section 5.2 and Table 2: time, times the number of GPUs, times what each sustains. The last column counts "
+        "instead: about 2 operations a parameter and token forwards, 4 backwards."
+    )
     with head:
         point(text.format(model=frame.model.name, **spent))
-    with picture:
+    with picture, saved("cost", [frame.model.name, "cost", f"{speed:g}"], [about], numbers):
         st.html(table(names, rows, "hs-recipe-cost"))
-    paragraph(
-        _(
-            "Section 5.2 and Table 2: time, times the number of GPUs, times what each sustains. The last column counts "
-            "instead: about 2 operations a parameter and token forwards, 4 backwards."
-        ),
-        quiet=True,
-    )
+    paragraph(about, quiet=True)

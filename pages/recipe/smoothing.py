@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.pieces import shown
+from pages.components.saving import saved
 from pages.components.seeds import agreement, answers, direction, ranged
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import table
@@ -91,12 +92,25 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         quiet=True,
     )
     paragraph(_verdict(runs))
-    st.html(table(head_, rows, "hs-recipe-smoothing"))
     text = _(
         "Small models that write letters backwards (recipes/table3), three runs each, {count} unseen inputs; in "
         "brackets: the range of the runs."
     )
-    paragraph(text.format(count=f"{recorded()['inputs']:,}"), quiet=True)
+    setting = text.format(count=f"{recorded()['inputs']:,}")
+    with saved("smoothing", ["label-smoothing", "models"], [setting], _numbers(runs)):
+        st.html(table(head_, rows, "hs-recipe-smoothing"))
+    paragraph(setting, quiet=True)
+
+
+def _numbers(runs: Mapping[str, Sequence[Mapping[str, float]]]) -> list[list[object]]:
+    """Those of every run, as a table. runs: as in recorded.json."""
+    keys = ("perplexity", "accuracy", "exact", "confidence")
+    rows = [
+        [float(name), seed, *(run[key] for key in keys)]
+        for name, found in runs.items()
+        for seed, run in zip(recorded()["seeds"], found, strict=True)
+    ]
+    return [["epsilon", "seed", *keys], *rows]
 
 
 def _says(found: Smoothed, epsilon: float, right: int, token: str, said: float) -> str:

@@ -7,6 +7,7 @@ import math
 import streamlit as st
 
 from pages.components import figure
+from pages.components.saving import saved
 from pages.components.sentences import paragraph, point
 from pages.components.training_log import training_cost
 from pages.components.translation import table
@@ -58,7 +59,14 @@ def _numbers(frame: PageFrame) -> None:
     spent = "–" if cost is None else f"{cost.operations:.1e}"
     lines.append((model.name, f"{score:.2f}" if known else "–", _("its own test set") if known else "–", spent))
     head = (_("model"), _("BLEU"), _("test set"), _("operations"))
-    st.html(table(head, lines, "hs-results-table2"))
+    numbers: list[list[object]] = [
+        ["model", "BLEU", "test set", "operations"],
+        *([name, bleu, "newstest2014", spent] for name, spent, bleu, _own in rows()),
+        [model.name, score if known else None, "its own" if known else None, cost.operations if cost else None],
+    ]
+    caption = _("Table 2: BLEU against the cost of training")
+    with saved("table-2", [model.name, "table-2"], [caption], numbers):
+        st.html(table(head, lines, "hs-results-table2"))
     paragraph(_("The last row is the open model."), _verdict(None if cost is None else cost.operations, known))
     if cost is not None:
         paragraph(_("Its operations are counted from its log: 6 × parameters × target tokens."), quiet=True)

@@ -33,7 +33,7 @@ PARTS: dict[str, tuple[dict[str, str], ...]] = {
     "feedforward": ({}, {"part": "neurons"}, {"part": "nonlinearity"}, {"part": "position"}, {"part": "knock"}),
     "lab": ({}, {"part": "measures", "scaling": "off"}, {"part": "leak"}, {"part": "scaling"}, {"part": "softmax"}),
     "training": ({},),
-    "recipe": ({}, {"part": "dropout"}, {"part": "smoothing"}, {"part": "batches"}),
+    "recipe": ({}, {"part": "dropout"}, {"part": "smoothing"}, {"part": "batches"}, {"part": "cost"}),
     "results": ({"part": "bleu"}, {"part": "subsets"}, {"part": "table2"}, {"part": "tables"}),
     "model": ({},),
 }  # fmt: skip

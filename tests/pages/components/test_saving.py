@@ -12,6 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.components.saving import told
+from pages.recipe.rate import recorded
+from pages.results import table3
 from tests.support.build import tiny_pretrained
 from transformer.analysis.leak import moved
 from transformer.analysis.lens import logit_lens
@@ -83,6 +85,46 @@ def test_the_tables_of_the_lens_are_saved_with_all_their_tokens(
     for number, _fed, layer, place, _token, probability in rows:
         assert probability == pytest.approx(float(lens.probabilities[layer, number - 1, place - 1]), abs=1e-5)
     assert step["rows"] == [head, *(row for row in rows if row[0] == 2)] and step["stem"][-1] == "step2"
+
+
+def test_the_cost_of_training_is_saved_in_numbers(open_page: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "tiny" / "training.csv").write_text("step,seconds,tokens\n5,3600,1000\n9,7200,500\n")
+    (data,) = data_of(open_page("recipe", part="cost", speed="0.5"), "saving")
+    counted = 9000 * transformer.load(folder / "tiny").model.parameter_count()  # 6 × 1,500 tokens
+    assert data["stem"] == ["tiny", "cost", "0.5"] and data["caption"][0].startswith("Section 5.2")
+    assert data["rows"] == [
+        ["model", "seconds", "TFLOPS", "operations", "6 × parameters × tokens"],
+        ["the paper's base", 43_200, 76, pytest.approx(3.2832e18), None],
+        ["the paper's big", 302_400, 76, pytest.approx(2.29824e19), None],
+        ["tiny", 7200, 0.5, 3.6e15, counted],
+    ]  # fmt: skip
+
+
+def test_label_smoothing_is_saved_run_by_run(open_page: Callable[..., AppTest]) -> None:
+    (data,) = data_of(open_page("recipe", part="smoothing"), "saving")
+    head, *rows = data["rows"]
+    assert head == ["epsilon", "seed", "perplexity", "accuracy", "exact", "confidence"]
+    runs = recorded()["smoothing"]
+    assert [row[0] for row in rows] == [float(name) for name in runs for _run in runs[name]]
+    for row, run in zip(rows, (run for found in runs.values() for run in found), strict=True):
+        assert row[2:] == [run[key] for key in head[2:]]
+    assert [row[1] for row in rows] == recorded()["seeds"] * len(runs)
+
+
+def test_tables_2_and_3_are_saved_with_what_they_show(open_page: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "tiny" / "metrics.json").write_text(json.dumps({"bleu": 12.345}))
+    (data,) = data_of(open_page("results", part="table2"), "saving")
+    head, *rows = data["rows"]
+    assert head == ["model", "BLEU", "test set", "operations"] and data["stem"] == ["tiny", "table-2"]
+    assert rows[0] == ["GNMT + RL", 24.6, "newstest2014", 2.3e19]
+    assert rows[-1] == ["tiny", 12.345, "its own", None]  # without a log
+    (data,) = data_of(open_page("results", part="tables"), "saving")
+    head, *rows = data["rows"]
+    assert head == ["what differs", *(f"exact, run {n}" for n in (1, 2, 3)), "change of BLEU in the paper",
+                    "as in the paper"]  # fmt: skip
+    for row, line in zip(rows, table3.rows(), strict=True):
+        assert row[1:4] == list(line.exact) and row[5] == (table3.verdict(line, table3.rows()[0]) or None)
+    assert [row[4] for row in rows[:3]] == [0, -0.9, -0.4] and None in [row[4] for row in rows]
 
 
 @pytest.mark.parametrize(
