@@ -43,6 +43,7 @@ from transformer.lessons.answers import Answer, AnswerError
 from transformer.lessons.lesson import LARGEST
 from transformer.lessons.questions import NUMBER, PRESSED, Asked, in_words, is_right, numbers, with_meaning
 from transformer.paths import lesson_folders
+from transformer.rooms.store import Revealed
 from transformer.texts import UserError, _, translate
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script
@@ -217,10 +218,16 @@ class Panel:
     pages: tuple[str, ...] = ()  # the paths of all pages
     page: str = ""  # the path of the open one
     waits: bool = False  # for an answer, or for the teacher to reveal it
+    right: str = ""  # the right answer for the sentence of now, as a room has it
 
     @property
     def stop(self) -> Stop:
         return self.lesson.stops[self.number - 1]
+
+    @property
+    def _name(self) -> str:
+        """Of the stop's question, in a room."""
+        return f"{self.lesson.name} {self.number}"
 
     def draw(self, evaluate: Callable[[Question], Asked], key: str) -> bool:
         """Draw the panel. key: of the trace, so that another sentence asks again. Returns whether what gives the answer
@@ -234,7 +241,7 @@ class Panel:
         # On the teacher's screen, which the class sees, a covered view leaves its place to the question.
         wall = (
             here is not None and here.teaches and question is not None and question.cover and self._is_its_page()
-            and not here.revealed(f"{self.lesson.name} {self.number}") and not room.shows_a_find(self.page)
+            and not here.revealed(self._name) and not room.shows_a_find(self.page)
         )  # fmt: skip
         if folded or wall:  # a question that waits keeps its cover
             self.waits = self._is_open(evaluate, key)
@@ -327,7 +334,7 @@ class Panel:
             if self.waits and room.teaches():
                 st.button(
                     _("Reveal the answer"), key="hs-room-reveal", on_click=room.reveal,
-                    args=(f"{self.lesson.name} {self.number}",), type="primary",
+                    args=(self._name, self.right), type="primary",
                 )  # fmt: skip
             st.button(
                 _("Back"), key="hs-lesson-back", on_click=go, args=(self.lesson.name, self.number - 1),
@@ -372,11 +379,12 @@ class Panel:
         if question is None:
             return False
         with suppress(UserError):  # cannot be asked here
-            evaluate(question)
-            if here is not None:
-                return not here.revealed(f"{self.lesson.name} {self.number}")
-            return self._given(key) is None
+            self._keep_right(evaluate(question))
+            return self._given(key) is None if here is None else not here.revealed(self._name)
         return False
+
+    def _keep_right(self, asked: Asked) -> None:
+        self.right = "" if asked.right is None else in_words(asked.right)
 
     def _covers(self) -> bool:
         """Whether the question covers the view until it is answered: another sentence asks again, and covers nothing,
@@ -386,39 +394,34 @@ class Panel:
         return question is not None and question.cover and not before
 
     def _given(self, key: str) -> Given | None:
-        """One's own answer; one that the room has kept over a reload does not say for which trace it was."""
+        """One's own answer; one that the room has kept over a reload does not say for which trace it was. What is
+        revealed is about the first one, as the room has it, whatever sentence is open now."""
         given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
-        kept = given.get((self.lesson.name, self.number, "")) if room.seat() is not None else None
-        return given.get((self.lesson.name, self.number, key), kept)
+        here, place = room.seat(), (self.lesson.name, self.number)
+        if here is not None and here.revealed(self._name):
+            return next((one for at, one in given.items() if at[:2] == place), None)
+        kept = given.get((*place, "")) if here is not None else None
+        return given.get((*place, key), kept)
 
     def _question(self, question: Question, evaluate: Callable[[Question], Asked], key: str) -> bool:
         """Draw it; returns whether the view stays covered."""
         mine = self._given(key)
         with st.container(key="hs-lesson-question"):
             st.html(f'<p class="hs-lesson-ask">{html.escape(translate(question.ask))}</p>')
+            here = room.seat()
+            about = here.revealed(self._name) if here is not None else None
+            if about is not None:
+                self._revealed(question, evaluate, about, mine)
+                return False
             try:
                 asked = evaluate(question)
             except UserError as error:
                 message(capital(error) + ".", "note")
                 return False
-            if asked.pair is not None:
-                names = (_("The sentence"), _("Its translation"))
-                rows = "".join(
-                    f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
-                    for name, text in zip(names, asked.pair, strict=True)
-                )
-                st.html(f'<dl class="hs-lesson-pair">{rows}</dl>')
-            here, name = room.seat(), f"{self.lesson.name} {self.number}"
-            solution = "" if asked.right is None else in_words(asked.right, question.kind)
-            spell = partial(answer_in_words, self.pages)
+            self._keep_right(asked)
+            _draw_pair(asked)
             if mine is not None:
                 keep_own()
-            if here is not None and here.revealed(name):  # who has not answered sees the answer, too
-                if here.teaches:
-                    room.bars(name, spell, revealed=True)
-                mine = mine or Given("", solution, None)
-                _reveal(replace(mine, right=mine.right or solution), question)
-                return False
             self.waits = mine is None or here is not None
             if asked.tokens and question.cover and self.waits:
                 _tokens(question, asked)
@@ -426,7 +429,7 @@ class Panel:
                 if asked.options:
                     options = "".join(f"<li>{html.escape(_shown(one, asked.meanings))}</li>" for one in asked.options)
                     st.html(f'<ul class="hs-lesson-options">{options}</ul>')
-                room.answered(name, spell)
+                room.answered(self._name, partial(answer_in_words, self.pages))
                 return question.cover
             if mine is not None:
                 _reveal(mine if here is None else Given(mine.text, "", None), question, here is None)
@@ -437,12 +440,31 @@ class Panel:
                 st.form_submit_button(
                     _("Answer"), key=f"{widget}-send", type="primary",
                     on_click=_give,
-                    args=((self.lesson.name, self.number, key), question, asked, widget, name),
+                    args=((self.lesson.name, self.number, key), question, asked, widget, self._name),
                 )  # fmt: skip
             where, missing = st.session_state.get(NOTHING, ("", ""))
             if where == widget:
                 message(missing, "note")
         return self._covers()
+
+    def _revealed(
+        self, question: Question, evaluate: Callable[[Question], Asked], about: Revealed, mine: Given | None
+    ) -> None:
+        """What is right for the sentence that the class was asked about, which is named where another one is open that
+        has another answer. Who has not answered sees it, too."""
+        if mine is not None:
+            keep_own()
+        with suppress(UserError):  # the sentence of now has no such row
+            asked = evaluate(question)
+            self._keep_right(asked)
+            if self.right == about.right:
+                _draw_pair(asked)
+        if room.teaches():
+            room.bars(self._name, partial(answer_in_words, self.pages), revealed=True)
+        right = "; ".join(in_words(one, question.kind) for one in about.right.split("; "))
+        mine = mine or Given("", right, None)
+        other = self.right != about.right and mine.right in ("", right)
+        _reveal(replace(mine, right=mine.right or right), question, sentence=about.sentence if other else "")
 
     def _recall(self, key: str) -> None:
         """After a reload: what the room has of this member. key: of the trace at this stop; of others nobody knows."""
@@ -454,7 +476,11 @@ class Panel:
                 place = (name, int(number), key if int(number) == self.number else "")
                 question = self.lesson.stops[int(number) - 1].question
                 right = question.answer if question is not None else None
-                known = "" if question is None or right is None or isinstance(right, Computed) else in_words(right)
+                known = (
+                    ""
+                    if question is None or right is None or isinstance(right, Computed)
+                    else in_words(right, question.kind)
+                )
                 given[place] = Given(text, known, one.verdict)
 
 
@@ -625,10 +651,23 @@ def _show_right(question: Question, right: Answer | None) -> None:
     store_state(replace(state, view=view, revision=state.revision + 1))
 
 
-def _reveal(given: Given, question: Question, revealed: bool = True) -> None:
-    """What was answered; when it is revealed, too, what is right and why."""
+def _draw_pair(asked: Asked) -> None:
+    """The sentence and its translation, where the question is about another one."""
+    if asked.pair is not None:
+        names = (_("The sentence"), _("Its translation"))
+        rows = "".join(
+            f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
+            for name, text in zip(names, asked.pair, strict=True)
+        )
+        st.html(f'<dl class="hs-lesson-pair">{rows}</dl>')
+
+
+def _reveal(given: Given, question: Question, revealed: bool = True, sentence: str = "") -> None:
+    """What was answered; when it is revealed, too, what is right and why. sentence: that it is about, to be named."""
     verdict = {True: _("Right."), False: _("Not this time."), None: ""}[given.verdict]
-    rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in _both(given, question))
+    named = [(_("The sentence"), sentence)] if sentence else []
+    both = named + _both(given, question)
+    rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in both)
     kind = {True: "hs-good", False: "hs-bad", None: ""}[given.verdict]
     if not revealed:
         waits = html.escape(_("Your teacher will reveal what is right."))

@@ -41,7 +41,7 @@ from pages.runtime.rooms import GUESSED, WATCH, rooms
 from pages.runtime.session_models import own_models
 from pages.runtime.streamlit import session_id, viewer_network
 from transformer.rooms import Member, Room, RoomError, StoreError
-from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, read_code
+from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, Revealed, read_code
 from transformer.texts import _
 
 LEFT, JUMP, ARRIVING, SAID, ENDING, SHOWN = (
@@ -84,8 +84,8 @@ class Seat:
     def teaches(self) -> bool:
         return bool(self.secret)
 
-    def revealed(self, question: str) -> bool:
-        return self.room is not None and question in self.room.revealed
+    def revealed(self, question: str) -> Revealed | None:
+        return self.room.revealed.get(question) if self.room is not None else None
 
 
 def seat() -> Seat | None:
@@ -754,8 +754,8 @@ def bars(question: str, spell: Spell, revealed: bool = False) -> None:
 
 
 @_saying
-def reveal(question: str) -> None:
-    """Callback of the teacher."""
-    here = seat()
-    if here is not None:
-        rooms().reveal(here.code, here.secret, question)
+def reveal(question: str, right: str) -> None:
+    """Callback of the teacher. right: what is right for the sentence of now."""
+    here, state = seat(), current_state()
+    if here is not None and state is not None:
+        rooms().reveal(here.code, here.secret, question, right, state.source)

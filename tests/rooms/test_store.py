@@ -90,9 +90,10 @@ def test_a_step_is_counted_when_members_must_see_something_new(rooms: Rooms) -> 
     assert rooms.steps([code, "XXXX"]) == {code: 2}
     rooms.call_back(code, secret)
     rooms.reveal(code, secret, "q2")
-    rooms.reveal(code, secret, "q1")
+    rooms.reveal(code, secret, "q1", "b", "Wir 1")
+    rooms.reveal(code, secret, "q1", "c", "Wir 2")  # what was right for those who have answered stays
     room = rooms.find(code)
-    assert room is not None and room.step == 5 and room.revealed == {"q1", "q2"}
+    assert room is not None and room.step == 5 and room.revealed == {"q1": ("b", "Wir 1"), "q2": ("", "")}
 
 
 def test_members_roam_and_are_called_back(rooms: Rooms) -> None:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer.rooms.store import HERE, HOURS, Find, Given, Member, Room, Rooms, StoreError
+from transformer.rooms.store import HERE, HOURS, Find, Given, Member, Room, Rooms, StoreError, read_revealed
 
 CONNECT, ANSWER = 2.0, 5.0  # seconds to wait for the server
 BEGINNING = """
@@ -44,7 +44,7 @@ local count = redis.call('ZCARD', rooms)
 if count < tonumber(most) then
     redis.call('ZADD', rooms, now, code)
     redis.call('EXPIRE', rooms, seconds)
-    redis.call('HSET', room, 'secret', secret, 'opened', now, 'step', 0, 'path', '', 'params', '{}', 'revealed', '[]',
+    redis.call('HSET', room, 'secret', secret, 'opened', now, 'step', 0, 'path', '', 'params', '{}', 'revealed', '{}',
         'count', 0)
     redis.call('EXPIRE', room, seconds)
 end
@@ -61,9 +61,10 @@ end""",
     "reveal": """
 local text = redis.call('HGET', room, 'revealed')
 if not text then return end
-local revealed, known = cjson.decode(text), false
-for _, question in ipairs(revealed) do known = known or question == ARGV[1] end
-if not known then table.insert(revealed, ARGV[1]) end
+local revealed = cjson.decode(text)
+if #revealed > 0 then revealed = {} end
+if revealed[ARGV[1]] then return end
+revealed[ARGV[1]] = {ARGV[2], ARGV[3]}
 redis.call('HSET', room, 'revealed', cjson.encode(revealed))
 step()""",
     "call_back": """
@@ -210,7 +211,7 @@ class RedisRooms(Rooms):
         room = self._ask("hgetall", "room", code)
         if not room:
             return None
-        params, revealed = json.loads(room["params"]), frozenset(json.loads(room["revealed"]))
+        params, revealed = json.loads(room["params"]), read_revealed(room["revealed"])
         return Room(code, float(room["opened"]), int(room["step"]), room["path"], params, revealed)
 
     def _secret(self, code: str) -> str:
@@ -231,8 +232,8 @@ class RedisRooms(Rooms):
     def _show(self, code: str, path: str, params: str) -> None:
         self._do("show", code, path, params)
 
-    def _reveal(self, code: str, question: str) -> None:
-        self._do("reveal", code, question)
+    def _reveal(self, code: str, question: str, right: str, sentence: str) -> None:
+        self._do("reveal", code, question, right, sentence)
 
     def _call_back(self, code: str) -> None:
         self._do("call_back", code)

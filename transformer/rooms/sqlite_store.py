@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from transformer.rooms.store import HERE, Find, Given, Member, Room, Rooms, StoreError
+from transformer.rooms.store import HERE, Find, Given, Member, Room, Rooms, StoreError, read_revealed
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS rooms (
@@ -84,7 +84,7 @@ class SqliteRooms(Rooms):
             if code in codes:
                 return None
             if len(codes) < most:
-                connection.execute("INSERT INTO rooms VALUES (?, ?, ?, 0, '', '{}', '[]')", (code, secret, now))
+                connection.execute("INSERT INTO rooms VALUES (?, ?, ?, 0, '', '{}', '{}')", (code, secret, now))
         return len(codes)
 
     def _room(self, code: str) -> Room | None:
@@ -92,7 +92,7 @@ class SqliteRooms(Rooms):
         if not rows:
             return None
         opened, step, path, params, revealed = rows[0]
-        return Room(code, opened, step, path, json.loads(params), frozenset(json.loads(revealed)))
+        return Room(code, opened, step, path, json.loads(params), read_revealed(revealed))
 
     def _secret(self, code: str) -> str:
         rows = self._rows("SELECT secret FROM rooms WHERE code = ?", code)
@@ -114,11 +114,14 @@ class SqliteRooms(Rooms):
                 (path, params, code, path, params),
             )
 
-    def _reveal(self, code: str, question: str) -> None:
+    def _reveal(self, code: str, question: str, right: str, sentence: str) -> None:
         with self._change() as connection:
             for (known,) in connection.execute("SELECT revealed FROM rooms WHERE code = ?", (code,)).fetchall():
-                revealed = json.dumps(sorted({*json.loads(known), question}))
-                connection.execute("UPDATE rooms SET revealed = ?, step = step + 1 WHERE code = ?", (revealed, code))
+                revealed = json.dumps({question: (right, sentence), **read_revealed(known)})
+                connection.execute(
+                    "UPDATE rooms SET revealed = ?, step = step + 1 WHERE code = ? AND revealed <> ?",
+                    (revealed, code, revealed),
+                )
 
     def _call_back(self, code: str) -> None:
         with self._change() as connection:

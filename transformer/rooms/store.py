@@ -13,7 +13,8 @@ import json
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from transformer.texts import UserError
 
@@ -34,17 +35,24 @@ class StoreError(RoomError):
     """The store of the rooms cannot be used, now or at all."""
 
 
+class Revealed(NamedTuple):
+    """What was right when a question was revealed, and the sentence that it was asked about; "" where nothing is."""
+
+    right: str = ""
+    sentence: str = ""
+
+
 @dataclass(frozen=True)
 class Room:
-    """step: counts what members must see; path, params: the view, as in links; revealed: questions whose answer all
-    may see."""
+    """step: counts what members must see; path, params: the view, as in links; revealed: the questions whose answer all
+    may see, with what was right for the sentence that they were asked about."""
 
     code: str
     opened: float
     step: int
     path: str
     params: Mapping[str, str]
-    revealed: frozenset[str] = frozenset()
+    revealed: Mapping[str, Revealed] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,12 @@ class Given:
 def read_code(typed: str) -> str:
     """A code as the store has it: capitals without spaces, at most LENGTH of them."""
     return "".join(typed.split()).upper()[: LENGTH + 1]
+
+
+def read_revealed(text: str) -> dict[str, Revealed]:
+    """From the JSON that a store holds; of a room that an older version has opened, a list, nothing."""
+    found = json.loads(text)
+    return {question: Revealed(*about) for question, about in found.items()} if isinstance(found, dict) else {}
 
 
 def _hash(secret: str) -> str:
@@ -145,10 +159,10 @@ class Rooms(ABC):
             raise RoomError("this view is too long to be shown to the room; shorten the sentence")
         self._show(code, path, text)
 
-    def reveal(self, code: str, secret: str, question: str) -> None:
-        """Let all see the answer of a question."""
+    def reveal(self, code: str, secret: str, question: str, right: str = "", sentence: str = "") -> None:
+        """Let all see what is right, for the sentence of now: the first time counts."""
         self._check(code, secret)
-        self._reveal(code, question)
+        self._reveal(code, question, _short(right, LONGEST_VIEW), _short(sentence, LONGEST_VIEW))
 
     def call_back(self, code: str, secret: str) -> None:
         """Every member follows again."""
@@ -235,8 +249,8 @@ class Rooms(ABC):
         """A step, if this is another view."""
 
     @abstractmethod
-    def _reveal(self, code: str, question: str) -> None:
-        """A step."""
+    def _reveal(self, code: str, question: str, right: str, sentence: str) -> None:
+        """A step, if it was not revealed."""
 
     @abstractmethod
     def _call_back(self, code: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import transformer
 from pages.frame import draft, lesson, room
 from pages.frame.room import as_csv, bins
 from pages.runtime import rooms as runtime_rooms
@@ -146,6 +147,37 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     assert "when the answer is revealed" not in page_text(member) and "It is the darkest cell." in page_text(member)
     verdict = "Right." if given.verdict else "Not this time."
     assert verdict in page_text(member) and verdict not in page_text(app)
+
+
+def test_the_right_answer_stays_that_of_the_sentence_that_was_asked_about(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    press(app, "hs-lesson-start-one")
+    press(switch_page(app, "heads"), "hs-lesson-next")
+    member, silent = student(code), student(code)
+    [choice] = [one for one in member.radio if one.key and one.key.startswith("hs-answer-one-2")]
+    choice.set_value("b")
+    [send] = [one for one in member.button if one.key and one.key.endswith("-send") and "answer" in one.key]
+    send.click().run()
+    press(app.run(), "hs-room-reveal")
+    model = transformer.load("reverse")
+
+    def right(sentence: str) -> str:
+        trace = model.trace(sentence)
+        return trace.source_labels[int(trace.cross.weights[0, 1, 1].argmax())]
+
+    assert (asked := right("abc")) != right("dce")
+    screens = (app, member, silent)
+    for one in screens:
+        assert f"Right answer {asked} " in page_text(one.run()) and "The sentence abc" not in page_text(one)
+    app.text_input(key="source").set_value("dce").run()  # the others follow
+    for one in screens:
+        text = page_text(one.run())
+        assert address(one)["source"] == "dce"
+        assert f"Right answer {asked} " in text and "The sentence abc" in text and not one.exception
+    app.text_input(key="source").set_value("").run()  # there is no second row
+    for one in screens:
+        assert f"Right answer {asked} " in page_text(one.run())
+    assert "Your answer b" in page_text(member) and "<th>b</th>" in written(app)
 
 
 def test_a_member_who_hides_the_lesson_sees_its_question_when_called_back(teacher: Opened, store: Rooms) -> None:
