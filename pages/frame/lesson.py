@@ -1,7 +1,8 @@
 """The lesson beside the page it leads through: where it is, what to look at, a question, next and back.
 
-A stop is a link. Going to one opens it as a link from outside would, but for the sentence and the model, which stay
-where the stop names none. The view stays usable; whoever wanders off is offered the way back.
+A stop is a link. Going to one opens it as a link from outside would. Where it names no sentence, its own is that of the
+last stop before it that names one; one that a person has typed at a stop is there again on coming back. The view stays
+usable; whoever wanders off is offered the way back.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from pages.frame.state import (
     TARGET,
     State,
     current_state,
+    sentence_of,
     store_state,
+    typed_at_stops,
     written_address,
 )
 from pages.runtime.followers import keep_own
@@ -128,6 +131,9 @@ def open_lesson(state: State, pages: tuple[str, ...]) -> Lesson | None:
 def go(lesson: str, stop: int) -> None:
     """Callback: open a stop, from 1."""
     room.end_find()
+    state = current_state()
+    if state is not None and (state.lesson, state.stop) == (lesson, stop):  # back to its own view
+        typed_at_stops().pop((lesson, stop), None)
     st.session_state[JUMP] = (lesson, stop)
 
 
@@ -136,6 +142,8 @@ def begin(lesson: str, stop: int = 1) -> None:
     given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
     for place in [place for place in given if place[0] == lesson]:
         del given[place]
+    for at in [at for at in typed_at_stops() if at[0] == lesson]:
+        del typed_at_stops()[at]
     st.session_state[FOLDED] = False
     go(lesson, stop)
 
@@ -148,13 +156,30 @@ def leave() -> None:
     st.session_state[JUMP] = None
 
 
-def stop_params(now: Mapping[str, str], lesson: Lesson, number: int) -> dict[str, str]:
-    """The link of a stop, with the model and the sentence of now where it names none."""
-    params = dict(lesson.stops[number - 1].view.params)
-    if CHECKPOINT in now:
-        params.setdefault(CHECKPOINT, now[CHECKPOINT])
-    if SOURCE not in params and params.get(CHECKPOINT) == now.get(CHECKPOINT, params.get(CHECKPOINT)):
-        params |= {side: now[side] for side in (SOURCE, TARGET) if side in now and (side == SOURCE or now[side])}
+def _own_sentence(lesson: Lesson, number: int) -> dict[str, str]:
+    """Model and sentence of a stop: that of the last stop until then that names one."""
+    for stop in reversed(lesson.stops[:number]):
+        params = dict(stop.view.params)
+        if SOURCE in params:
+            return {name: params[name] for name in SENTENCE if name in params}
+    return {}
+
+
+def stop_params(
+    lesson: Lesson, number: int, now: Mapping[str, str], linked: bool = False, typed: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The link of a stop. now: model and sentence of now, or, if it is linked, of the link, which brings the sentence
+    of a stop that names none. typed: those that a person has typed at the stop."""
+    params, own = dict(lesson.stops[number - 1].view.params), _own_sentence(lesson, number)
+    for pair in (now, own):
+        if CHECKPOINT in pair:
+            params.setdefault(CHECKPOINT, pair[CHECKPOINT])
+    model = params.get(CHECKPOINT)
+    for pair in (typed or {}, now if linked and SOURCE not in params else {}, own, now):
+        if SOURCE in pair and pair.get(CHECKPOINT, model) == model:  # other models may read other languages
+            params.pop(TARGET, None)
+            params |= {side: pair[side] for side in (SOURCE, TARGET) if side == SOURCE or pair.get(side)}
+            break
     return params | {LESSON: lesson.name, STOP: str(number)}
 
 
@@ -177,8 +202,8 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
     number = min(max(1, asked[1]), len(lesson.stops))
     big = {BIG: params[BIG]} if BIG in params and state is None else {}
     st.session_state[ARRIVING] = True
-    now = params if state is None else {CHECKPOINT: state.checkpoint, SOURCE: state.source, TARGET: state.target}
-    return lesson.stops[number - 1].view.page, stop_params(now, lesson, number) | big
+    now, typed = (params, None) if state is None else (sentence_of(state), typed_at_stops().get((lesson.name, number)))
+    return lesson.stops[number - 1].view.page, stop_params(lesson, number, now, state is None, typed) | big
 
 
 def press(stop: Stop, model: Pretrained, trace: Trace) -> None:
@@ -716,5 +741,7 @@ def evaluate(model: Pretrained, find: Callable[[], Trace], question: Question) -
 
 
 def mark_view(lesson: Lesson, number: int, page: str) -> None:
-    """Remember the written address as the view of this stop."""
-    st.session_state[AT_STOP] = (lesson.name, number, page, written_address())
+    """Remember the written address as the view of this stop, unless its sentence is one that a person has typed."""
+    state = current_state()
+    if state is None or typed_at_stops().get((lesson.name, number)) != sentence_of(state):
+        st.session_state[AT_STOP] = (lesson.name, number, page, written_address())

@@ -20,6 +20,7 @@ from pages.frame.state import (
     State,
     change_state,
     current_state,
+    keep_typed,
     longest,
     max_tokens,
     store_state,
@@ -43,6 +44,7 @@ TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9% 
 
 def _typed() -> None:
     change_state(**{side: st.session_state[side][: LONGEST + 1] for side in (SOURCE, TARGET)})
+    keep_typed()
 
 
 def _show(example: Example) -> None:
@@ -53,6 +55,7 @@ def _show(example: Example) -> None:
         store_state(
             replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1)
         )
+        keep_typed()
 
 
 def _label(model: Pretrained, side: str, text: str, limit: int) -> str:

@@ -26,6 +26,7 @@ SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and
 LESSON, STOP = "lesson", "stop"  # names in the address bar
 ROOM = "room"  # name in the address bar: the code of the room that this session is in
 FOLDED, GIVEN = "headscope_lesson_folded", "headscope_lesson_answers"  # in the session (pages/frame/lesson.py)
+TYPED = "headscope_typed_at_stop"  # in the session: (lesson, stop) -> the sentence that was typed or chosen there
 SEAT = "headscope_seat"  # in the session: where it sits in that room (pages/frame/room.py)
 
 
@@ -76,6 +77,24 @@ def change_state(**changes: object) -> None:
     state = current_state()
     if state is not None:
         store_state(replace(state, **changes))  # type: ignore[arg-type]
+
+
+def sentence_of(state: State) -> dict[str, str]:
+    """Model and texts, as links name them."""
+    return {CHECKPOINT: state.checkpoint, SOURCE: state.source, TARGET: state.target}
+
+
+def typed_at_stops() -> dict[tuple[str, int], dict[str, str]]:
+    """(lesson, stop) -> the sentence that was typed or chosen there last."""
+    typed: dict[tuple[str, int], dict[str, str]] = st.session_state.setdefault(TYPED, {})
+    return typed
+
+
+def keep_typed() -> None:
+    """After a sentence was typed or chosen: coming back to this stop of the lesson opens it again."""
+    state = current_state()
+    if state is not None and state.lesson:
+        typed_at_stops()[state.lesson, state.stop] = sentence_of(state)
 
 
 def linked_checkpoint(asked: str, otherwise: str) -> tuple[str, tuple[str, ...]]:

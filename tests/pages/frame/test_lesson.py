@@ -96,16 +96,33 @@ def test_a_link_of_a_worksheet_brings_the_sentence_that_its_stop_leaves_open(les
     assert (named["source"], named["layer"]) == ("abc", "2")
 
 
-def test_next_and_back_open_the_views_and_keep_the_sentence(lesson: Callable[..., AppTest]) -> None:
+def test_a_stop_opens_with_its_own_sentence_or_with_the_one_typed_there(
+    lesson: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    other = 'view = "?kind=cross&layer=1&head=1&source=decade"\ntext = "Another sentence."\n'
+    (tmp_path / "one.toml").write_text(f'{LESSON}\n[[stop]]\ntitle = "Other"\n{other}', encoding="utf-8")
+
+    def at(app: AppTest, way: str) -> tuple[str, str, str]:
+        found = address(press(app, f"hs-lesson-{way}"))
+        return found["stop"], found["layer"], found["source"]
+
+    app = lesson(lesson="one", stop="1")
+    assert at(app, "next") == ("2", "1", "abc")  # the second stop names no sentence
+    app.text_input(key="source").input("cab").run()
+    assert at(app, "back") == ("1", "2", "abc") and at(app, "stop-3") == ("3", "1", "abc")
+    assert address(app)["cell"] == "2,1"
+    assert at(app, "next") == ("4", "1", "decade") and at(app, "back") == ("3", "1", "abc")
+    assert at(app, "back") == ("2", "1", "cab")  # typed there
+    assert at(app, "return") == ("2", "1", "abc")
+    assert at(app, "back") == ("1", "2", "abc") and at(app, "next") == ("2", "1", "abc")
+    assert address(lesson(lesson="one", stop="3"))["source"] == "abc"  # a link that names none
+
+
+def test_where_no_stop_names_a_sentence_the_readers_own_stays(lesson: Callable[..., AppTest], tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(LESSON.replace("&source=abc", ""), encoding="utf-8")
     app = lesson(lesson="one", stop="1")
     app.text_input(key="source").input("cab").run()
-    press(app, "hs-lesson-next")
-    found = address(app)
-    assert (found["stop"], found["layer"], found["source"]) == ("2", "1", "cab")  # the second stop names no sentence
-    press(app, "hs-lesson-back")
-    assert (address(app)["stop"], address(app)["source"]) == ("1", "abc")
-    press(app, "hs-lesson-stop-3")
-    assert (address(app)["stop"], address(app)["cell"]) == ("3", "2,1")
+    assert address(press(app, "hs-lesson-next"))["source"] == "cab"
 
 
 def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) -> None:
