@@ -289,9 +289,14 @@ class Panel:
                 )
             if not folded:
                 st.progress(self.number / count)
-                self._text()
+                self._title()
+                open_view = question is not None and not question.cover
+                if not open_view:
+                    self._text()
                 if question is not None and not wall:
                     covered = self._question(question, evaluate, key)
+                if open_view:  # what to look for is in sight together with the picture; below the text it would not be
+                    self._text()
             if not room.led():
                 self._moves(count)
             if not folded:
@@ -345,13 +350,15 @@ class Panel:
             st.session_state[SHOWS] = (at, since)
         return {"at": at, "since": since}
 
-    def _text(self) -> None:
+    def _title(self) -> None:
         section = (
             f"<small>{html.escape(_('Section {number} of the paper').format(number=self.stop.section))}</small>"
             if self.stop.section
             else ""
         )
         st.html(f'<h3 class="hs-lesson-title">{html.escape(translate(self.stop.title))}</h3>{section}')
+
+    def _text(self) -> None:
         st.markdown(translate(self.stop.text).replace("![", "!\\["))  # a picture would be fetched from elsewhere
 
     def _moves(self, count: int) -> None:

@@ -144,6 +144,15 @@ def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) ->
     assert app.radio and "Predict first" not in page_text(app) and not covers(app)  # asks again, and covers nothing
 
 
+def test_beside_an_open_view_the_question_comes_before_the_text(lesson: Callable[..., AppTest]) -> None:
+    def order(stop: str) -> list[str]:
+        drawn = [str(getattr(one.proto, "body", "")) for one in lesson(lesson="one", stop=stop).main]
+        return ["text" if one in ("Predict it.", "Press it.") else "ask" for one in drawn
+                if one in ("Predict it.", "Press it.") or 'class="hs-lesson-ask"' in one]  # fmt: skip
+
+    assert order("2") == ["text", "ask"] and order("3") == ["ask", "text"]
+
+
 TYPED = """
 title = "Typed"
 about = "Answers that are typed, or put in order."
