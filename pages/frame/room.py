@@ -47,6 +47,7 @@ from transformer.texts import _
 LEFT, JUMP, ARRIVING, SAID, ENDING, SHOWN = (
     f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending", "shown")
 )
+PUT_AWAY = "headscope_room_put_away"  # in the session: code, and the last view that the bar says no more of
 FIND = "find"  # in the room's view: the number of the student's view that it is
 OWN = frozenset({ROOM, "big", FIND})  # names in links that are not part of the common view
 LESSONS = "lessons"  # path of the page of lessons
@@ -483,10 +484,16 @@ def _presence(here: Seat) -> None:
         counted = _("students: {count}, following you: {following}").format(count=len(there), following=following)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
-        sent = len(rooms().finds(here.code))
-        views = _("Views from students: {count}").format(count=sent)
-        if sent and st.button(views, key="hs-room-finds", on_click=_open_class):
+        code, last = st.session_state.get(PUT_AWAY, ("", 0))
+        new = [find.number for find in rooms().finds(here.code) if code != here.code or find.number > last]
+        if not new:
+            return
+        views, about = _("Views: {count}").format(count=len(new)), _("Views from students")
+        if st.button(views, key="hs-room-finds", on_click=_open_class, help=about):
             st.rerun()  # the page, not only this line
+        about = _("Put away until another view is sent; Class keeps them all")
+        st.button("✕", key="hs-room-put-away", on_click=_put_away, args=(here.code, max(new)), help=about,
+                  type="tertiary")  # fmt: skip
 
 
 @st.fragment(run_every=TICK)
@@ -495,6 +502,11 @@ def _joined(here: Seat) -> None:
     """Below the code, while students join."""
     counted = html.escape(_("Students in the room: {count}", count=len(rooms().here(here.code))))
     st.html(f'<p class="hs-room-joined" role="status">{counted}</p>')
+
+
+def _put_away(code: str, last: int) -> None:
+    """Callback: say no more in the bar of the views up to this one."""
+    st.session_state[PUT_AWAY] = (code, last)
 
 
 def _open_class() -> None:

@@ -230,6 +230,10 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
     [find] = store.finds(code)
     assert (find.name, find.text, find.params["source"]) == ("<i>Kim</i>", "<b>look</b>", "found")
     assert "Kim" not in written(app.run())  # the class may see this screen
+    press(app, "hs-room-put-away")
+    assert not [one for one in app.run().button if one.key == "hs-room-finds"]
+    store.send(code, store.here(code)[0].id, "", {"source": "more"}, "")
+    assert [one.label for one in app.run().button if one.key == "hs-room-finds"] == ["Views: 1"]  # the new one
     press(app, "hs-room-finds")
     app.run()  # AppTest reruns no page from a fragment
     assert ">&lt;b&gt;look" in written(app)
@@ -247,7 +251,7 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
     press(app, f"hs-room-unname-{one.id}")
     assert store.here(code)[0].name == ""
     press(app, f"hs-room-unfind-{find.number}")
-    assert store.finds(code) == []
+    assert [find.params["source"] for find in store.finds(code)] == ["more"]
     press(app, f"hs-room-remove-{one.id}")
     member.run()
     assert "The teacher has removed you from the room" in messages(member) and "room" not in address(member)
