@@ -397,11 +397,20 @@ class Panel:
     def _stops(self) -> None:
         with st.expander(_("All stops"), key=f"hs-lesson-stops-{self.number}"):  # closed at the next stop
             for number, stop in enumerate(self.lesson.stops, start=1):
+                title = f"{number}. {plain_markdown(translate(stop.title))}"
                 st.button(
-                    f"{number}. {plain_markdown(translate(stop.title))}", key=f"hs-lesson-stop-{number}", on_click=go,
+                    _("{stop} ✓ answered").format(stop=title) if self._is_done(number) else title,
+                    key=f"hs-lesson-stop-{number}", on_click=go,
                     args=(self.lesson.name, number), type="tertiary", disabled=number == self.number,
                 )  # fmt: skip
             st.button(_("End the lesson"), key="hs-lesson-leave", on_click=leave)
+
+    def _is_done(self, number: int) -> bool:
+        """Whether the question of a stop is answered; in a room, where all see the same, revealed."""
+        here = room.seat()
+        if here is not None:
+            return here.revealed(f"{self.lesson.name} {number}") is not None
+        return any(place[:2] == (self.lesson.name, number) for place in st.session_state.get(GIVEN, {}))
 
     # -- questions --
 
@@ -421,9 +430,8 @@ class Panel:
     def _covers(self) -> bool:
         """Whether the question covers the view until it is answered: another sentence asks again, and covers nothing,
         so that who has answered may explore."""
-        question, given = self.stop.question, st.session_state.get(GIVEN, {})
-        before = room.seat() is None and any(place[:2] == (self.lesson.name, self.number) for place in given)
-        return question is not None and question.cover and not before
+        question = self.stop.question
+        return question is not None and question.cover and (room.seat() is not None or not self._is_done(self.number))
 
     def _given(self, key: str) -> Given | None:
         """One's own answer; one that the room has kept over a reload does not say for which trace it was. What is

@@ -140,6 +140,8 @@ def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) ->
     assert "Predict first" not in text and "Right. It is the darkest cell." in text
     assert "Right answer" in text and not app.radio and "hs-lesson-output" not in written(app)
     assert app.button(key="hs-lesson-next").proto.type == "primary"
+    labels = [app.button(key=f"hs-lesson-stop-{number}").label for number in (1, 2, 3)]
+    assert labels == ["1. Where it looks", "2. One row ✓ answered", "3. A cell"]
     app.text_input(key="source").input("cba").run()
     assert app.radio and "Predict first" not in page_text(app) and not covers(app)  # asks again, and covers nothing
 

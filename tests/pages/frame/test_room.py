@@ -138,6 +138,7 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     [given] = store.answers(code, "one 2")
     assert given.answer == "b"
     app.run()
+    assert app.button(key="hs-lesson-stop-2").label == "2. One row"
     assert "1 of 1 have answered" in page_text(app) and "<th>b</th>" not in written(app)
     app.toggle(key="hs-room-live").set_value(True).run()
     assert "<th>b</th>" in written(app)
@@ -145,6 +146,8 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     assert "The class predicts first" not in page_text(app) and "It is the darkest cell." in page_text(app)
     member.run()
     assert "when the answer is revealed" not in page_text(member) and "It is the darkest cell." in page_text(member)
+    for one in (app, member):  # the teacher's list, too
+        assert one.button(key="hs-lesson-stop-2").label == "2. One row ✓ answered"
     verdict = "Right." if given.verdict else "Not this time."
     assert verdict in page_text(member) and verdict not in page_text(app)
 
