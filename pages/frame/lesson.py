@@ -1,8 +1,9 @@
 """The lesson beside the page it leads through: where it is, what to look at, a question, next and back.
 
 A stop is a link. Going to one opens it as a link from outside would. Where it names no sentence, its own is that of the
-last stop before it that names one; one that a person has typed at a stop is there again on coming back. The view stays
-usable; whoever wanders off is offered the way back.
+last stop before it that names one; one that a person has typed at a stop is there again on coming back, and goes on to
+the stops after it that name none, if its own does not either. The view stays usable; whoever wanders off is offered the
+way back.
 """
 
 from __future__ import annotations
@@ -165,6 +166,18 @@ def _own_sentence(lesson: Lesson, number: int) -> dict[str, str]:
     return {}
 
 
+def _typed(lesson: Lesson, number: int) -> dict[str, str] | None:
+    """What a person typed at the stop or, where no stop names a sentence in between, at the last one before it."""
+    typed = typed_at_stops()
+    for at in range(number, 0, -1):
+        names = SOURCE in dict(lesson.stops[at - 1].view.params)
+        if (lesson.name, at) in typed and (at == number or not names):
+            return typed[lesson.name, at]
+        if names:
+            break
+    return None
+
+
 def stop_params(
     lesson: Lesson, number: int, now: Mapping[str, str], linked: bool = False, typed: Mapping[str, str] | None = None
 ) -> dict[str, str]:
@@ -202,7 +215,7 @@ def take_jump(state: State | None, pages: tuple[str, ...]) -> tuple[str, dict[st
     number = min(max(1, asked[1]), len(lesson.stops))
     big = {BIG: params[BIG]} if BIG in params and state is None else {}
     st.session_state[ARRIVING] = True
-    now, typed = (params, None) if state is None else (sentence_of(state), typed_at_stops().get((lesson.name, number)))
+    now, typed = (params, None) if state is None else (sentence_of(state), _typed(lesson, number))
     return lesson.stops[number - 1].view.page, stop_params(lesson, number, now, state is None, typed) | big
 
 

@@ -109,13 +109,28 @@ def test_a_stop_opens_with_its_own_sentence_or_with_the_one_typed_there(
     app = lesson(lesson="one", stop="1")
     assert at(app, "next") == ("2", "1", "abc")  # the second stop names no sentence
     app.text_input(key="source").input("cab").run()
-    assert at(app, "back") == ("1", "2", "abc") and at(app, "stop-3") == ("3", "1", "abc")
+    assert at(app, "back") == ("1", "2", "abc") and at(app, "stop-3") == ("3", "1", "cab")
     assert address(app)["cell"] == "2,1"
-    assert at(app, "next") == ("4", "1", "decade") and at(app, "back") == ("3", "1", "abc")
+    assert at(app, "next") == ("4", "1", "decade") and at(app, "back") == ("3", "1", "cab")
     assert at(app, "back") == ("2", "1", "cab")  # typed there
     assert at(app, "return") == ("2", "1", "abc")
     assert at(app, "back") == ("1", "2", "abc") and at(app, "next") == ("2", "1", "abc")
     assert address(lesson(lesson="one", stop="3"))["source"] == "abc"  # a link that names none
+
+
+def test_a_sentence_typed_where_none_is_named_goes_on_until_one_is(
+    lesson: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    view = 'view = "?kind=cross&layer=1&head=1"\ntext = "The same sentence."\n'
+    more = f'[[stop]]\ntitle = "More"\n{view}'
+    (tmp_path / "one.toml").write_text(f"{LESSON}\n{more}", encoding="utf-8")
+    app = lesson(lesson="one", stop="1")
+    app.text_input(key="source").input("bad").run()
+    assert address(press(app, "hs-lesson-next"))["source"] == "abc"  # the first stop names one
+    app.text_input(key="source").input("cab").run()
+    assert address(press(app, "hs-lesson-stop-4"))["source"] == "cab"
+    assert address(press(app, "hs-lesson-stop-1"))["source"] == "bad"
+    assert address(press(app, "hs-lesson-return"))["source"] == "abc"
 
 
 def test_where_no_stop_names_a_sentence_the_readers_own_stays(lesson: Callable[..., AppTest], tmp_path: Path) -> None:
