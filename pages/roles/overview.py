@@ -27,7 +27,6 @@ from transformer.tracing.trace import KINDS
 
 OPTIONS = ("colour", "head")
 MEASURES = ("role", "confidence", "entropy", "distance")
-FEW = 3  # sentences with the strongest evidence, and with the weakest
 
 
 JOBS: JobQueue[dict[str, Roles]] = JobQueue("roles of heads")
@@ -282,16 +281,15 @@ def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> N
         name = found.of(layer, head)[0].name
     else:
         name = role.name
-    strongest, weakest = found.evidence(name, layer, head, FEW)
-    shares = found.by_sentence[:, found.names.index(name), layer, head]
+    strongest, weakest = found.evidence(name, layer, head)
     for title, chosen in (
         (_("Strongest evidence: {meaning}"), strongest),
         (_("Weakest evidence"), weakest),
     ):
         if chosen:
             paragraph(title.format(meaning=meanings[name]))
-            for index in chosen:
-                _sentence(frame, kind, layer, head, index, float(shares[index]))
+            for index, share in chosen:
+                _sentence(frame, kind, layer, head, index, share)
 
 
 def _sentence(frame: PageFrame, kind: str, layer: int, head: int, index: int, share: float) -> None:

@@ -92,8 +92,8 @@ def test_chance_is_no_role() -> None:
 def test_evidence_names_the_sentences_where_the_role_is_strongest_and_weakest() -> None:
     made = [links([1, 2, 3, 4, 4]), links([0, 0, 0, 0, 0]), links([1, 2, 0, 0, 0])]
     found = roles([sentence(one) for one in made])["encoder_self"]
-    assert found.evidence("next", 0, 0, 1) == ([0], [1])
-    assert found.evidence("next", 0, 0, 3) == ([0, 2, 1], [])
+    assert found.evidence("next", 0, 0, 1) == ([(0, 1.0)], [(1, 0.0)])
+    assert found.evidence("next", 0, 0, 3) == ([(0, 1.0), (2, 0.5), (1, 0.0)], [])
     shares = found.by_sentence[:, found.names.index("next"), 0, 0]
     assert shares.tolist() == [1.0, 0.0, 0.5]
     # Standard error of a ratio: residuals 2, -2, 0 over 12 rows.

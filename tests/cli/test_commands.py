@@ -320,6 +320,15 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
             cells += [f"{tensor[0, head]:.{digits}f}" for tensor, digits in
                       ((found.confidence, 2), (found.entropy, 2), (found.distance, 1))]  # fmt: skip
             assert f"1.{head + 1} {' '.join(cells)}" in [" ".join(row.split()) for row in printed.splitlines()]
+            said = written[kind]["evidence"][0][head]
+            strongest, weakest = found.evidence(role.name, 0, head) if role else ([], [])
+            assert said == (
+                role and {
+                    name: [dict(zip(("share", "source", "target"), (round(share, 4), *pairs[index]), strict=True))
+                           for index, share in some]
+                    for name, some in (("strongest", strongest), ("weakest", weakest))
+                }
+            )  # fmt: skip
             for name in found.names:
                 kept = written[kind]["roles"][name]
                 index = found.names.index(name)
@@ -329,6 +338,33 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
     words.write_text("cat Katze\n")
     assert main([*command, "--words", str(words)]) == 2
     assert "line 1 has no tab; write each line as SOURCE WORD<tab>TARGET WORDS" in capsys.readouterr().err
+
+
+def test_heads_with_a_role_are_followed_by_the_sentences_of_the_evidence(tmp_path: Path, capsys: Any) -> None:
+    texts = ["abcd", "hello", "banana", "xyzzy", "level", "qwerty", "transformer", "attention"]
+    pairs = [(text, text[::-1]) for text in texts]
+    (tmp_path / "pairs.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+    command = ["heads", "--checkpoint", "reverse", "--data", str(tmp_path / "pairs.tsv")]
+    assert main(command) == 0
+    without = capsys.readouterr().out.splitlines()
+    assert main([*command, "--evidence"]) == 0
+    printed = iter(capsys.readouterr().out.splitlines())
+    named = 0
+    for kind, found in roles(sentences_of(load("reverse"), pairs)).items():
+        assert kind.split("_")[0] in next(row for row in printed if "rows, mean entropy" in row)
+        next(printed)  # names of the columns
+        layers, heads = found.confidence.shape
+        for layer, head in ((layer, head) for layer in range(layers) for head in range(heads)):
+            assert next(printed) in without
+            role = found.role(layer, head)
+            if role is None:
+                continue
+            named += 1
+            for name, some in zip(("strongest", "weakest"), found.evidence(role.name, layer, head), strict=True):
+                for row, (index, share) in enumerate(some):
+                    sentence = pairs[index][kind == "decoder_self"]  # the one that the head reads
+                    assert next(printed).split() == [*([] if row else [name]), f"{100 * share:.0f}%", sentence]
+    assert named > 5 and [row for row in without if "strongest" in row] == []
 
 
 def test_the_built_in_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,6 +42,13 @@ class Role:
     def over(self) -> bool:
         """Whether the share is at least LEAST, and above the baseline: by at least OVER, and by more than chance."""
         return self.share >= max(LEAST, self.baseline + OVER) and self.share - SURE * self.error > self.baseline
+
+
+class Evidence(NamedTuple):
+    """How much a sentence shows a role. sentence: its index; share: of its rows that could show the role."""
+
+    sentence: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -88,10 +95,15 @@ class Roles:
         """The role that is farthest above its baseline; None if none is."""
         return next((role for role in self.of(layer, head) if role.over), None)
 
-    def evidence(self, name: str, layer: int, head: int, count: int = 3) -> tuple[list[int], list[int]]:
-        """The sentences in which the head shows a role most, and least: indices, best evidence first."""
+    def evidence(self, name: str, layer: int, head: int, count: int = 3) -> tuple[list[Evidence], list[Evidence]]:
+        """The sentences in which the head shows a role most, from the strongest evidence on, and least, from the
+        weakest on."""
         shares = self.by_sentence[:, self.names.index(name), layer, head]
-        order = [int(index) for index in shares.argsort(descending=True, stable=True) if not shares[index].isnan()]
+        order = [
+            Evidence(int(index), float(shares[index]))
+            for index in shares.argsort(descending=True, stable=True)
+            if not shares[index].isnan()
+        ]
         return order[:count], order[::-1][: min(count, max(0, len(order) - count))]
 
     def plane(self) -> Tensor:

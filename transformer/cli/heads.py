@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from transformer.analysis.heads import READINGS, HeadStatistics, read_word_list, statistics, to_dict
 from transformer.analysis.roles import Roles, roles
@@ -13,7 +15,8 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, load
 from transformer.probing.roles import LARGEST_WORDS, sentences_of, word_list
-from transformer.texts import N_, _, pad, translate
+from transformer.texts import N_, _, columns, pad, translate
+from transformer.training.data import Pair
 
 SUMMARY = N_("Measure what each head does, beside what a head without a role would reach; and how sharp it is.")
 POSITIONAL, ALIGNED = 0.9, 0.75
@@ -66,6 +69,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=_("lines SOURCE WORD<tab>TARGET WORDS for the alignment (default: the list of the built-in pairs)"),
     )
+    parser.add_argument(
+        "--evidence",
+        action="store_true",
+        help=_("name the sentences with the strongest and the weakest evidence for the role of each head"),
+    )
     add_device(parser)
     parser.add_argument(
         "--json",
@@ -100,8 +108,34 @@ def line(found: Roles, layer: int, head: int) -> str:
     return f"{pad(place, COLUMNS[0][1], right=True)}  {pad(name, ROLE)}{''.join(cells)}"
 
 
-def table(found: Roles, statistics: HeadStatistics) -> str:
-    """A line for each head, as the page Head roles has them. Then the baselines."""
+def evidence(found: Roles, pairs: Sequence[Pair], layer: int, head: int) -> dict[str, list[dict[str, Any]]] | None:
+    """The sentences with the strongest and the weakest evidence for the role of a head, as the page Head roles has
+    them, with the share of their rows that show it; None for a head without a role."""
+    role = found.role(layer, head)
+    if role is None:
+        return None
+    strongest, weakest = (
+        [{"share": round(share, 4), "source": pairs[index][0], "target": pairs[index][1]} for index, share in some]
+        for some in found.evidence(role.name, layer, head)
+    )
+    return {"strongest": strongest, "weakest": weakest}
+
+
+def evidence_lines(found: Roles, pairs: Sequence[Pair], layer: int, head: int) -> list[str]:
+    """`evidence` as text: the share and the sentence that the head reads; of decoder self-attention, the target."""
+    names = {"strongest": _("strongest"), "weakest": _("weakest")}
+    side = "target" if found.kind == "decoder_self" else "source"
+    width = max(map(columns, names.values()))
+    return [
+        f"{'':{COLUMNS[0][1]}}  {pad('' if row else names[name], width)}  {100 * one['share']:3.0f}%  {one[side]}"
+        for name, some in (evidence(found, pairs, layer, head) or {}).items()
+        for row, one in enumerate(some)
+    ]
+
+
+def table(found: Roles, statistics: HeadStatistics, pairs: Sequence[Pair] = ()) -> str:
+    """A line for each head, as the page Head roles has them. Then the baselines. pairs: with them, the sentences with
+    the evidence follow each head with a role."""
     layers, heads = statistics.entropy.shape
     first, *others = (pad(translate(name), wide, right=True) for name, wide in COLUMNS)
     lines = [
@@ -112,7 +146,12 @@ def table(found: Roles, statistics: HeadStatistics) -> str:
             entropy=statistics.entropy.mean(),
         ),
         f"{first}  {pad(_('role'), ROLE)}{''.join(others)}",
-        *(line(found, layer, head) for layer in range(layers) for head in range(heads)),
+        *(
+            text
+            for layer in range(layers)
+            for head in range(heads)
+            for text in (line(found, layer, head), *(evidence_lines(found, pairs, layer, head) if pairs else ()))
+        ),
     ]
     baselines = ", ".join(
         f"{translate(LABELS[role])} {100 * share:.0f}%"
@@ -160,9 +199,14 @@ def run(options: argparse.Namespace) -> int:
     except InputError as error:
         raise CommandError("{error}", error=error) from error
     by_kind, does = statistics(sentences, words), roles(sentences, words)
-    print("\n\n".join([translate(LEGEND), *(table(does[kind], by_kind[kind]) for kind in by_kind)]))
+    shown = pairs if options.evidence else ()
+    print("\n\n".join([translate(LEGEND), *(table(does[kind], by_kind[kind], shown) for kind in by_kind)]))
     if options.json:
-        kinds = {kind: to_dict(by_kind[kind]) | roles_to_dict(does[kind]) for kind in by_kind}
+        kinds = {}
+        for kind, found in does.items():
+            layers, heads = found.confidence.shape
+            of_heads = [[evidence(found, pairs, layer, head) for head in range(heads)] for layer in range(layers)]
+            kinds[kind] = to_dict(by_kind[kind]) | roles_to_dict(found) | {"evidence": of_heads}
         about = {"checkpoint": model.name, "pairs": len(pairs), **kinds}
         write_whole(options.json, (json.dumps(about) + "\n").encode())
     return 0

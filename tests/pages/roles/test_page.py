@@ -63,14 +63,14 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
     role = of_kind.role(1, 0)
     assert role is not None
     # The strongest evidence first, then the weakest; every link opens its sentence.
-    evidence = [*itertools.chain(*of_kind.evidence(role.name, 1, 0, 3))]
+    evidence = [*itertools.chain(*of_kind.evidence(role.name, 1, 0))]
     pairs = probe_pairs(model) or []
     queries = [parse_qs(one.proto.query_string) for one in app.get("page_link")]
     shown = [query for query in queries if query.get("layer") == ["2"] and query.get("head") == ["1"]]
     assert len(evidence) == 6 and [(query["source"][0], query["target"][0]) for query in shown] == [
-        pairs[index] for index in evidence
+        pairs[index] for index, _ in evidence
     ]
-    shares = of_kind.by_sentence[evidence, of_kind.names.index(role.name), 1, 0].tolist()
+    shares = [share for _, share in evidence]
     assert min(shares[:3]) > max(shares[3:])
     # Every share of the head stands beside its baseline.
     text = page_text(app)
