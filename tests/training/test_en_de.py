@@ -10,6 +10,8 @@ import pytest
 
 from benchmarks.typed import rows, typed_list
 from recipes.en_de import OWN, TIMES, bare, letters, main, measured, training_text
+from transformer.probing.alignment import gold_pairs
+from transformer.probing.probes import PROBES
 from transformer.training.data import read_pairs
 
 
@@ -39,6 +41,23 @@ def test_the_command_writes_the_text(tmp_path: Path, capsys: pytest.CaptureFixtu
     copied = {letter for source, _ in letters() for letter in source.split()}
     assert {"@", "_", "ó", "Š", "ā"} <= copied and set(letters()) <= set(written)
     assert f"{len(written):,} pairs" in capsys.readouterr().out
+
+
+def test_the_training_text_shares_no_side_with_a_pair_on_which_heads_are_measured() -> None:
+    gold = [(pair.source, pair.target) for pair in gold_pairs()]
+    probes = read_pairs(PROBES / "en-de.tsv")
+    assert measured() == [*probes, *gold] and len(gold) > 100 and len(probes) > 100
+    train = [(source.upper().rstrip("."), "Etwas anderes.") for source, _ in gold]
+    train += [("Something else.", target.lower().replace(",", "")) for _, target in gold]
+    other = ("A sentence of its own.", "Ein Satz für sich.")
+    assert training_text([*train, *gold, other], [], measured()) == [other]
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["source", "target"])
+def test_our_own_pairs_share_no_side_with_a_pair_on_which_heads_are_measured(side: int) -> None:
+    """The recipe would leave them out."""
+    taken = {bare(pair[side]) for pair in measured()}
+    assert [pair for pair in read_pairs(OWN) if bare(pair[side]) in taken] == []
 
 
 def test_our_own_pairs_are_many_different_and_not_of_the_list() -> None:
