@@ -61,6 +61,12 @@ def test_the_mistake_that_the_card_names(model: Pretrained) -> None:
     assert "`십억십삼`" in CARD.read_text(encoding="utf-8")
 
 
+def test_the_units_alone_are_read_as_the_card_says(model: Pretrained) -> None:
+    units = ["십", "백", "천", "만", "일억", "억"]
+    assert model.translate_all(units) == ["10", "100", "1000", "10000", "100000000", "000000000"]
+    assert "억 alone becomes 000000000" in card()
+
+
 # -- heads ------------------------------------------------------------------------------------------------------------
 
 
