@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from transformer.training.loss import smoothed_cross_entropy
+
 
 def r_drop_loss(logits: Tensor, target: Tensor, smoothing: float, alpha: float) -> tuple[Tensor, Tensor]:
     """The mean smoothed loss of two passes, and how far their distributions are apart.
@@ -18,6 +20,6 @@ def r_drop_loss(logits: Tensor, target: Tensor, smoothing: float, alpha: float) 
     log_probs = logits.log_softmax(-1)  # [2, token, vocab]; 1 GB for 16,000 tokens: as few passes over it as possible
     probs = log_probs.exp()
     apart = ((probs[0] - probs[1]) * (log_probs[0] - log_probs[1])).sum()  # both divergences
-    surprise = -log_probs.gather(2, target.expand(2, -1)[:, :, None]).sum() / 2
-    smoothed = (1 - smoothing) * surprise - smoothing * log_probs.mean(-1).sum() / 2
+    passes = [smoothed_cross_entropy(each, target, smoothing) for each in log_probs]
+    smoothed, surprise = (sum(values) / 2 for values in zip(*passes, strict=True))
     return smoothed + alpha / 4 * apart, surprise
