@@ -126,54 +126,62 @@ def test_numbers_that_do_not_match_are_left(pair: tuple[str, str]) -> None:
 
 def test_names_are_exchanged_once_and_on_both_sides() -> None:
     rng, names = random.Random(4), set()
+    pair = ("I know that Mary is here.", "Ich weiß, dass Maria hier ist.")
     for _ in range(300):
-        source, target = other_name(("I know that Mary is here.", "Ich weiß, dass Maria hier ist."), rng)
+        source, target = other_name(pair, [pair], rng)
         name = source.removeprefix("I know that ").removesuffix(" is here.")
         assert target == f"Ich weiß, dass {name} hier ist."
         names.add(name)
     assert len(names) > 80 and "Tom" not in names
     for pair in [("Tom and Tom.", "Tom und Tom."), ("Tom slept.", "Er schlief."), ("Tomorrow.", "Morgen.")]:
-        assert other_name(pair, rng) == pair
+        assert other_name(pair, [pair], rng) == pair
 
 
 def test_invented_names_are_many_and_begin_with_a_capital() -> None:
     rng = random.Random(4)
-    names = {invented_name(rng) for _ in range(1000)}
-    assert len(names) > 950 and all(re.fullmatch(r"[^\W\d_]+([- ][^\W\d_]+)?", name) for name in names)
+    text = [("The winter was long.", "Der Winter war lang."), ("He is worth it.", "Er ist es wert.")]
+    names = {invented_name(rng, text) for _ in range(1000)}
+    assert len(names) > 850 and all(re.fullmatch(r"[^\W\d_]+([- ][^\W\d_]+)?", name) for name in names)
     assert all(name[0] == name[0].upper() for name in names)
+    assert any(name.startswith("Wint") and name != "Winter" for name in names)
 
 
 def test_towns_are_exchanged_once_and_on_both_sides() -> None:
     rng = random.Random(7)
-    towns = set()
+    towns, pair = set(), ("I live in Boston.", "Ich wohne in Boston.")
     for _ in range(200):
-        source, target = other_town(("I live in Boston.", "Ich wohne in Boston."), rng)
+        source, target = other_town(pair, [pair], rng)
         towns.add(source.removeprefix("I live in "))
         assert target == f"Ich wohne in {source.removeprefix('I live in ')}"
     assert len(towns) > 90
     for pair in [("Boston and Boston.", "Boston und Boston."), ("From Boston.", "Von dort."), ("Here.", "Hier.")]:
-        assert other_town(pair, rng) == pair
+        assert other_town(pair, [pair], rng) == pair
 
 
 def test_titles_go_where_their_german_form_is_certain() -> None:
-    rng = random.Random(8)
-    first = {with_title(("Tom is here.", "Tom ist hier."), rng) for _ in range(200)}
+    rng, text = random.Random(8), [("He slept.", "Er schlief.")]
+    first = {with_title(("Tom is here.", "Tom ist hier."), text, rng) for _ in range(200)}
     german = {"Mr.": "Herr", "Dr.": "Dr.", "Professor": "Professor"}
     for source, target in first:
         title, name = re.fullmatch(r"(Mr\.|Dr\.|Professor) (.+) is here\.", source).groups()  # type: ignore[union-attr]
         assert target == f"{german[title]} {name} ist hier."
     assert {source.split()[0] for source, _ in first} == set(german)
-    within = {with_title(("I know Tom.", "Ich kenne Tom."), rng) for _ in range(50)}
+    within = {with_title(("I know Tom.", "Ich kenne Tom."), text, rng) for _ in range(50)}
     assert {source.split()[2] for source, _ in within} == {"Dr."}  # not "Herr": "ich kenne Herrn ..."
-    assert {with_title(("I know Mary.", "Ich kenne Maria."), rng)[1].split()[2] for _ in range(50)} == {"Frau", "Dr."}
+    assert {with_title(("I know Mary.", "Ich kenne Maria."), text, rng)[1].split()[2] for _ in range(50)} == {
+        "Frau",
+        "Dr.",
+    }
     for pair in [("Tom, you lie.", "Tom, du lügst."), ("That's Tom's.", "Das ist Toms."), ("Hi.", "Hallo.")]:
-        assert with_title(pair, rng) == pair
+        assert with_title(pair, text, rng) == pair
 
 
 def test_copies_are_the_same_on_both_sides() -> None:
     rng = random.Random(5)
-    drawn = [copied(rng) for _ in range(200)]
+    text = [("My homework is late.", "Meine Hausaufgaben sind zu spät."), ("?", "?")]
+    drawn = [copied(rng, text) for _ in range(200)]
     assert all(source == target for source, target in drawn)
+    assert any(re.search(r"homework[._-]?\w*\.\w+", source) for source, _ in drawn)  # a file with a word of the text
     assert any(source.isdigit() for source, _ in drawn) and any(source.isalpha() for source, _ in drawn)
 
 

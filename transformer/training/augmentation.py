@@ -85,15 +85,8 @@ MARKED = {
     "a": "áàâãåāăąäảạầấ", "c": "çćč", "d": "đď", "e": "éèêëēėęěểếệ", "g": "ğģ", "i": "íìîïīįı", "k": "ķ", "l": "łľļ",
     "n": "ñńňņ", "o": "óòôõøōőöơồốộ", "r": "řŕ", "s": "śšşș", "t": "ťţț", "u": "úùûüūůűųưừ", "y": "ýÿ", "z": "źżž",
 }  # fmt: skip
-# Words in the names of files and products: they stay English in a German sentence.
-STEMS = (
-    "air answers birds blue book bright budget camera clean cloud contract copy data day dream energy exam family film "
-    "fire first fish flow garden green guest hand happy help holiday house image invoice key kitchen label lesson "
-    "letter light line list magic map meeting menu mind moon music night notes office order paint paper party pass "
-    "picture plan price project quick rain recipe red river road room sales salt school sea send setup sky sleep "
-    "smart sound spring star start street summary sun table team test ticket time travel tree video voice wall warm "
-    "watch water wind winter wood word work yoga"
-)
+# Names of files and products are made of words that stay as they are in a German sentence.
+WORD, LETTERS = re.compile(r"[a-z]{3,12}"), re.compile(r"[^\W\d_]{4,12}")
 FILE_ENDS = "txt pdf jpg png docx xlsx csv zip html py json mp3 yaml md"
 CODE_LETTERS, JOINTS = "ABCDEFGHKLMNPQRSTVWXZ", ("-", "-", " ", "")
 
@@ -155,17 +148,17 @@ class Augmentation:
             if self.digits and rng.random() < self.digits:
                 pair = other_numbers(pair, rng)
             if self.titles and rng.random() < self.titles:
-                pair = with_title(pair, rng)
+                pair = with_title(pair, others, rng)
             if self.names and rng.random() < self.names:
-                pair = other_name(pair, rng)
+                pair = other_name(pair, others, rng)
             if self.towns and rng.random() < self.towns:
-                pair = other_town(pair, rng)
+                pair = other_town(pair, others, rng)
             if self.joined and rng.random() < self.joined:
                 pair = joined(pair, others, rng)
             elif self.repeated and rng.random() < self.repeated:
                 pair = repeated(pair, rng)
             if self.copied and rng.random() < self.copied:
-                pair = copied(rng)
+                pair = copied(rng, others)
             source, target = pair
             draw = rng.random()
             changed = draw < self.lower + self.upper
@@ -240,24 +233,27 @@ def _syllables(rng: random.Random) -> str:
     return "".join(syllables).capitalize()
 
 
-def _part(rng: random.Random) -> str:
-    """A part of an invented name: syllables, or an English word that the model must not translate."""
-    return rng.choice(STEMS.split()) if rng.random() < 0.5 else _syllables(rng).lower()
+def _part(rng: random.Random, pairs: Sequence[Pair]) -> str:
+    """A part of an invented name: syllables, or a word of any source, which the model must not translate here."""
+    if rng.random() < 0.4:
+        return _syllables(rng).lower()
+    found = WORD.findall(pairs[rng.randrange(len(pairs))][0].lower())
+    return rng.choice(found) if found else _syllables(rng).lower()
 
 
-def _code(rng: random.Random) -> str:
+def _code(rng: random.Random, pairs: Sequence[Pair]) -> str:
     """What products are called: XR-2400, K9, Vela 3, LightMoor."""
     if rng.random() < 0.35:
-        return _part(rng).capitalize() + _part(rng).capitalize()
+        return _part(rng, pairs).capitalize() + _part(rng, pairs).capitalize()
     front = "".join(rng.choice(CODE_LETTERS) for _ in range(rng.randint(1, 3)))
     if rng.random() < 0.4:
         front = _syllables(rng)
     return front + rng.choice(JOINTS) + str(rng.randrange(10 ** rng.randint(1, 4)))
 
 
-def _handle(rng: random.Random) -> str:
+def _handle(rng: random.Random, pairs: Sequence[Pair]) -> str:
     """What files and accounts are called: @mara_lo, notes2.pdf."""
-    parts = [_part(rng) for _ in range(rng.choice((1, 1, 2)))]
+    parts = [_part(rng, pairs) for _ in range(rng.choice((1, 1, 2)))]
     name = rng.choice("._-").join(parts) + (str(rng.randrange(10 ** rng.randint(1, 4))) if rng.random() < 0.4 else "")
     return f"@{name}" if rng.random() < 0.5 else f"{name}.{rng.choice(FILE_ENDS.split())}"
 
@@ -271,23 +267,35 @@ def _marked(name: str, rng: random.Random) -> str:
     return name
 
 
-def invented_name(rng: random.Random) -> str:
-    """A name nobody has, of syllables or of any letters, at times of two parts or with marks: what a model can only
-    copy."""
+def _blend(rng: random.Random, pairs: Sequence[Pair]) -> str:
+    """The beginning of one word of the text and the end of another, of either language: its tokens mean something, but
+    the name does not (Winterthur, Inverness)."""
+    first, second = (LETTERS.findall(pairs[rng.randrange(len(pairs))][rng.randrange(2)]) for _ in range(2))
+    if not first or not second:
+        return _syllables(rng)
+    start, end = rng.choice(first), rng.choice(second)
+    return (start[: rng.randint(2, len(start))] + end[-rng.randint(2, min(6, len(end))) :]).capitalize()
+
+
+def invented_name(rng: random.Random, pairs: Sequence[Pair]) -> str:
+    """A name nobody has, of syllables, of any letters or of halves of words, at times of two parts or with marks: what
+    a model can only copy. pairs: whose words are halved."""
     draw = rng.random()
     if draw < 0.12:
         name = "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 10))).capitalize()
-    elif draw < 0.2:
+    elif draw < 0.4:
+        name = _blend(rng, pairs)
+    elif draw < 0.48:
         name = rng.choice(("-", " ")).join((_syllables(rng), _syllables(rng)))
     else:
-        name = _syllables(rng) + (rng.choice(NAME_ENDS.split()) if draw > 0.6 else "")
+        name = _syllables(rng) + (rng.choice(NAME_ENDS.split()) if draw > 0.75 else "")
     return _marked(name, rng) if rng.random() < 0.25 else name
 
 
-def _invented(rng: random.Random) -> str:
-    """An invented name, now and then of a product, a file or an account."""
+def _invented(rng: random.Random, pairs: Sequence[Pair]) -> str:
+    """An invented name, now and then of a product, a file or an account. pairs: whose words may be parts of it."""
     draw = rng.random()
-    return _code(rng) if draw < 0.12 else _handle(rng) if draw < 0.25 else invented_name(rng)
+    return _code(rng, pairs) if draw < 0.15 else _handle(rng, pairs) if draw < 0.35 else invented_name(rng, pairs)
 
 
 def repeated(pair: Pair, rng: random.Random) -> Pair:
@@ -300,13 +308,15 @@ def repeated(pair: Pair, rng: random.Random) -> Pair:
     return " ".join([pair[0]] * times), " ".join([pair[1]] * times)
 
 
-def copied(rng: random.Random) -> Pair:
+def copied(rng: random.Random, pairs: Sequence[Pair]) -> Pair:
     """One to three numbers, names nobody has or strings of letters, the same on both sides."""
     parts = []
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         draw = rng.random()
         part = rng.random()
-        invented = _code(rng) if part < 0.15 else _handle(rng) if part < 0.3 else invented_name(rng)
+        invented = (
+            _code(rng, pairs) if part < 0.15 else _handle(rng, pairs) if part < 0.3 else invented_name(rng, pairs)
+        )
         parts.append(_number(rng.randint(1, 10), rng) if draw < 0.4 else invented)
         if draw > 0.75:
             parts[-1] = parts[-1].lower()
@@ -314,28 +324,28 @@ def copied(rng: random.Random) -> Pair:
     return text, text
 
 
-def other_name(pair: Pair, rng: random.Random) -> Pair:
+def other_name(pair: Pair, pairs: Sequence[Pair], rng: random.Random) -> Pair:
     """Another first name in place of one that stands once on both sides; three in five are invented."""
     source, target = pair
     for (english, german), others in NAMES.items():
         in_source, in_target = re.compile(rf"\b{english}\b"), re.compile(rf"\b{german}\b")
         if len(in_source.findall(source)) == 1 == len(in_target.findall(target)):
-            name = _invented(rng) if rng.random() < 0.6 else rng.choice(others.split())
+            name = _invented(rng, pairs) if rng.random() < 0.6 else rng.choice(others.split())
             return in_source.sub(name, source), in_target.sub(name, target)
     return pair
 
 
-def other_town(pair: Pair, rng: random.Random) -> Pair:
+def other_town(pair: Pair, pairs: Sequence[Pair], rng: random.Random) -> Pair:
     """Another town in place of one that stands once on both sides; three in four are invented."""
     source, target = pair
     found = FREQUENT_TOWNS.findall(source)
     if len(found) != 1 or FREQUENT_TOWNS.findall(target) != found:
         return pair
-    town = invented_name(rng) if rng.random() < 0.75 else rng.choice(TOWNS.split())
+    town = invented_name(rng, pairs) if rng.random() < 0.75 else rng.choice(TOWNS.split())
     return source.replace(found[0], town), target.replace(found[0], town)
 
 
-def with_title(pair: Pair, rng: random.Random) -> Pair:
+def with_title(pair: Pair, pairs: Sequence[Pair], rng: random.Random) -> Pair:
     """A title and a family name in place of a first name that stands once on both sides. Nobody who is called by a
     title is addressed with "du", and "Herr" would need another ending within a sentence."""
     source, target = pair
@@ -346,7 +356,7 @@ def with_title(pair: Pair, rng: random.Random) -> Pair:
         if len(in_source.findall(source)) == 1 == len(in_target.findall(target)):
             first = in_source.match(source) is not None and in_target.match(target) is not None
             titles = [title for title in TITLES[english] if first or title[1] in INVARIABLE]
-            name = invented_name(rng) if rng.random() < 0.3 else rng.choice(SURNAMES.split())
+            name = invented_name(rng, pairs) if rng.random() < 0.3 else rng.choice(SURNAMES.split())
             before, after = rng.choice(titles)
             return in_source.sub(f"{before} {name}", source), in_target.sub(f"{after} {name}", target)
     return pair
