@@ -149,12 +149,12 @@ def test_how_the_bundled_model_formed() -> None:
         for one in formings
     ]
     assert texts == [
-        ("aligned_out", "cross", 109, 1219, 3, 1, True),
-        ("aligned_in", "cross", 109, 1219, 2, 6, True),
-        ("previous", "encoder_self", 143, 2739, 2, 3, True),
-        ("previous", "decoder_self", 136, None, 1, 4, False),
-        ("next", "encoder_self", 143, 2739, 2, 1, True),
+        ("aligned_out", "cross", 119, 542, 4, 5, False),
+        ("aligned_in", "cross", 119, 2744, 2, 6, True),
+        ("previous", "encoder_self", 161, 2744, 1, 7, True),
+        ("previous", "decoder_self", 152, 8031, 1, 1, True),
+        ("next", "encoder_self", 161, 2744, 2, 7, True),
     ]
-    assert numbers["cross"].aligned_out[8].max() < 0.5 < numbers["cross"].aligned_out[9].max()  # 54 and 75 of 109 rows
+    assert numbers["cross"].aligned_out[6].max() < 0.5 < numbers["cross"].aligned_out[7].max()  # 41 and 73 of 119 rows
     first = found(formation(sentences, read_word_list(probes))[1], "aligned_out", "cross")
-    assert (first.rows, recording.steps[first.state or 0]) == (25, 1219)
+    assert (first.rows, recording.steps[first.state or 0]) == (28, 542)

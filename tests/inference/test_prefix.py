@@ -142,12 +142,13 @@ def test_a_batch_of_samples_has_the_scores_of_each_alone() -> None:
         assert found.tokens == alone.tokens and found.score == pytest.approx(alone.score, abs=1e-3)
 
 
-def test_a_translation_says_whether_it_ended() -> None:
-    """en-de writes this to the limit: no hypothesis of the beam ends."""
-    model, endless = transformer.load("en-de"), "asdfghjkl qwertz " * 6
-    limit = len(model.encode(endless)) + 50
+def test_a_translation_says_whether_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With as many tokens as the source, en-de has no room for what it says to "Stop."."""
+    monkeypatch.setattr("transformer.inference.search.EXTRA_LENGTH", 0)
+    model = transformer.load("en-de")
+    limit = len(model.encode("Stop."))
     for count in (1, 4):
-        cut, whole = model.n_best_all([endless, "Hello."], count)
+        cut, whole = model.n_best_all(["Stop.", "Hello."], count)
         assert len(cut) == 1 and not cut[0].complete and len(cut[0].tokens) == limit
         assert cut[0].tokens[-1] != "</s>" and all(one.complete and one.tokens[-1] == "</s>" for one in whole)
 

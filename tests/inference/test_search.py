@@ -143,7 +143,7 @@ def test_beam_reports_teacher_forced_probabilities(seed):
 
 def test_beam_search_finds_translations_that_greedy_search_misses():
     """Of 12 typed sentences, without a length penalty: none is less probable, and some are clearly more."""
-    model, texts = load("en-de"), typed(60)[16:28]
+    model, texts = load("en-de"), typed(60)[:12]
     pairs = zip(model.n_best_all(texts, 4, alpha=0.0), model.n_best_all(texts, 1), strict=True)
     gains = [searched[0].score - plain[0].score for searched, plain in pairs]
     assert min(gains) > -1e-3 and max(gains) > 0.1

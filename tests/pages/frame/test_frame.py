@@ -385,8 +385,8 @@ def test_a_text_longer_than_those_of_the_training_says_so(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "128")
-    long = " ".join(["We went home."] * 11)
-    assert "Nearly all texts of the model&#x27;s training had at most 40" in messages(
+    long = " ".join(["We went home."] * 16)
+    assert "Nearly all texts of the model&#x27;s training had at most 62" in messages(
         open_page("heads", checkpoint="en-de", source=long), True
     )
 

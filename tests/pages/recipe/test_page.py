@@ -40,12 +40,14 @@ def test_the_curve_is_equation_3() -> None:
 
 
 def test_our_recipes_plan_the_rate_that_their_files_say() -> None:
-    # recipes/en-de.toml: 0.0015 after 1,200 of 9,200 steps, the last 2,400 down to zero.
+    # recipes/en-de.toml: 0.0012 after 1,500 of 21,810 steps, the last 10,900 down to zero.
     _settings, (steps, rates) = rate.planned("en-de")
-    found = dict(zip(steps, rates, strict=True))
-    assert max(rates) == found[1200] == pytest.approx(0.0015) and found[1] == pytest.approx(0.0015 / 1200)
-    assert found[6800] == pytest.approx(0.0015 * (1200 / 6800) ** 0.5)
-    assert found[9200] == pytest.approx(0.0015 * (1200 / 9200) ** 0.5 / 2400)
+    at = dict(zip(steps, rates, strict=True))
+    assert max(rates) == pytest.approx(0.0012, rel=0.02) and at[1] == pytest.approx(0.0012 / 1500)
+    for step, found in at.items():
+        left = min(1, (21_810 - step + 1) / 10_900)
+        assert found == pytest.approx(0.0012 * min(step / 1500, (1500 / step) ** 0.5) * left)
+    assert steps[-1] == 21_810
     schedule = ("steps", "warmup", "cooldown", "peak_rate", "ramp")
     wanted = [getattr(rate.planned("reverse")[0], name) for name in schedule]
     assert wanted == [4000, 400, 1500, 0.002, True]
@@ -106,13 +108,13 @@ def test_the_figure_has_the_rates_of_paper_recipes_and_open_model(monkeypatch: p
     assert max(yours["y"]) == pytest.approx(2 * (256 * 1000) ** -0.5)
     assert max(base["y"]) == pytest.approx((512 * 4000) ** -0.5)
     assert max(big["y"]) == pytest.approx((1024 * 4000) ** -0.5)
-    assert [max(one["y"]) for one in recipes] == pytest.approx([0.0015, 0.002, 0.002])
-    assert [one["x"][-1] for one in recipes] == [9200, 4000, 16_000]
+    assert [max(one["y"]) for one in recipes] == pytest.approx([0.0012, 0.002, 0.002], rel=0.02)
+    assert [one["x"][-1] for one in recipes] == [21_810, 4000, 16_000]
     assert len({one["line"]["dash"] for one in recipes}) == 3 and recipes[2]["name"] == "our recipe ko-numbers"
     log = (ROOT / "checkpoints" / "en-de" / "training.csv").read_text().splitlines()[1:]
     assert own["x"] == [float(row.split(",")[0]) for row in log]
     assert own["y"] == [float(row.split(",")[2]) for row in log]
-    assert "It rises again at step 7,000" in page_text(app)
+    assert "does not rise again" in page_text(app)
 
 
 def test_the_best_warm_up_is_the_one_with_the_lowest_mean_loss() -> None:
@@ -218,10 +220,10 @@ def test_costs_by_hand(open_page: Callable[..., AppTest], folder: Path) -> None:
 
 
 def test_the_bundled_model_cost_what_its_card_says() -> None:
-    # 142 minutes, 8,396,800 parameters, 23.8 million target tokens: 1.2e15 operations.
+    # 9 minutes on a GPU and 13 on two CPU cores, 19,636,224 parameters, 231 million target tokens: 2.7e16 operations.
     found = training_cost(transformer.load(ROOT / "checkpoints" / "en-de"))
-    assert found is not None and found.seconds / 60 == pytest.approx(142, abs=0.5)
-    assert found.tokens == pytest.approx(23.8e6, rel=3e-3) and f"{found.operations:.1e}" == "1.2e+15"
+    assert found is not None and found.seconds / 60 == pytest.approx(22, abs=0.5)
+    assert found.tokens == pytest.approx(231e6, rel=3e-3) and f"{found.operations:.1e}" == "2.7e+16"
 
 
 @pytest.mark.parametrize("log", [None, "", "step,seconds\n1,2\n", "seconds,tokens\nx,1\n", "seconds,tokens\n1,nan\n"])
