@@ -184,10 +184,14 @@ def test_what_the_heads_of_en_de_do_is_measured_again() -> None:
     cross = measured["cross"]
     out, fed = cross.aligned_out, cross.aligned_in
     assert f"{cross.links} links of our word list, {int((out >= 0.75).sum())} of 32 heads" in card
-    assert out.argmax() == 3 * 8 + 5 and f"the best one, layer 4, head 6, in {100 * out.max():.0f}%" in card
-    assert (fed >= 0.5).nonzero().tolist() == [[0, 1], [1, 5]]
-    assert f"layer 2, head 6 in {100 * fed[1, 5]:.0f}% and layer 1, head 2 in {100 * fed[0, 1]:.0f}%" in card
+    assert out.argmax() == 2 * 8 + 7 and f"the best one, layer 3, head 8, in {100 * out.max():.0f}%" in card
+    assert (fed >= 0.5).nonzero().tolist() == [[0, 3], [0, 4], [0, 6], [1, 5]]
+    assert f"layer 1, head 7 and layer 2, head 6 in {100 * fed[1, 5]:.0f}%" in card
+    assert f"layer 1, head 4 in {100 * fed[0, 3]:.0f}%, layer 1, head 5 in {100 * fed[0, 4]:.0f}%" in card
+    encoder = measured["encoder_self"]
+    assert f"previous token in {100 * encoder.previous[0, 6]:.0f}% of the rows" in card
+    assert f"layer 2, head 7 on the next one in {100 * encoder.next[1, 6]:.0f}%" in card
     resting = {kind: (statistics.resting >= 0.5).sum(1).tolist() for kind, statistics in measured.items()}
-    assert resting["encoder_self"] == [8, 0, 0, 7] and sum(resting["decoder_self"]) == 18
-    assert f"up to {100 * measured['encoder_self'].resting.max():.0f}%; so do 7 of layer 4" in card
-    assert "18 of 32 heads rest on the start token" in card
+    assert resting["encoder_self"] == [0, 7, 4, 6] and sum(resting["decoder_self"]) == 21
+    assert f"up to {100 * encoder.resting.max():.0f}%; no head of layer 1 does" in card
+    assert "21 of 32 heads rest on the start token" in card
