@@ -24,7 +24,7 @@ from transformer.text.batching import bucket, make_batch
 from transformer.texts import _
 
 OPTIONS = ("tokens", "batch", "order")
-TEXT = "recipes/en-de.own.tsv"  # Tatoeba's pairs, which the bundled model was trained on, do not ship
+TEXT = "recipes/en-de.own.tsv"  # Tatoeba's pairs, which the bundled model was trained on too, do not ship
 PAIRS, LARGEST = 2_000, 2_000_000  # sentence pairs; bytes
 ROWS = 12  # sentences shown
 SEVERAL = 4  # pairs of a batch that shows what its order does
@@ -164,7 +164,7 @@ def _text() -> str:
     """What is batched."""
     text = _(
         "The text: {pairs} pairs of {file}, which a language model wrote for this project. The bundled model en-de was "
-        "not trained on them, but on Tatoeba's pairs, which do not come with the app."
+        "trained on this file and on Tatoeba's pairs, which do not come with the app."
     )
     return text.format(pairs=f"{PAIRS:,}", file=TEXT)
 

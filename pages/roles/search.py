@@ -80,13 +80,13 @@ class Question:
 
 @shared(queued=True)
 def weights_of_heads(model: Pretrained) -> tuple[Read, ...]:
-    """The probe set with the weights of every head: 4 MB for en-de."""
+    """The probe set with the weights of every head: 3 MB for en-de."""
     return tuple(read(model, pairs_of(model), [f"{kind}.weights" for kind in KINDS]))
 
 
 @shared(queued=True)
 def activations(model: Pretrained, stack: str, layer: int) -> tuple[Read, ...]:
-    """The probe set with what every neuron of a layer gives out: 5 MB for en-de."""
+    """The probe set with what every neuron of a layer gives out: 6 MB for en-de."""
     return tuple(read(model, pairs_of(model), (f"{stack}_ff.activation",), layer))
 
 

@@ -115,7 +115,7 @@ def load(name: str, path: str) -> Pretrained:
     return MODELS.get((name, path, state), lambda: _read(path, name, state))
 
 
-TRACES: SharedCache[Trace] = SharedCache("traces")  # one of 12 tokens per side takes 3 MB, one of 128 takes 42 MB
+TRACES: SharedCache[Trace] = SharedCache("traces")  # one of 12 tokens per side takes 4 MB, one of 128 takes 57 MB
 SENTENCES = Rate()  # sentence pairs that were traced, not found in the cache
 
 

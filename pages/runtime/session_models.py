@@ -29,7 +29,7 @@ KEY = "headscope_own"
 PREFIX = "mine/"  # prefix of their names in the menu and in links; no folder name has a slash
 MOST = 8  # most models of a session
 # Most bytes of everything that a session's models take: zips, opened models, their traces. A model trained here takes
-# 3 MB, the bundled en-de 70.
+# 3 MB, one from the largest zip that a page takes about 70.
 MOST_BYTES = 200_000_000
 LONGEST = 60  # most characters of a name
 LOST = "headscope_lost"  # in the session: names of models that had to go since the last look

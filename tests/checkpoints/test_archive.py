@@ -184,8 +184,9 @@ def test_files_added_by_file_managers_are_ignored() -> None:
     assert read_zip(packed([*added, *good()])) == base()
 
 
-def test_every_bundled_checkpoint_survives_a_zip() -> None:
-    for name in ("ko-numbers", "reverse", "reverse-gelu", "reverse-learned", "sort", "en-de"):
+def test_every_bundled_checkpoint_that_fits_survives_a_zip() -> None:
+    """en-de, with 41 million bytes, does not fit: a page takes files of up to 16 million."""
+    for name in ("ko-numbers", "reverse", "reverse-gelu", "reverse-learned", "sort"):
         files = files_of(name)
         assert set(files) <= set(FILES)
         assert read_zip(zipped(files, name)) == files

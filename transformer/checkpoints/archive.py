@@ -19,7 +19,7 @@ from reprlib import repr as shown
 
 from transformer.checkpoints.folder import FILES, LARGEST_BESIDE, NEEDED, CheckpointError
 
-LARGEST = 30_000_000  # bytes, packed, and all files together unpacked; the bundled en-de takes 19 million
+LARGEST = 30_000_000  # bytes, packed, and all files together unpacked; a page takes zips of 16 million
 LARGEST_DIRECTORY = 65_536  # bytes of a zip's list of entries, about 700 entries; a checkpoint's list takes 800 bytes
 END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: "PK\5\6", ..., size of the directory, its offset, comment
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}

@@ -67,7 +67,7 @@ LARGEST_BESIDE = {
 }  # fmt: skip
 LARGEST_MODEL = 500_000_000  # parameters; in float32, with two copies during reading, 4 GB
 TOKENS = 128  # per side, the default of the app
-LARGEST_TRACE = 2**30  # bytes of a trace with TOKENS tokens; 42 MB for the bundled en-de
+LARGEST_TRACE = 2**30  # bytes of a trace with TOKENS tokens; 56 MB for the bundled en-de
 
 
 Model = TypeVar("Model", bound=nn.Module)

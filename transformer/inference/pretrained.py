@@ -52,7 +52,7 @@ class InputError(UserError):
 
 Edits = Mapping[str, Edit]
 Pair = tuple[str, str]
-REMEMBERED = 6  # sentences whose head outputs a model remembers; 0.1 MB each with en-de and 11 tokens a side
+REMEMBERED = 6  # sentences whose head outputs a model remembers; 0.2 MB each with en-de and 11 tokens a side
 _NAMES = {"source": Text("the source"), "target": Text("the target")}
 _EMPTY = {
     "source": N_("the source text is empty; type a sentence of up to {limit} tokens"),

@@ -50,7 +50,7 @@ main{padding:12px 16px}
 def html_page(trace: Trace, view: View | None = None) -> str:
     """One HTML file that shows the explorer for this trace, offline, with hover and click.
 
-    It holds the exact numbers of every head: about 45 KB x n at the size of the bundled model and n tokens a side up to
+    It holds the exact numbers of every head: about 95 KB x n at the size of the bundled model and n tokens a side up to
     40, more beyond (the matrices grow with n squared).
     """
     start = view or View()

@@ -61,7 +61,7 @@ def test_the_shipped_error_rates_are_what_is_measured(bundled: Callable[..., App
         ), source
     assert (stored.diagonal.aer, stored.best.aer) == pytest.approx((found.diagonal.aer, found.best.aer), abs=1e-4)
     best = stored.winner()
-    assert best == Source("weights", "fed", 0, 1) and stored.best.aer < stored.scores[best].aer < stored.diagonal.aer
+    assert best == Source("weights", "fed", 0, 6) and stored.best.aer < stored.scores[best].aer < stored.diagonal.aer
     app = bundled(checkpoint="en-de")
     text = page_text(app)
     assert f"{stored.pairs} sentence pairs with an error rate of {100 * stored.scores[best].aer:.1f}%" in text
