@@ -149,7 +149,7 @@ def test_a_saved_picture_tells_what_was_done_to_its_numbers(context: BrowserCont
         "headscope-en-de-cross-layer3-head4-fed-words-renormalised-threshold0.1-alone.svg"
     )
     caption = re.findall(r"<title>(.*?)</title>", Path(download.value.path()).read_text(encoding="utf-8"))[0]
-    assert caption.startswith("My name is Zorvik. → Mein Name ist Zorvik. · Special tokens are hidden, and each row")
+    assert caption.startswith("My name is Zorvik. → Ich heiße Zorvik. · Special tokens are hidden, and each row")
     assert caption.endswith("Weights below 0.10 are not drawn.")
 
 
@@ -195,7 +195,7 @@ def test_the_arithmetic_ends_with_the_stored_weight_and_goes_on_to_what_is_drawn
     part = model.trace("The dog sees the cat.").cross
     dot = float(part.queries[3, 0, row].double() @ part.keys[3, 0, cell].double())
     arithmetic = line.inner_text().replace("−", "-")
-    assert f"{dot:.2f}" in arithmetic and f"{dot / 32**0.5:.2f}" in arithmetic
+    assert f"{dot:.2f}" in arithmetic and f"{dot / part.queries.shape[-1] ** 0.5:.2f}" in arithmetic
     drawn = f"÷ {rest:.4f}, the row without special tokens → drawn: {float(weights[row, cell]) / rest:.4f}"
     expect(line.get_by_test_id("cell-drawn")).to_have_text(drawn)
     page.get_by_test_id("opt-special").select_option("hidden")
@@ -220,7 +220,7 @@ def test_the_tooltip_follows_a_head_chosen_by_keys_under_a_resting_pointer(
 
 def test_the_explorer_offers_the_reading_in_which_a_head_aligns(context: BrowserContext, server: str) -> None:
     page = opened(context, server, source="The dog sees the cat.", kind="cross", layer="2", head="6")
-    expect(page.get_by_test_id("aligns")).to_contain_text("word predicted: 25% of rows; of the word fed in: 97%")
+    expect(page.get_by_test_id("aligns")).to_contain_text("word predicted: 9% of rows; of the word fed in: 99%")
     page.get_by_test_id("aligns-rows").click()
     wait_for_params(page, rows="fed")
     expect(page.get_by_test_id("aligns-rows")).to_have_count(0)

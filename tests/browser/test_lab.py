@@ -174,9 +174,9 @@ def test_every_switch_is_in_the_link_and_reset_removes_them(
     for _ in range(4):
         slider.press("ArrowRight")
     wait_for_params(
-        page, padding="off", pad="2", hide="source.3", weights="argmax@decoder_self.2.3", scaling="0.233"
-    )  # 2 ** 0.4 / sqrt(32)
-    switches = "scaling=0.233 causal=off@decoder_self.2 padding=off pad=2 hide=source.3 weights=argmax@decoder_self.2.3"
+        page, padding="off", pad="2", hide="source.3", weights="argmax@decoder_self.2.3", scaling="0.19"
+    )  # 2 ** 0.4 / sqrt(48)
+    switches = "scaling=0.19 causal=off@decoder_self.2 padding=off pad=2 hide=source.3 weights=argmax@decoder_self.2.3"
     until_drawn(page, traced(model, "pad=2"), traced(model, switches), "decoder_self")
     link = page.url
     page.get_by_test_id("reset").click()
@@ -186,7 +186,7 @@ def test_every_switch_is_in_the_link_and_reset_removes_them(
     until_drawn(page, traced(model, "pad=2"), traced(model, switches), "decoder_self")
     expect(page.get_by_test_id("pads")).to_have_value("2")
     expect(page.get_by_test_id("where-causal")).to_have_value("decoder_self.2")
-    expect(page.get_by_test_id("scaling-factor")).to_have_text("× 0.233")
+    expect(page.get_by_test_id("scaling-factor")).to_have_text("× 0.19")
     expect(page.get_by_test_id("weights-argmax")).to_have_attribute("aria-pressed", "true")
 
 
@@ -256,9 +256,9 @@ def test_the_picture_of_d_k_is_redrawn_without_the_server(context: BrowserContex
         after = page.get_by_test_id("why-histogram").inner_html()
         assert after != before
         before = after
-    wait_for_params(page, d_k="64")  # five depths to an octave; the model has 32
+    wait_for_params(page, d_k="97")  # five depths to an octave; the model has 48
     page.goto(page.url)
-    expect(page.get_by_test_id("why-depth")).to_have_text("dk = 64")
+    expect(page.get_by_test_id("why-depth")).to_have_text("dk = 97")
     assert not page.problems  # type: ignore[attr-defined]
 
 
@@ -385,7 +385,7 @@ def test_the_first_screen_shows_saturation(context: BrowserContext, server: str,
     until_drawn(page, plain, switched)
     exact(page)
     measured = [saturation(trace.cross) for trace in (plain, switched)]
-    numbers = [(float(one.saturated[2, 6]), float(one.largest[2, 6]), float(one.gradient[2, 6])) for one in measured]
+    numbers = [(float(one.saturated[2, 2]), float(one.largest[2, 2]), float(one.gradient[2, 2])) for one in measured]
     says = page.get_by_test_id("lab-says").inner_text()
     for saturated, _, gradient in numbers:
         assert f"{100 * saturated:.0f}%" in says and f"{gradient:.2f}" in says
@@ -417,7 +417,7 @@ def test_the_buttons_stay_after_each_press(context: BrowserContext, server: str)
     wait_for_params(page, weights="uniform")
     expect(says).to_contain_text("selects nothing")
     page.get_by_test_id("try-head").click()
-    wait_for_params(page, zero="cross.3.7")
+    wait_for_params(page, zero="cross.3.3")
     page.get_by_test_id("reset").click()
     wait_for_params(page, **{"try": "nothing"})
     expect(page.get_by_test_id("lab-kind-decoder_self")).to_have_text("Decoder self (masked)")
