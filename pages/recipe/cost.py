@@ -51,8 +51,8 @@ def draw(frame: PageFrame) -> None:
         numbers.append([frame.model.name, cost.seconds, speed, cost.seconds * speed * 1e12, cost.operations])
     about = _(
         "Section 5.2 and Table 2: time, times the number of GPUs, times what each sustains. The last column counts "
-        "instead: about 2 operations a parameter and token forwards, 4 backwards. R-Drop, with which en-de was trained, "
-        "takes twice as many."
+        "instead: about 2 operations a parameter and token forwards, 4 backwards. R-Drop, with which en-de was "
+        "trained, takes twice as many."
     )
     with head:
         point(text.format(model=frame.model.name, **spent))

@@ -29,22 +29,22 @@ from transformer.view.languages import languages
 SIZES = {"desk": (1440, 900), "phone": (390, 844), "projector": (1280, 720)}
 SENTENCE = "The man who called me yesterday is my brother."
 HEADS: dict[str, dict[str, str]] = {
-    "cross": {"kind": "cross", "layer": "3", "head": "5"},
+    "cross": {"kind": "cross", "layer": "3", "head": "3"},
     "cell": {"kind": "cross", "layer": "4", "head": "1", "cell": "2,2"},
-    "encoder": {"kind": "encoder_self", "layer": "2", "head": "3"},
-    "decoder": {"kind": "decoder_self", "layer": "1", "head": "2", "rows": "fed"},
+    "encoder": {"kind": "encoder_self", "layer": "1", "head": "7"},
+    "decoder": {"kind": "decoder_self", "layer": "1", "head": "1", "rows": "fed"},
     "three": {"kind": "all", "layer": "2", "head": "1"},
     "lines": {"kind": "cross", "layer": "3", "head": "2", "view": "lines"},
     "words": {"kind": "cross", "layer": "all", "head": "all", "pieces": "words", "special": "renormalised"},
-    "big": {"kind": "cross", "layer": "3", "head": "5", "big": "1"},
-    "long": {"source": " ".join([SENTENCE] * 9), "kind": "cross", "layer": "3", "head": "5"},
+    "big": {"kind": "cross", "layer": "3", "head": "3", "big": "1"},
+    "long": {"source": " ".join([SENTENCE] * 9), "kind": "cross", "layer": "3", "head": "3"},
     "error": {"source": "word " * 200, "layer": "99"},
     "reverse": {"checkpoint": "reverse", "source": "headscope", "kind": "cross", "layer": "2", "head": "3"},
     "sort": {"checkpoint": "sort", "source": "31415926", "kind": "all", "layer": "2", "head": "1"},
 }
 LAB: dict[str, dict[str, str]] = {
-    "plain": {"kind": "cross", "layer": "3", "head": "7"},
-    "scaling": {"scaling": "off", "kind": "cross", "layer": "3", "head": "7"},
+    "plain": {"kind": "cross", "layer": "3", "head": "3"},
+    "scaling": {"scaling": "off", "kind": "cross", "layer": "3", "head": "3"},
     "causal": {"causal": "off", "kind": "decoder_self", "layer": "2", "head": "3", "part": "leak"},
     "everything": {"scaling": "0.5@cross", "padding": "off", "pad": "3", "hide": "source.3", "zero": "cross.2",
                    "weights": "uniform@encoder_self.1", "kind": "cross", "layer": "1", "head": "4"},
@@ -65,7 +65,7 @@ VIEWS: dict[str, dict[str, dict[str, str]]] = {  # page -> name of the picture -
         "distance": {"part": "distance"},
         "learned": {"part": "learned", "checkpoint": "reverse-learned", "source": "headscope"},
         "order": {"part": "order"},
-        "lab": {"part": "lab", "positions": "remove@source", "kind": "encoder_self", "layer": "2", "head": "1"},
+        "lab": {"part": "lab", "positions": "remove@source", "kind": "encoder_self", "layer": "2", "head": "7"},
         "refused": {"d_model": "9999", "length": "x", "part": "none"},
         "big": {"big": "1"},
     },
@@ -91,7 +91,7 @@ VIEWS: dict[str, dict[str, dict[str, str]]] = {  # page -> name of the picture -
     },
 }
 TOY = {"checkpoint": "reverse", "source": "headscope"}
-CROSS = {"place": "decoder.cross", "decoder": "3", "head": "5", "t": "7"}
+CROSS = {"place": "decoder.cross", "decoder": "3", "head": "3", "t": "7"}
 VIEWS["anatomy"] = {
     "model": {},
     "output": {"zoom": "model", "place": "output", "t": "9"},
@@ -136,7 +136,7 @@ VIEWS["training"] = {
 }
 VIEWS["model"] = {name: {"checkpoint": name} for name in ("en-de", "reverse", "sort")}
 README = {
-    "explorer": ("", HEADS["cross"] | {"head": "7", "cell": "7,4"}),
+    "explorer": ("", HEADS["cross"] | {"cell": "7,4"}),
     "lab": ("lab", LAB["scaling"]),
     "anatomy": ("anatomy", VIEWS["anatomy"]["decoder"] | {"t": "6"}),
 }
