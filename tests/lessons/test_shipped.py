@@ -134,6 +134,14 @@ def by_title(name: str, title: str) -> Question:
     return found
 
 
+def looks(trace: Trace, layer: int, head: int) -> dict[str, str]:
+    """For each token that is predicted, the source token at which a head of cross-attention looks most."""
+    rows = trace.cross.weights[layer - 1, head - 1]
+    return {
+        label: trace.source_labels[int(row.argmax())] for label, row in zip(trace.target_out_labels, rows, strict=True)
+    }
+
+
 def test_the_model_without_attention_fails_on_long_inputs() -> None:
     file = Path(transformer.__file__).parents[1] / "pages" / "anatomy" / "recorded.json"
     recorded = json.loads(file.read_text(encoding="utf-8"))
@@ -161,11 +169,11 @@ def test_the_word_that_is_said_to_be_cut_is_cut_in_the_sentence_of_its_stop(mode
     assert "s" not in model.trace(sentence_of("The whole model")).source_labels  # the stop before does not show it
     # A shape is only clear if no two of its sizes are the same.
     assert len({1, len(trace.source_labels), model.config.heads, model.config.d_model // model.config.heads}) == 4
-    looks = {
-        label: trace.source_labels[int(row.argmax())]
-        for label, row in zip(trace.target_out_labels, trace.cross.weights[3, 0], strict=True)
-    }
-    assert looks["habe"] == looks["gekauft"] == "bought" and trace.target_out_labels[1] == "habe"
+    assert trace.target_out_labels[1] == "habe" and trace.target_out_labels.count("gekauft") == 1
+    found = re.findall(r"layer (\d+), head (\d+)", by_title("paper-in-45-minutes", "One head looks").why)
+    shown, other = (looks(trace, int(layer), int(head)) for layer, head in found)
+    assert [label for label, at in shown.items() if at == "bought"] == ["habe"]
+    assert other["habe"] == other["gekauft"] == "bought"
 
 
 def test_what_gives_an_answer_away_is_covered() -> None:
@@ -200,13 +208,25 @@ def test_korean_lessons_name_parts_of_the_app_as_they_are_labelled_in_korean() -
 
 def test_one_english_verb_becomes_two_german_words(model: Pretrained) -> None:
     stop = LESSONS["attention-in-10-minutes"].stops[1]
-    trace = model.trace(dict(stop.view.params)["source"])
-    looks = {
-        label: trace.source_labels[int(row.argmax())]
-        for label, row in zip(trace.target_out_labels, trace.cross.weights[3, 0], strict=True)
-    }
-    assert "“bought”" in stop.question.why and looks["habe"] == looks["gekauft"] == "bought"  # type: ignore[union-attr]
+    params = dict(stop.view.params)
+    trace = model.trace(params["source"])
+    columns = looks(trace, int(params["layer"]), int(params["head"]))
+    assert "“bought”" in stop.question.why and columns["habe"] == columns["gekauft"] == "bought"  # type: ignore[union-attr]
     assert trace.target_out_labels.index("habe") == 1
+
+
+def test_the_first_two_rows_of_the_head_that_is_shown_look_at_words(traces: list[Trace]) -> None:
+    """A sentence typed at such a stop asks for the largest cell of one of them."""
+    for name in ("attention-in-10-minutes", "paper-in-45-minutes", "reading-heads"):
+        assert "&layer=3&head=2&" in (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+    for trace in traces:
+        assert "</s>" not in list(looks(trace, 3, 2).values())[:2]
+
+
+def test_most_short_sentences_do_not_need_cross_attention_of_layer_3(model: Pretrained, traces: list[Trace]) -> None:
+    asked = by_title("reading-heads", "Does a head matter?")
+    assert "For most short sentences it is the same" in asked.why
+    assert [asked.answer_for(model, trace) for trace in traces] == [trace.target_text for trace in traces]
 
 
 def test_a_cell_that_a_stop_presses_can_be_seen(settings: dict[str, tuple[Pretrained, list[Trace]]]) -> None:
