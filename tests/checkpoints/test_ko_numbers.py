@@ -67,6 +67,22 @@ def test_the_units_alone_are_read_as_the_card_says(model: Pretrained) -> None:
     assert "억 alone becomes 000000000" in card()
 
 
+def test_left_out_ones_that_no_text_in_training_had(model: Pretrained) -> None:
+    """일 left out before the 억 that begins the number, and before a 만 inside it."""
+    rng = random.Random(26)
+    first = [rng.randrange(10**8, 2 * 10**8) for _ in range(300)]
+    inside = [rng.randrange(1, 100) * 10**8 + 10**4 + rng.randrange(10**4) for _ in range(300)]
+    for numbers, one, bare, told in (
+        (first, "일억", "억", "as in `억 천만`, # of 300"),
+        (inside, " 일만", " 만", "as in `이억 만`, # of 300"),
+    ):
+        pairs = [(in_style(number, "groups"), str(number)) for number in numbers]
+        assert all(one in source for source, _ in pairs)
+        answers = model.translate_all([source.replace(one, bare) for source, _ in pairs])
+        mistakes = sum(answer != right for answer, (_, right) in zip(answers, pairs, strict=True))
+        assert told.replace("#", str(mistakes)) in card()
+
+
 # -- heads ------------------------------------------------------------------------------------------------------------
 
 
