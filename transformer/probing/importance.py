@@ -22,15 +22,15 @@ from transformer.interventions.sets import SUB_LAYERS, InterventionError, KnockO
 from transformer.model.cache import KeyValueCache
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, AnyTap, Off, scope
+from transformer.probing.drafts import BATCH, Ids, loss_and_outputs, outputs
 from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
 from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair
-from transformer.training.evaluation import corpus_bleu, surprise
+from transformer.training.evaluation import corpus_bleu, fits, surprise
 
 WAYS = ("zero", "mean")
 METRICS = ("bleu", "exact")
 MOST_REMEMBERED = 300_000_000  # bytes
-BATCH = 500  # tokens of a batch: in one of all 100 probes, half of the positions are padding
 Head = tuple[str, int, int]  # kind of attention, layer and head from 0
 Progress = Callable[[int, int], bool]
 
@@ -240,20 +240,32 @@ def effects(
     """What the model loses without each group. groups: name -> heads or sub-layers, often one.
     way: of WAYS. progress: called with (groups done, all); False stops (Stopped). seen: of `without`, for several calls
     with the same model and pairs. Raises ValueError for no pairs, NotFiniteError."""
-    before = measurable_loss(model, pairs)
+    measurable_loss(model, pairs)
     means = mean_outputs(model, pairs) if way == "mean" else None
-    sources, references = [source for source, _ in pairs], tuple(target for _, target in pairs)
-    metric = metric_of(model)
-    texts = tuple(model.translate_all(sources)) if score else ()
-    whole = _score(metric, texts, references) if score else 0.0
+    encode, end = model.tokenizer.encode, model.config.end_id
+    forced = [
+        ((*encode(source), end), (*encode(target), end))
+        for source, target in pairs
+        if fits(model, source, "source") and fits(model, target, "target")
+    ]
+    sources = {source: (*model.encode(source),) for source, _ in pairs if source.strip()} if score else {}
+    references, metric = tuple(target for _, target in pairs), metric_of(model)
+
+    def texts(outputs: Mapping[Ids, Ids]) -> tuple[str, ...]:
+        return tuple(model.tokenizer.decode(outputs[sources[one]]) if one in sources else "" for one, _ in pairs)
+
+    drafts = outputs(model, dict.fromkeys(sources.values(), ()))
+    before, _ = loss_and_outputs(model, forced, {})
+    written = texts(drafts) if score else ()
+    whole = _score(metric, written, references) if score else 0.0
     found: dict[str, Effect] = {}
     seen = {} if seen is None else seen
     for name, heads in groups.items():
-        changed = without(model, heads, means, seen)
-        effect = Effect(_loss(changed, pairs) - before)
+        loss, changed = loss_and_outputs(without(model, heads, means, seen), forced, drafts)
+        effect = Effect(loss - before)
         if score:
-            after = tuple(changed.translate_all(sources))
-            low, high = _interval(metric, texts, after, references)
+            after = texts(changed)
+            low, high = _interval(metric, written, after, references)
             effect = replace(effect, score=_score(metric, after, references) - whole, low=low, high=high)
         found[name] = effect
         if not progress(len(found), len(groups)):
