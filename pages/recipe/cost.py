@@ -13,6 +13,7 @@ from transformer.texts import _
 
 OPTIONS = ("speed",)
 P100 = 9.5  # TFLOPS that the paper assumes for a P100 GPU
+CORES = 0.8  # TFLOPS of two CPU cores with 16-bit matrix products
 TRAINED = (("base", 12 * 3600, 8), ("big", 84 * 3600, 8))  # the paper's models: seconds, GPUs
 
 
@@ -20,10 +21,14 @@ def draw(frame: PageFrame) -> None:
     """Training cost by the paper's formula: time × processors × what each sustains."""
     head = st.container()
     controls, picture = controls_and_picture()
+    cost = training_cost(frame.model)
+    counted = CORES if cost is None or not cost.seconds else cost.operations / cost.seconds / 1e12
     with controls:
         speed = frame.options.fraction(
-            "speed", _("TFLOPS that this model's processors sustained together"), 0.01, 1000.0, 0.8, 0.1, "%.2f",
-            help=_("Two CPU cores reached 0.8 with 16-bit matrix products, the GPU that trained en-de about 100."),
+            "speed", _("TFLOPS that this model's processors sustained together"), 0.01, 1000.0,
+            min(1000.0, max(0.01, round(counted, 2))), 0.1, "%.2f",
+            help=_("At first the count of the last column, divided by the time. Two CPU cores sustain about 0.8 with "
+                   "16-bit matrix products."),
         )  # fmt: skip
     names = ("", _("time"), _("processors × TFLOPS"), _("operations"), _("6 × parameters × tokens"))
     spent = {name: f"{seconds * count * P100 * 1e12:.1e}" for name, seconds, count in TRAINED}
@@ -37,7 +42,6 @@ def draw(frame: PageFrame) -> None:
     numbers: list[list[object]] = [["model", "seconds", "TFLOPS", "operations", "6 × parameters × tokens"]]
     for row, (_name, seconds, count) in zip(rows, TRAINED, strict=True):
         numbers.append([row[0], seconds, count * P100, seconds * count * P100 * 1e12, None])
-    cost = training_cost(frame.model)
     text = _("The paper's base model took {base} operations to train, its big one {big}; {model} has no log to count.")
     if cost is not None:
         text = _("The paper's base model took {base} operations to train, its big one {big}; {model} took {own}.")

@@ -26,7 +26,7 @@ from transformer.training.settings import Settings
 OPTIONS = ("width", "warmup", "factor")
 BASE, BIG = 512, 1024  # d_model of the paper's models
 WARMUP = 4000  # section 5.3
-RECIPES = ("en-de", "reverse", "ko-numbers")  # of the bundled models; the other toys have the schedule of reverse
+RECIPES = app_folder() / "recipes"  # of the bundled models, by their names
 POINTS = 200  # of a curve
 RECORDED = Path(__file__).with_name("recorded.json")
 Curve = tuple[list[float], list[float]]  # steps and rates
@@ -53,7 +53,7 @@ def line(width: int, warmup: int, steps: int, factor: float = 1.0) -> Curve:
 @cache
 def planned(name: str) -> tuple[Settings, Curve]:
     """The settings of a recipe in recipes/, and the learning rate it plans."""
-    settings = Settings.from_dict(read_recipe(app_folder() / "recipes" / f"{name}.toml")["training"])
+    settings = Settings.from_dict(read_recipe(RECIPES / f"{name}.toml")["training"])
     peak, corners = settings.peak_rate, (settings.warmup, settings.steps - settings.cooldown)
     assert peak is not None  # our recipes choose their own
     schedule = (peak, settings.warmup, settings.steps, settings.cooldown, settings.ramp)
@@ -104,8 +104,9 @@ def draw(frame: PageFrame) -> None:
         _("yours"): line(width, warmup, steps, factor),
         _("the paper's base"): line(BASE, WARMUP, steps),
         _("the paper's big"): line(BIG, WARMUP, steps),
-        **{_("our recipe {name}").format(name=name): planned(name)[1] for name in RECIPES},
     }
+    if (RECIPES / f"{model.name}.toml").is_file():
+        lines[_("our recipe {name}").format(name=model.name)] = planned(model.name)[1]
     with head:
         point(_says(factor * paper_peak(width, warmup), warmup))
     left, right = picture.columns(2)

@@ -74,11 +74,10 @@ def rates(
     theme: str = "light",
     texts: Labels = RATES,
 ) -> Drawing:
-    """Learning rates. lines: name -> (steps, rates): the chosen one, up to two of the paper, up to three of
-    ours; recorded: those of a training, as points."""
+    """Learning rates. lines: name -> (steps, rates): the chosen one, up to two of the paper, and ours;
+    recorded: those of a training, as points."""
     figure = Drawing()
-    ours = [(BLUE, dash, 2) for dash in ("solid", "dash", "dot")]
-    looks = [(PURPLE, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2), *ours]
+    looks = [(PURPLE, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2), (BLUE, "solid", 2)]
     for (label, (steps, values)), (colour, dash, width) in zip(lines.items(), looks[: len(lines)], strict=True):
         line = {"color": colour[theme], "dash": dash, "width": width}
         figure.add_scatter(x=list(steps), y=list(values), name=plain(label), mode="lines", line=line)

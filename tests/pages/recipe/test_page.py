@@ -52,8 +52,7 @@ def test_our_recipes_plan_the_rate_that_their_files_say() -> None:
     wanted = [getattr(rate.planned("reverse")[0], name) for name in schedule]
     assert wanted == [4000, 400, 1500, 0.002, True]
     bundled = [path.name for path in (ROOT / "checkpoints").iterdir()]
-    for name in {*bundled} - {*rate.RECIPES}:  # so one curve shows them all
-        assert [getattr(rate.planned(name)[0], one) for one in schedule] == wanted
+    assert all(rate.planned(name) for name in bundled)
 
 
 def test_the_rate_rises_in_even_steps_and_falls_as_one_over_the_root() -> None:
@@ -104,13 +103,12 @@ def test_a_log_that_cannot_be_read_is_none(tmp_path: Path, log: str | None) -> N
 def test_the_figure_has_the_rates_of_paper_recipes_and_open_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
     app = app_test("recipe", checkpoint="en-de", part="rate", width="256", warmup="1000", factor="2").run()
-    yours, base, big, *recipes, own = figures(app)["learning-rate"]["data"]
+    yours, base, big, recipe, own = figures(app)["learning-rate"]["data"]
     assert max(yours["y"]) == pytest.approx(2 * (256 * 1000) ** -0.5)
     assert max(base["y"]) == pytest.approx((512 * 4000) ** -0.5)
     assert max(big["y"]) == pytest.approx((1024 * 4000) ** -0.5)
-    assert [max(one["y"]) for one in recipes] == pytest.approx([0.0012, 0.002, 0.002], rel=0.02)
-    assert [one["x"][-1] for one in recipes] == [21_810, 4000, 16_000]
-    assert len({one["line"]["dash"] for one in recipes}) == 3 and recipes[2]["name"] == "our recipe ko-numbers"
+    assert max(recipe["y"]) == pytest.approx(0.0012, rel=0.02) and recipe["x"][-1] == 21_810
+    assert recipe["name"] == "our recipe en-de"
     log = (ROOT / "checkpoints" / "en-de" / "training.csv").read_text().splitlines()[1:]
     assert own["x"] == [float(row.split(",")[0]) for row in log]
     assert own["y"] == [float(row.split(",")[2]) for row in log]
@@ -217,6 +215,13 @@ def test_costs_by_hand(open_page: Callable[..., AppTest], folder: Path) -> None:
     parameters = sum(one.numel() for one in transformer.load(folder / "tiny").model.parameters())
     assert own == ["tiny", "2 hours", "0.5", "3.6e+15", f"{9000 * parameters:.1e}"]  # 6 × parameters × 1,500 tokens
     assert f"tiny took {9000 * parameters:.1e}." in page_text(app)
+    assert cost_rows(open_page("recipe", part="cost"))[-1][2] == "0.01"  # what the count gives is less
+
+
+def test_by_default_the_bundled_model_sustained_what_was_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    _name, hours, speed, by_speed, counted = cost_rows(app_test("recipe", checkpoint="en-de", part="cost").run())[-1]
+    assert by_speed == counted == "2.7e+16" and hours == "0.36 hours" and float(speed) == pytest.approx(20.8, abs=0.1)
 
 
 def test_the_bundled_model_cost_what_its_card_says() -> None:
