@@ -71,7 +71,7 @@ def _plain_beam(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [48, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [24, pytest.param(200, marks=pytest.mark.long)])
 def test_the_tree_is_beam_search_to_the_last_digit(count: int) -> None:
     model = transformer.load("en-de")
     sentences = typed(count)
