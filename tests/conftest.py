@@ -20,11 +20,5 @@ settings.load_profile("headscope")
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """For `--numprocesses auto`: more than there are cores, because tests in a browser wait for half of their time."""
-    return max(2, 3 * (os.cpu_count() or 2) // 2)
-
-
-@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> WholeFiles | None:
     return WholeFiles(config, log) if config.getoption("dist") == "loadfile" else None
