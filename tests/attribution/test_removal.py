@@ -147,6 +147,20 @@ def test_an_unknown_method_gets_one_sentence() -> None:
         attribute(model, model.trace(*TEXT), "atli")
 
 
+@pytest.mark.parametrize("step", [-1, 99])
+def test_a_step_that_the_trace_lacks_gets_one_sentence(step: int) -> None:
+    model = tiny_pretrained()
+    trace = model.trace(*TEXT)
+    for asked in (
+        *(lambda name=name: attribute(model, trace, name, [step]) for name in METHODS),
+        lambda: removal_curve(model, trace, step, {}),
+    ):
+        with pytest.raises(
+            UserError, match=f"there is no step {step}; this trace has {len(trace.target_in_ids)}, coun"
+        ):
+            asked()
+
+
 def plus_one(tensor: torch.Tensor) -> torch.Tensor:
     return tensor + 1
 

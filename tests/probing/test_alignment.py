@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import transformer
+from tests.support.build import tiny_pretrained
 from transformer.analysis.alignment import AlignmentError, Gold, Link, Score, read_gold, words_of
 from transformer.cancellation import Stopped
 from transformer.probing import alignment
@@ -105,6 +106,18 @@ def test_symmetric_links_that_cannot_be_scored_get_one_sentence(monkeypatch: pyt
     monkeypatch.setattr(alignment, "align", lambda model, pairs, source: iter([frozenset()] * len(pairs)))
     with pytest.raises(AlignmentError, match="the two models agree on no link"):
         symmetric(model, source, model, source, gold_pairs()[:3])
+
+
+def test_a_map_that_does_not_exist_gets_one_sentence() -> None:
+    model = tiny_pretrained()
+    with pytest.raises(ValueError, match="the reading is 'x'; choose 'predicted' or 'fed'"):
+        Source("weights", "x")
+    for source, said in (
+        (Source("weights", "fed", 9, 0), "no layer 9; there are 2"),
+        (Source("norm", "fed", 0, 3), "no head 3; "),
+    ):
+        with pytest.raises(ValueError, match=said):
+            next(alignment.align(model, [("ka lo", "mi")], source))
 
 
 def test_the_document_shows_a_line_of_the_file() -> None:

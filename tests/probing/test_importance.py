@@ -198,6 +198,22 @@ def test_a_model_that_computes_nan_is_refused() -> None:
             measured()
 
 
+@pytest.mark.parametrize(
+    "group, way, said",
+    [
+        ([("cross", 0, 0)], "resample", "the way 'resample' was asked for; choose 'zero' or 'mean'"),
+        (
+            [("cross", 0, 0), Skip("encoder", 1, "ff")],
+            "mean",
+            "encoder.2.ff is a sub-layer, and only heads have a mean",
+        ),
+    ],
+)
+def test_a_way_that_does_not_exist_is_refused(group: list[Any], way: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        effects(tiny_pretrained(), [("ka lo", "mi")], {"a": group}, way)
+
+
 @pytest.mark.parametrize("measured", [gradient_importance, lambda model, pairs: pruning_curve(model, pairs, [])])
 def test_nothing_is_measured_without_pairs(measured: Callable[..., object]) -> None:
     with pytest.raises(ValueError, match="no sentence pairs"):

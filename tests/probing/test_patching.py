@@ -120,6 +120,14 @@ def test_what_cannot_be_patched_gets_one_sentence() -> None:
     for step, token in ((9, 5), (-1, 5), (0, 5000), (0, -1)):
         with pytest.raises(PatchError, match=f"no token {token} at step {step} to watch; there are 3 steps"):
             recovery(model, first, model.trace(*SECOND), [], step, token)
+    other = pretrained_variant(d_model=30)
+    place, elsewhere = Place("update", "decoder.0.self"), other.trace(*SECOND)
+    with pytest.raises(PatchError, match="decoder.0.self.update has the sizes .* patch traces of one model"):
+        model.patch(first, elsewhere, [place])
+    with pytest.raises(PatchError, match="patch traces of one model"):
+        recovery(model, first, elsewhere, [place], 0, 5)
+    with pytest.raises(PatchError, match="'decoder.0.self' is not a place; write Place"):
+        model.patch(first, first, ["decoder.0.self"])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from typing import Any
 
 import pytest
 import torch
@@ -39,6 +40,12 @@ def test_every_tensor_is_that_of_a_single_trace(changes: dict[str, object], doub
                 finite = single[single.isfinite()].abs()
                 close = 1e-6 if double else 2e-6 * float(finite.max())
                 torch.testing.assert_close(kept[name].clone(), single.clone(), atol=close, rtol=0, msg=name)
+
+
+@pytest.mark.parametrize("pair", ["ka lo", ("ka",), ("ka", "lo", "mi")])
+def test_what_is_not_a_pair_gets_one_sentence(pair: Any) -> None:
+    with pytest.raises(ValueError, match=r"pair 2 is .*; give two texts, \(source, target\)"):
+        tiny_pretrained().trace_all([PAIRS[0], pair])
 
 
 def test_nothing_else_is_kept() -> None:

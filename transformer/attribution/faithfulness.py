@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from transformer.attribution.contributions import Contributions
 from transformer.attribution.leaving_out import after_removing
 from transformer.inference.pretrained import Pretrained
+from transformer.tracing.rerun import check_steps
 from transformer.tracing.trace import Trace
 
 DRAWS = 10  # random orders
@@ -45,8 +46,9 @@ def removal_curve(
     """For each method, the tokens removed from the most to the least important one; "random": the mean of ten orders.
 
     Removed: hidden from all queries (`log_probs_without`). seed: None for no random orders. progress:
-    as there.
+    as there. Raises UserError for a step that the trace lacks.
     """
+    check_steps(trace, [step])
     columns = removable(trace, step)
     orders = []
     for found in methods.values():

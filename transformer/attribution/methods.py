@@ -14,6 +14,7 @@ from transformer.attribution.zeroing import value_zeroing
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import N_, UserError, any_of
 from transformer.tracing.finite import check_numbers
+from transformer.tracing.rerun import check_steps
 from transformer.tracing.trace import Trace
 
 # Edits before the sub-layers, and within attention, whose parts still add up (`vectors.parts`).
@@ -101,11 +102,13 @@ def attribute(
 ) -> Contributions:
     """What each token contributed to each output token of a trace. steps: the output tokens that are wanted, all by
     default; gradient methods leave the rows of the others NaN. progress: called with (done, all) by a method that takes
-    long; False stops (Stopped). Raises UserError, a ValueError, for another name and
-    for a trace that functions edited where the method cannot see it (`check_edits`); NotFiniteError for NaN."""
+    long; False stops (Stopped). Raises UserError, a ValueError, for another name,
+    for a step that the trace lacks (`check_steps`), and for a trace that functions edited where the method cannot see
+    it (`check_edits`); NotFiniteError for NaN."""
     if method not in METHODS:
         raise UserError("unknown method {name!r}; choose {names}", name=method, names=any_of(METHODS, method))
     check_edits(trace, method)
+    check_steps(trace, steps or ())
     check_numbers(trace.logits)
     found = METHODS[method]
     more = ({"steps": steps} if found.by_step else {}) | ({"progress": progress} if found.reports else {})

@@ -145,13 +145,18 @@ def by_vectors(model: Pretrained, trace: Trace, measure: Measure) -> Contributio
     return Contributions(*through_layers(encoder, decoder, cross), shares=True)
 
 
+def _skipped(trace: Trace, kind: str, layer: int) -> bool:
+    """Whether a switch removed the sub-layer."""
+    stack, part = scope(kind, layer).split(".")[::2]
+    return Skip(stack, layer, part) in trace.interventions.switches
+
+
 def rollout(model: Pretrained, trace: Trace) -> Contributions:
     """Attention rollout (Abnar and Zuidema 2020): half of each sub-layer's output from its attention, averaged over
     heads, half from the residual connection, and all of it where a switch removed the sub-layer."""
 
     def half(kind: str, layer: int) -> float:
-        stack, part = scope(kind, layer).split(".")[::2]
-        return 0.0 if Skip(stack, layer, part) in trace.interventions.switches else 0.5
+        return 0.0 if _skipped(trace, kind, layer) else 0.5
 
     def mixed(kind: str, layer: int, weights: Tensor) -> Tensor:
         attended = half(kind, layer)
@@ -169,8 +174,18 @@ def rollout(model: Pretrained, trace: Trace) -> Contributions:
 
 
 def mean_attention(model: Pretrained, trace: Trace) -> Contributions:
-    """The mean over all layers and heads: half of the row cross-attention, half masked self-attention."""
-    source, prefix = (one.weights.double().mean((0, 1)) / 2 for one in (trace.cross, trace.decoder_self))
+    """The mean over all layers and heads: half of the row cross-attention, half masked self-attention. Layers whose
+    sub-layer a switch removed do not count; without any cross-attention the row is masked self-attention alone, and the
+    other way round; without both a token stays its own."""
+    found = {}
+    for kind in ("cross", "decoder_self"):
+        weights = trace.attention(kind).weights.double().mean(1)
+        kept = [one for layer, one in enumerate(weights) if not _skipped(trace, kind, layer)]
+        found[kind] = torch.stack(kept).mean(0) if kept else torch.zeros_like(weights[0])
+    read = [kind for kind, one in found.items() if one.any()]
+    if not read:
+        found["decoder_self"] = torch.eye(len(found["decoder_self"]), dtype=torch.float64)
+    source, prefix = (found[kind] / max(len(read), 1) for kind in ("cross", "decoder_self"))
     return Contributions(source, prefix, shares=True)
 
 

@@ -29,6 +29,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap, TapError
 from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
+from transformer.short_repr import shortened
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer
 from transformer.texts import N_, Text, UserError, any_of
 from transformer.tracing.finite import check_numbers
@@ -571,9 +572,13 @@ class Pretrained:
         return [found[row] for row in range(len(numbered))]
 
     def numbered_pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
-        """Ids of every pair, without </s>. Raises InputError with the number of the pair."""
+        """Ids of every pair, without </s>. Raises InputError with the number of the pair; ValueError for what is not
+        two texts."""
         numbered = []
-        for number, (source, target) in enumerate(pairs, start=1):
+        for number, pair in enumerate(pairs, start=1):
+            if isinstance(pair, str) or len(pair) != 2:
+                raise ValueError(f"pair {number} is {shortened(pair)}; give two texts, (source, target)")
+            source, target = pair
             try:
                 numbered.append((self.encode(source)[:-1], self.encode(target, "target")[:-1]))
             except InputError as error:

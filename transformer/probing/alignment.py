@@ -51,6 +51,12 @@ class Source:
     layer: int | None = None
     head: int | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for another measure or reading."""
+        for name, value, known in (("measure", self.measure, MEASURES), ("reading", self.reading, READINGS)):
+            if value not in known:
+                raise ValueError(f"the {name} is {value!r}; choose {' or '.join(map(repr, known))}")
+
 
 @lru_cache(maxsize=1)
 def gold_pairs() -> tuple[Gold, ...]:
@@ -79,7 +85,12 @@ def maps(model: Pretrained, trace: Trace, measure: str) -> dict[tuple[int | None
 
 
 def map_of(model: Pretrained, trace: Trace, source: Source) -> Tensor:
-    """The one map, [query, key]."""
+    """The one map, [query, key]. Raises ValueError for a layer or head that the model lacks."""
+    for name, value, count in (("layer", source.layer, trace.cross.layers), ("head", source.head, trace.cross.heads)):
+        if value is not None and not 0 <= value < count:
+            raise ValueError(
+                f"cross-attention has no {name} {value}; there are {count}, counted from 0, or None for all"
+            )
     if source.measure != "weights" or source.layer is None:
         return maps(model, trace, source.measure)[source.layer, source.head]
     weights = trace.cross.weights[source.layer].double()

@@ -221,7 +221,7 @@ def _loss(model: Pretrained, pairs: Sequence[Pair]) -> float:
 def measurable_loss(model: Pretrained, pairs: Sequence[Pair]) -> float:
     """The loss, nats per target token. Raises ValueError for no pairs, NotFiniteError if it is NaN."""
     if not pairs:
-        raise ValueError("there are no sentence pairs to measure with")
+        raise ValueError("there are no sentence pairs to measure with; give at least one")
     loss = _loss(model, pairs)
     check_numbers(torch.tensor(loss))
     return loss
@@ -238,8 +238,14 @@ def effects(
     seen: dict[bytes, Tensor] | None = None,
 ) -> dict[str, Effect]:
     """What the model loses without each group. groups: name -> heads or sub-layers, often one.
-    way: of WAYS. progress: called with (groups done, all); False stops (Stopped). seen: of `without`, for several calls
-    with the same model and pairs. Raises ValueError for no pairs, NotFiniteError."""
+    way: of WAYS; a sub-layer can only be at zero. progress: called with (groups done, all); False stops (Stopped).
+    seen: of `without`, for several calls with the same model and pairs. Raises ValueError for another way, a mean of a
+    sub-layer and no pairs, NotFiniteError."""
+    if way not in WAYS:
+        raise ValueError(f"the way {way!r} was asked for; choose {' or '.join(map(repr, WAYS))}")
+    skipped = [part for parts in groups.values() for part in parts if isinstance(part, Skip)]
+    if way == "mean" and skipped:
+        raise ValueError(f"{skipped[0].value} is a sub-layer, and only heads have a mean; measure it with way='zero'")
     measurable_loss(model, pairs)
     means = mean_outputs(model, pairs) if way == "mean" else None
     encode, end = model.tokenizer.encode, model.config.end_id
@@ -278,7 +284,7 @@ def gradient_importance(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, 
     with the gradient of the pair's loss, absolute, per target token; then divided by the layer's L2 norm, if that is
     not 0. Raises ValueError for no pairs, NotFiniteError."""
     if not pairs:
-        raise ValueError("there are no sentence pairs to measure with")
+        raise ValueError("there are no sentence pairs to measure with; give at least one")
     sums: dict[tuple[str, int], Tensor] = {}
     tokens = 0
     for source, target in pairs:

@@ -13,7 +13,7 @@ from transformer.interventions.edits import joined
 from transformer.interventions.sets import SUB_LAYERS, layers_of
 from transformer.model.tap import KINDS, STACKS, EditingTap, scope
 from transformer.tracing.finite import check_numbers
-from transformer.tracing.patch import PatchError, Place, check_pair, check_places, patch
+from transformer.tracing.patch import PatchError, Place, check_pair, check_same_model, patch
 from transformer.tracing.rerun import check_unedited, decoder_rows, outputs_from
 from transformer.tracing.trace import Trace
 
@@ -49,7 +49,7 @@ def recovery(
     """
     check_unedited(trace)
     check_pair(trace, other)
-    check_places(other, places)
+    check_same_model(trace, other, places)
     if not 0 <= step < len(trace.target_in_ids) or not 0 <= token < trace.logits.shape[-1]:
         raise PatchError(
             "there is no token {token} at step {step} to watch; there are {steps} steps and {tokens:,} tokens, from 0",

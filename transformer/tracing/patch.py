@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from transformer.interventions.skip import SUB_LAYERS
+from transformer.interventions.switch import brief
 from transformer.model.tap import Edit
 from transformer.texts import UserError, any_of
 from transformer.tracing.finite import check_numbers
@@ -52,6 +53,9 @@ def check_places(trace: Trace, places: Sequence[Place]) -> None:
     """Raises PatchError for a place that the trace does not have."""
     layers = {"encoder": trace.encoder_self.layers, "decoder": trace.decoder_self.layers}
     for place in places:
+        if not isinstance(place, Place):
+            raise PatchError("{value} is not a place; write {example}", value=brief(place),
+                             example=Place("update", "decoder.0.cross"))  # fmt: skip
         if place.part not in PARTS:
             raise PatchError("there is no part {part!r} to patch; choose {parts}", part=place.part,
                              parts=any_of(PARTS, place.part))  # fmt: skip
@@ -78,6 +82,17 @@ def check_places(trace: Trace, places: Sequence[Place]) -> None:
             if index is not None and not 0 <= index < count:
                 raise PatchError("{name} has no {axis} {index}; there are {count}, counted from 0",
                                  name=place.name, axis=axis, index=index, count=count)  # fmt: skip
+
+
+def check_same_model(trace: Trace, other: Trace, places: Sequence[Place]) -> None:
+    """Raises PatchError for a place that only one of the traces has, or that has another width in the other."""
+    for one in (trace, other):
+        check_places(one, places)
+    for place in places:
+        sizes = [tensor_of(one, place).shape for one in (trace, other)]
+        if sizes[0] != sizes[1]:
+            raise PatchError("{name} has the sizes {first} in one trace and {second} in the other; patch traces of one "
+                             "model", name=place.name, first=list(sizes[0]), second=list(sizes[1]))  # fmt: skip
 
 
 def tensor_of(trace: Trace, place: Place) -> Tensor:
@@ -114,7 +129,7 @@ def patches(trace: Trace, other: Trace, places: Sequence[Place]) -> Mapping[str,
     NotFiniteError."""
     check_unedited(trace)
     check_pair(trace, other)
-    check_places(other, places)
+    check_same_model(trace, other, places)
     check_numbers(*(tensor_of(other, place) for place in places))
     named: dict[str, list[Place]] = {}
     for place in places:

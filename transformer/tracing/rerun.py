@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -24,6 +26,14 @@ def check_unedited(trace: Trace) -> None:
             "edits, or a switch in place of the function",
             tensor=trace.edits[0],
         )
+
+
+def check_steps(trace: Trace, steps: Sequence[int]) -> None:
+    """Raises UserError for a step that the trace does not have."""
+    for step in steps:
+        if not 0 <= step < len(trace.target_in_ids):
+            raise UserError("there is no step {step}; this trace has {count}, counted from 0; choose one of these",
+                            step=step, count=len(trace.target_in_ids))  # fmt: skip
 
 
 def decoder_rows(trace: Trace, step: int | None = None) -> int:
