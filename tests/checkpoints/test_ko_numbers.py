@@ -83,6 +83,34 @@ def test_left_out_ones_that_no_text_in_training_had(model: Pretrained) -> None:
         assert told.replace("#", str(mistakes)) in card()
 
 
+def test_inputs_that_it_has_not_learned(model: Pretrained) -> None:
+    """Digits with units, native numerals, digits that begin with a zero, signs: the answers that the card names."""
+    answers = {
+        "3만": "삼00000", "10억": "백00000000", "2억 5천만": "이110000000", "하나": "", "스물셋": "", "공": "",
+        "공일공": "1", "007": "영칠십", "05": "영오십오", "-3": "사", "3.5": "삼백",
+    }  # fmt: skip
+    assert dict(zip(answers, model.translate_all(list(answers)), strict=True)) == answers
+    assert [text for pair in answers.items() for text in pair if text and f"`{text}`" not in card()] == []
+
+
+def test_digits_with_units_and_zeros_in_front_are_wrong_as_often_as_the_card_says(model: Pretrained) -> None:
+    rng = random.Random(26)
+    mixed, padded = {}, []
+    for _ in range(300):
+        high, low = rng.randrange(1, 10**4), rng.randrange(1, 10**4)
+        mixed |= {f"{high}만": str(high * 10**4), f"{high}억 {low}만": str(high * 10**8 + low * 10**4)}
+    for _ in range(300):
+        number = rng.randrange(1, 10 ** rng.randrange(1, 7))
+        padded.append(("0" * rng.randrange(1, 4) + str(number), write_numeral(number)))
+    for pairs, told in (
+        (list(mixed.items()), "Of # random ones such as `3506만` and `2억 3506만`, none is right"),
+        (padded, "Of 300 random numbers with one to three zeros in front, # are wrong"),
+    ):
+        answers = model.translate_all([source for source, _ in pairs])
+        mistakes = sum(answer != right for answer, (_, right) in zip(answers, pairs, strict=True))
+        assert told.replace("#", str(mistakes)) in card()
+
+
 # -- heads ------------------------------------------------------------------------------------------------------------
 
 
