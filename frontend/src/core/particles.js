@@ -1,4 +1,5 @@
-// Korean particles after inserted text, as transformer/particles.py describes: "{name}은(는)" becomes 은 or 는.
+// Korean particles after inserted text, as transformer/particles.py describes: "{name}은(는)" becomes 은 or 는, or stays
+// where the spelling does not tell.
 
 const FORMS = {
   "은(는)": "은는",
@@ -15,6 +16,8 @@ const UNITS = ["", "십", "백", "천", "만", "만", "만", "만", "억"];
 const LETTERS = { l: "엘", r: "알", m: "엠", n: "엔" };
 const ENDINGS = { l: "엘", m: "엠", n: "엔", ng: "잉" };
 const RIEUL = 8;
+const BRACKETS = /(?<=[가-힣])\s?\([^()]*\)[^\p{L}\p{N}_]*$/u;
+const UNSURE = /[aeiouy][bckpt]k?$/;
 
 /** @param {string} syllable */
 function finalOf(syllable) {
@@ -30,11 +33,15 @@ function numberEnd(digits, fraction) {
 }
 
 /**
- * The final consonant with which a Korean reads the end of a text, 0 for none.
+ * The final consonant with which a Korean reads the end of a text, 0 for none, null if the spelling does not tell.
  * @param {string} before
  */
 function lastSound(before) {
-  const text = before.replace(/<[^<>]*>/g, "").replace(/[^\p{L}\p{N}%]+$/u, "");
+  const plain = before
+    .replace(/<[^<>]*>/g, "")
+    .normalize("NFKC")
+    .replace(BRACKETS, "");
+  const text = plain.replace(/[^\p{L}\p{N}%]+$/u, "");
   const last = text[text.length - 1] ?? "";
   if (last >= "가" && last <= "힣") return finalOf(last);
   if (/[0-9]/.test(last)) {
@@ -42,8 +49,11 @@ function lastSound(before) {
     return numberEnd(number[0].replaceAll(",", ""), text[number.index - 1] === ".");
   }
   if (last === "ε") return finalOf("론");
-  const word = (/[A-Za-z]+$/.exec(text)?.[0] ?? "").toLowerCase();
-  if (word.length === 1) return finalOf(LETTERS[word] ?? "에");
+  const letters = /[A-Za-z]+$/.exec(text)?.[0] ?? "";
+  const word = letters.toLowerCase();
+  if (word.length === 1 || (word && letters === letters.toUpperCase()))
+    return finalOf(LETTERS[last.toLowerCase()] ?? "에");
+  if (UNSURE.test(word)) return null;
   const end = Object.keys(ENDINGS).find((one) => word.endsWith(one));
   return end ? finalOf(ENDINGS[end]) : 0;
 }
@@ -52,6 +62,7 @@ function lastSound(before) {
 export function chooseParticles(text) {
   return text.replace(PLACE, (both, start) => {
     const sound = lastSound(text.slice(0, start));
+    if (sound === null) return both;
     return FORMS[both][sound === 0 || (both === "(으)로" && sound === RIEUL) ? 1 : 0];
   });
 }
