@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,9 @@ BEAMS = 4
 JOINED, SHORTEST, LONGEST = 500, 41, 60  # long inputs, and their tokens
 LOOPING = 0.01  # share of them that may run away
 GROUP = re.compile(r"\{(?:(\d):)?([^{}]*)\}")
+OWN = FOLDER.parent / "recipes" / "en-de.own.tsv"
+NEAR = 0.75  # overlap of words
+TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -103,6 +107,7 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
     sentences = typed_list()
     return [
         sentences_table(model, sentences[::step]),
+        near_table(model, sentences[::step]),
         names_table(model, rows("names.tsv")[::step]),
         joined_table(model, joined([one.source for one in sentences], model.tokenizer.encode, JOINED // step)),
     ]
@@ -143,6 +148,44 @@ def sentences_table(model: Pretrained, sentences: list[Typed]) -> Table:
     table.notes.append(
         f"Wanted of greedy decoding: {RIGHT:.0%}, none that runs away (a block of tokens more than "
         f"{MOST_REPEATS} times in a row, or no end), and no made-up word (`made_up` in `typed.py`)."
+    )
+    return table
+
+
+def folded(text: str) -> list[str]:
+    """Its words in small letters, without punctuation."""
+    return TOKEN.findall(text.lower().replace("’", "'"))
+
+
+def overlap(first: Sequence[str], second: Sequence[str]) -> float:
+    """The F1 of two texts' words: twice those they share, over those of both."""
+    return 2 * (Counter(first) & Counter(second)).total() / max(1, len(first) + len(second))
+
+
+def near(sentence: Typed, pairs: Sequence[tuple[list[str], list[str]]]) -> bool:
+    """Whether a pair of word lists is like the sentence: its target is an accepted translation, or its source shares
+    most words with the sentence (`overlap` of at least NEAR)."""
+    accepted, words = {tuple(folded(text)) for text in sentence.accepted}, folded(sentence.source)
+    return any(tuple(target) in accepted or overlap(words, source) >= NEAR for source, target in pairs)
+
+
+def near_table(model: Pretrained, sentences: list[Typed]) -> Table:
+    """Do sentences that the model was trained with on purpose, and that are like the list's, make the score?"""
+    table = Table(
+        f"The same with and without a sentence like it among our own training pairs ({OWN.name})",
+        ("a pair like it", "sentences", "greedy"),
+    )
+    lines = (line.split("\t") for line in OWN.read_text(encoding="utf-8").splitlines())
+    pairs = [(folded(source), folded(target)) for source, target, _kind in lines]
+    found: dict[bool, list[bool]] = {True: [], False: []}
+    translations = model.translate_all([sentence.source for sentence in sentences])
+    for sentence, translation in zip(sentences, translations, strict=True):
+        found[near(sentence, pairs)].append(translation in sentence.accepted)
+    for like, right in found.items():
+        table.add("yes" if like else "no", len(right), f"{sum(right)} ({sum(right) / max(1, len(right)):.0%})")
+    table.notes.append(
+        "Like it: the pair's target is an accepted translation, or its source shares most words with the sentence "
+        f"(F1 of at least {NEAR:g}), both without case and punctuation."
     )
     return table
 

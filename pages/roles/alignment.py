@@ -21,6 +21,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.probing.alignment import (
     MEASURES,
+    PUBLISHED,
     AlignmentScores,
     Source,
     from_json,
@@ -34,8 +35,6 @@ from transformer.texts import _
 OPTIONS = ("measure", "reading", "link_head", "with")
 JOBS: JobQueue[AlignmentScores] = JobQueue("alignment error rates")
 SYMMETRIC: JobQueue[Score] = JobQueue("symmetric alignments")
-# Plain Transformers on the German-English gold links of Vilar et al. (2006), in percent: Kobayashi et al. (2020).
-PUBLISHED = (("weights", "predicted", 47.7), ("weights", "fed", 29.8), ("norm", "fed", 25.0))  # best layers
 
 
 @shared()

@@ -7,7 +7,21 @@ import unicodedata
 
 import pytest
 
-from benchmarks.typed import LONGEST, SHORTEST, Typed, copied, expand, joined, made_up, rows, runs_away, typed_list
+from benchmarks.typed import (
+    LONGEST,
+    SHORTEST,
+    Typed,
+    copied,
+    expand,
+    folded,
+    joined,
+    made_up,
+    near,
+    overlap,
+    rows,
+    runs_away,
+    typed_list,
+)
 from transformer.inference.pretrained import load
 
 LIST = typed_list()
@@ -70,3 +84,12 @@ def test_what_runs_away() -> None:
     assert runs_away(model, "Hello.", "Ja ja ja ja ja ja.") and not runs_away(model, "Hello.", "Hallo.")
     assert not runs_away(model, "no no no no no", "nein nein nein nein nein")
     assert runs_away(model, "Hello.", " ".join(f"Wort{number}" for number in range(200)))
+
+
+def test_a_pair_like_a_sentence_by_hand() -> None:
+    sentence = Typed("test", "He is 1.80 meters tall.", frozenset({"Er ist 1,80 Meter groß."}))
+    assert folded("Don’t go, it's 5 o'clock!") == ["don't", "go", "it's", "5", "o'clock"]
+    assert overlap(folded("He is 1.80 meters tall."), folded("He is 1.92 meters tall.")) == pytest.approx(10 / 12)
+    assert near(sentence, [(folded("He is 1.92 meters tall."), folded("Er ist 1,92 Meter groß."))])
+    assert near(sentence, [(folded("His height is 1.80 m."), folded("er ist 1,80 Meter groß"))])
+    assert not near(sentence, [(folded("He is very tall."), folded("Er ist sehr groß."))])  # 6 of 10 words

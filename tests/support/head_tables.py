@@ -17,7 +17,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.model.tap import KINDS
 from transformer.probing import alignment, importance
-from transformer.probing.alignment import MEASURES, AlignmentScores, Source
+from transformer.probing.alignment import MEASURES, PUBLISHED, AlignmentScores, Source
 from transformer.probing.importance import Effect, Survey
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +93,11 @@ def alignment_tables(model: Pretrained, found: AlignmentScores) -> Iterator[Tabl
         f"Each best head is picked on the same {found.pairs} pairs that it is scored on, so on other pairs its error "
         f"may be larger."
     )
+    published = (f"{value} by {FROM[measure]}, {READ_BY[reading]}" for measure, reading, value in PUBLISHED)
+    table.notes.append(
+        f"Published for plain Transformers, their best layers, on other German-English pairs (Kobayashi et al. 2020): "
+        f"{'; '.join(published)}."
+    )
     yield table
     layers, heads = layers_of(model.config, "cross"), model.config.heads
     for measure in MEASURES:
@@ -116,6 +121,30 @@ def below_zero(effect: Effect) -> bool:
     return effect.high is not None and effect.high < 0
 
 
+def prediction(found: Survey) -> str:
+    """How well the gradient predicts what removing a head does, over all heads and within their layers."""
+    layers: dict[str, list[str]] = {}
+    for name in found.heads:
+        layers.setdefault(name.rsplit(".", 1)[0], []).append(name)
+
+    def rho(measured: Mapping[str, float]) -> str:
+        within = [
+            importance.rank_correlation(*({name: one[name] for name in names} for one in (found.gradient, measured)))
+            for names in layers.values()
+        ]
+        return f"{importance.rank_correlation(found.gradient, measured):.2f} ({statistics.fmean(within):.2f})"
+
+    loss = {name: effect.loss for name, effect in found.heads.items()}
+    size = {name: abs(change) for name, change in loss.items()}
+    bleu = {name: -(effect.score or 0.0) for name, effect in found.heads.items()}
+    mean = {name: effect.loss for name, effect in found.means.items()}
+    return (
+        f"Rank correlation of the gradient's estimate, over all heads (in brackets: within a layer, mean of "
+        f"{len(layers)}), with the change of the loss at 0: {rho(loss)}; with its size, whatever its sign: "
+        f"{rho(size)}; with the change of the loss at the mean: {rho(mean)}; with the loss of BLEU: {rho(bleu)}."
+    )
+
+
 def importance_tables(found: Survey, stored: Mapping[str, Mapping]) -> Iterator[Table]:  # type: ignore[type-arg]
     heads = Table(
         "What every head is worth, the one that matters most first",
@@ -129,9 +158,9 @@ def importance_tables(found: Survey, stored: Mapping[str, Mapping]) -> Iterator[
     counts = [sum(map(below_zero, one.values())) for one in (found.heads, found.means)]
     heads.notes.append(
         f"The whole interval of BLEU is below 0 for {counts[0]} of {len(found.heads)} heads at 0, and for {counts[1]} "
-        f"at their mean; chance alone would give about {CHANCE * len(found.heads):.0f}. Rank correlation of the "
-        f"gradient's estimate with the change of the loss at 0: {found.agreement():.2f}."
+        f"at their mean; chance alone would give about {CHANCE * len(found.heads):.0f}."
     )
+    heads.notes.append(prediction(found))
     yield heads
     parts = Table("Without a sub-layer, or a layer with all of its sub-layers", ("left out", "loss", "BLEU", "95%"))
     for name in sorted(found.parts, key=lambda name: -found.parts[name].loss):

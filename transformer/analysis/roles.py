@@ -31,7 +31,7 @@ LEAST_ROWS = 3  # a sentence is evidence for a role only with at least so many r
 class Role:
     """What one head does. share: of the rows that could show it; error: its standard error over sentences; baseline:
     share that the better of two heads without a role would reach, one with even weights and one that always looks the
-    same number of tokens away."""
+    same number of tokens away; for "previous", "same" and "next", which are such distances, only the first of them."""
 
     name: str
     share: float

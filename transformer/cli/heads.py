@@ -40,9 +40,9 @@ LABELS = {
 LEGEND = N_(
     """\
 One line for each head, LAYER.HEAD. Its role is what is farthest above its baseline, the better of even weights and of
-always looking the same number of tokens away; share: of the rows that show it. "–": nothing is in 25% of the rows and
-10 points above its baseline, by more than chance (95%). A decoder row stands at the token fed in; only "predicted"
-reads it by the token that it predicts.
+always looking the same number of tokens away (for previous, same and next: even weights); share: of the rows that show
+it. "–": nothing is in 25% of the rows and 10 points above its baseline, by more than chance (95%). A decoder row
+stands at the token fed in; only "predicted" reads it by the token that it predicts.
   confidence             mean of the largest weight of a row, without the end token of the source
   entropy                mean over the rows; 0: one key, 1: all keys equally
   distance               mean number of tokens between the row and what it attends to

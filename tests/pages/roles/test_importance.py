@@ -20,10 +20,21 @@ from tests.support.build import tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import Pretrained
-from transformer.probing.importance import Progress, Survey, all_heads, effects, name_of
+from transformer.model.tap import KINDS
+from transformer.probing.importance import (
+    Effect,
+    Progress,
+    Survey,
+    all_heads,
+    effects,
+    gradient_importance,
+    name_of,
+    sub_layers,
+)
 from transformer.probing.probes import probe_pairs
 from transformer.training.data import Pair
 
+NEAR = 2e-3  # nats a token: another processor adds in another order
 BUNDLED = [path.parent.name for path in (ROOT / "checkpoints").glob("*/config.json")]
 
 
@@ -36,18 +47,34 @@ def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BUNDLED)
 def test_what_ships_is_what_is_measured(name: str) -> None:
-    """A part is measured again: a head of each kind of attention, at 0 and at its mean."""
+    """A part is measured again: of each kind of attention the head that matters most, at 0 and at its mean, the
+    sub-layer that matters most, and every gradient."""
     model = transformer.load(name)
     found = importance.shipped(model)
     assert found is not None
     pairs = (probe_pairs(model) or [])[: found.sentences]
-    every = all_heads(model.config)
-    heads = {name_of(head): [head] for head in every[len(every) // 6 :: len(every) // 3]}
-    assert [name.split(".")[0] for name in heads] == ["encoder_self", "decoder_self", "cross"]
+    every = {name_of(head): [head] for head in all_heads(model.config)}
+    most = {
+        kind: max((one for one in every if one.startswith(kind)), key=lambda one: found.heads[one].loss)
+        for kind in KINDS
+    }
+    heads = {head: every[head] for head in most.values()}
     for stored, way in ((found.heads, "zero"), (found.means, "mean")):
         for head, effect in effects(model, pairs, heads, way).items():
-            assert stored[head].loss == pytest.approx(effect.loss, abs=2e-3)
-            assert stored[head].score == pytest.approx(effect.score, abs=1.5)
+            assert_same(stored[head], effect)
+    assert max(found.heads[head].loss for head in heads) > 10 * NEAR  # nothing that is 0 passes
+    part = max(found.parts, key=lambda one: found.parts[one].loss)
+    assert_same(found.parts[part], effects(model, pairs, {part: sub_layers(model.config)[part]})[part])
+    assert found.parts[part].loss > 10 * NEAR
+    gradient = gradient_importance(model, pairs)
+    assert found.gradient == pytest.approx({name_of(head): one for head, one in gradient.items()}, abs=NEAR)
+    assert list(found.order) == sorted(every, key=lambda one: found.heads[one].loss)
+
+
+def assert_same(stored: Effect, measured: Effect) -> None:
+    assert stored.loss == pytest.approx(measured.loss, abs=NEAR)
+    for one in ("score", "low", "high"):
+        assert getattr(stored, one) == pytest.approx(getattr(measured, one), abs=1.5)
 
 
 @pytest.mark.parametrize("worth", importance.WORTH)
