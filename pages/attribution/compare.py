@@ -148,7 +148,9 @@ def _says(trace: Trace, kind: str, rows: str, change: Tensor | None) -> str:
     """change: how much every weight changes, [query, key]; None for maps of different sizes. rows: how a decoder row is
     read."""
     if change is None:
-        return _("The same head on inputs of different numbers of tokens: look for the same pattern, not the same cells.")
+        return _(
+            "The same head on inputs of different numbers of tokens: look for the same pattern, not the same cells."
+        )
     query, key = divmod(int(change.argmax()), change.shape[1])
     largest = f"{float(change.max()):.2f}"
     if not change.any():

@@ -35,8 +35,9 @@ from transformer.tracing.trace import Trace
 from transformer.view.languages import languages, load_language
 
 LANGUAGES = {"HANGUL": "ko"}  # script -> the language of this app that is written in it
-# script -> a bundled model that reads it, and what of it
-READERS = {"HANGUL": ("ko-numbers", N_("digits or Korean numerals"))}
+# script -> how the names of models that read it begin, and what of it they read: a bundled one, and those that
+# `headscope get Helsinki-NLP/opus-mt-ko-en` and the like fetch
+READERS = {"HANGUL": {"ko-numbers": N_("digits or Korean numerals"), "opus-mt-ko-": N_("Korean sentences")}}
 QUOTED = 20  # characters of an unknown token that a message quotes
 CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9% of the training's sources have at most
@@ -167,15 +168,16 @@ def _warn_of_text(model: Pretrained, trace: Trace, switch: Callable[[str], None]
 
 
 def _offer(model: Pretrained, letters: str | None, switch: Callable[[str], None]) -> None:
-    """Buttons: a text that this model reads, and a model that reads texts in these letters."""
+    """Buttons: a text that this model reads, and the models that read texts in these letters."""
     with st.container(horizontal=True, gap="small", key="hs-offers"):
         for example in examples(model)[:1]:
             label = _("Example: {text}").format(text=example.source)
             st.button(plain_markdown(label), key="offer-example", on_click=_show, args=(example,))
-        reader, language = READERS.get(letters or "", ("", ""))
-        if reader in session_models.names() and reader != model.name:
-            label = _("Open {name}, which reads {language}").format(name=reader, language=translate(language))
-            st.button(plain_markdown(label), key="offer-model", on_click=_open_reader, args=(reader, switch))
+        for begins, language in READERS.get(letters or "", {}).items():
+            for name in session_models.names():
+                if name.startswith(begins) and name != model.name:
+                    label = _("Open {name}, which reads {language}").format(name=name, language=translate(language))
+                    st.button(plain_markdown(label), key=f"offer-{name}", on_click=_open_reader, args=(name, switch))
 
 
 def _open_reader(name: str, switch: Callable[[str], None]) -> None:

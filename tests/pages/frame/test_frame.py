@@ -350,14 +350,26 @@ def test_a_text_in_hangul_is_offered_a_model_that_reads_numerals(
 ) -> None:
     """Its first example opens, or the text itself if the model can read it."""
     app = open_page("heads", checkpoint="en-de", source=typed, target="")
-    offer = app.button(key="offer-model")
+    offer = app.button(key="offer-ko-numbers")
     assert offer.label == "Open ko-numbers, which reads digits or Korean numerals"
     offer.click().run()
     assert address(app)["checkpoint"] == "ko-numbers" and texts(app)[0] == opened and not app.exception
-    assert not messages(app) and "offer-model" not in {button.key for button in app.button}
+    assert not messages(app) and "offer-ko-numbers" not in {button.key for button in app.button}
     assert pictures(app) == 1
     app.selectbox(key="checkpoint").select("en-de").run()
     assert texts(app)[0] == typed  # typed for en-de
+
+
+def test_a_text_in_hangul_is_offered_a_fetched_model(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["en-de", "ko-numbers", "opus-mt-ko-en", "opus-mt-en-de"]
+    monkeypatch.setattr("pages.runtime.session_models.names", lambda: names)
+    app = open_page("heads", checkpoint="en-de", source="안녕하세요", target="")
+    offers = [button.label for button in app.button if (button.key or "").startswith("offer-")]
+    assert offers[1:] == [
+        "Open ko-numbers, which reads digits or Korean numerals", "Open opus-mt-ko-en, which reads Korean sentences",
+    ]  # fmt: skip
 
 
 def test_a_text_that_is_no_numeral_is_offered_no_other_model_by_the_model_of_numerals(
@@ -365,7 +377,7 @@ def test_a_text_that_is_no_numeral_is_offered_no_other_model_by_the_model_of_num
 ) -> None:
     app = open_page("heads", checkpoint="ko-numbers", source="안녕하세요", target="")
     assert "이 모델은 숫자나 한글로 쓴 수만 읽습니다" in said(app)
-    assert "offer-model" not in {button.key for button in app.button}
+    assert "offer-ko-numbers" not in {button.key for button in app.button}
     app.button(key="offer-example").click().run()
     assert texts(app)[0] == "이만 삼천오백육" and not messages(app)
 
