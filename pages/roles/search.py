@@ -187,9 +187,9 @@ def _head_question(frame: PageFrame) -> Question:
             reading = str(options.choose("row_reading", label, READINGS, READINGS[0], readings.__getitem__))
     left, right = st.columns(2)
     with left:
-        start = options.text("from", _("From the word (a row; empty: any)"), 40)
+        start = options.text("from", _("From the word (a row; walk*: any ending; empty: any)"), 40)
     with right:
-        end = options.text("to", _("To the word (a column; empty: any)"), 40)
+        end = options.text("to", _("To the word (a column; walk*: any ending; empty: any)"), 40)
     return Question("head", (kind, int(layer) - 1, int(head) - 1), least, start, end, reading)
 
 
@@ -207,7 +207,7 @@ def _neuron_question(frame: PageFrame) -> Question:
     with columns[3]:
         fires = options.fraction("fires", _("Activation of at least"), 0.0, 1000.0, 0.5, 0.1, "%.1f")
     with columns[4]:
-        start = options.text("from", _("On the word (empty: any)"), 40)
+        start = options.text("from", _("On the word (walk*: any ending; empty: any)"), 40)
     return Question("neuron", (stack, layer - 1, neuron - 1), fires, start, "", READINGS[0])
 
 

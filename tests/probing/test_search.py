@@ -51,6 +51,17 @@ def test_words_narrow_the_search_in_both_readings() -> None:
     assert {(hit.pair, hit.row - 1) for hit in fed.hits} == rows  # the same words, one step later
 
 
+def test_a_word_stands_for_words_like_it() -> None:
+    model, pairs = transformer.load("en-de"), [("A cat sees a dog.", "Eine Katze sieht einen Hund.")]
+
+    def words(wanted: str) -> set[str]:
+        return {hit.words[1] for hit in search_attention(model, pairs, "cross", 3, 5, 0.0, "", wanted).hits}
+
+    assert words("") == {"a", "cat", "sees", "dog", ".", ""} and words("*") == words("") - {""}
+    assert words("S*") == words("se*s") == {"sees"} and words("a*, DOG,") == {"a", "dog"}
+    assert words("d.g") == words("do") == set() and words(".") == {"."}
+
+
 def test_hits_of_a_neuron_are_its_activations() -> None:
     model = transformer.load("en-de")
     trace = model.trace(*PAIRS[0])

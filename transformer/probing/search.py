@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -163,8 +164,15 @@ class _Collected:
         return Found(tuple(self.hits), self.count, self.rows, tuple(self.together.most_common(20)))
 
 
-def _is(word: str | None, wanted: str) -> bool:
-    return not wanted or (word is not None and word == wanted)
+def _pattern(wanted: str) -> re.Pattern[str]:
+    """Of the words wanted, which commas separate; "*" stands for any letters."""
+    names = [one.strip() for one in wanted.casefold().split(",") if one.strip()] or [wanted.strip()]
+    return re.compile("|".join(re.escape(one).replace(r"\*", ".*") for one in names))
+
+
+def _is(word: str | None, pattern: re.Pattern[str]) -> bool:
+    """An empty pattern is any token."""
+    return not pattern.pattern or (word is not None and pattern.fullmatch(word) is not None)
 
 
 def search_attention(
@@ -180,7 +188,8 @@ def search_attention(
     progress: Progress = lambda done, total: True,
     reads: Iterable[Read] | None = None,
 ) -> Found:
-    """Cells of one head with at least this weight, from a word to a word; "" is any word, capitals are small letters.
+    """Cells of one head with at least this weight, from a word to a word; "" is any word, "walk*" any that begins
+    so, "he, she" either of them; capitals are small letters.
 
     layer, head: from 0. reading: of READINGS, the token by which a decoder row is read; the keys of decoder
     self-attention are always tokens fed in. reads: the pairs as `read` gives them, with the kind's weights, where they
@@ -194,7 +203,7 @@ def search_attention(
     _check_place(head, model.config.heads, "head")
     row_side = "source" if kind == "encoder_self" else reading
     column_side = "fed" if kind == "decoder_self" else "source"
-    collected, start, end = _Collected(), from_word.strip().casefold(), to_word.strip().casefold()
+    collected, start, end = _Collected(), _pattern(from_word), _pattern(to_word)
     name = f"{kind}.weights"
     for number, pair in enumerate(read(model, pairs, (name,), None, progress) if reads is None else reads):
         weights = pair.tensors[name][layer, head]
@@ -229,7 +238,7 @@ def search_neuron(
     _check_place(layer, config.encoder_layers if stack == "encoder" else config.decoder_layers, "layer")
     _check_place(neuron, config.d_ff, "neuron")
     side, name = ("source" if stack == "encoder" else "fed"), f"{stack}_ff.activation"
-    collected, wanted = _Collected(), word.strip().casefold()
+    collected, wanted = _Collected(), _pattern(word)
     for number, pair in enumerate(read(model, pairs, (name,), layer, progress) if reads is None else reads):
         values, words = pair.tensors[name][:, neuron], pair.words[side]
         collected.rows += len(words)
