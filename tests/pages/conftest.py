@@ -16,22 +16,42 @@ from transformer.checkpoints.folder import save_checkpoint
 from transformer.live_training import workshop
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of checkpoints with `tiny`, which has an example; the app prefers it to its own."""
+def _with_tiny(folder: Path) -> Path:
+    """Writes `tiny`, which has an example."""
     tiny = tiny_pretrained()
-    save_checkpoint(tmp_path / "tiny", tiny.model, tiny.tokenizer, tiny.languages)
-    (tmp_path / "tiny" / "examples.json").write_text(json.dumps([EXAMPLE]))
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
+    save_checkpoint(folder / "tiny", tiny.model, tiny.tokenizer, tiny.languages)
+    (folder / "tiny" / "examples.json").write_text(json.dumps([EXAMPLE]))
+    return folder
+
+
+def _used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app prefers its checkpoints to the bundled ones."""
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
     monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "40")
     for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
         monkeypatch.delenv(name, raising=False)
-    return tmp_path
 
 
 @pytest.fixture
-def open_page(folder: Path) -> Callable[..., AppTest]:
-    """Open a page by link, with a sentence pair."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of checkpoints with `tiny`, the test's own: it may change it, and nothing of it is in a cache yet."""
+    _used(tmp_path, monkeypatch)
+    return _with_tiny(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _with_tiny(tmp_path_factory.mktemp("shared"))
+
+
+@pytest.fixture
+def open_page(
+    request: pytest.FixtureRequest, shared_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., AppTest]:
+    """Open a page by link, with a sentence pair and the checkpoint `tiny`: of the folder that all tests share, so that
+    what one has computed is in the cache for the others; with the fixture `folder`, of the test's own."""
+    if "folder" not in request.fixturenames:
+        _used(shared_folder, monkeypatch)
 
     def start(page: str = "heads", **params: str) -> AppTest:
         return app_test(page, **{"source": "ka lo mi", "target": "re sta vu", **params}).run()

@@ -300,6 +300,7 @@ class Member(Viewer):
 
     def __init__(self, host: str) -> None:
         super().__init__(host)
+        self.settings["max_queue"] = None  # with messages that nobody reads, closing would wait for ten seconds
         self.parts: dict[tuple[int, ...], str] = {}
         self.drawn: set[tuple[int, ...]] = set()
         self.own: tuple[int, ...] = ()
