@@ -26,6 +26,17 @@ export function lossAxis(top, log) {
   return { ticks: powers, share };
 }
 
+// The ticks whose labels fit above each other, `apart` pixels at least: always the last, and from the first on.
+export function roomy(ticks, y, apart) {
+  const end = ticks.at(-1);
+  let below = Infinity;
+  return ticks.filter((tick) => {
+    const fits = tick === end || (below - y(tick) >= apart && y(tick) - y(end) >= apart);
+    if (fits) below = y(tick);
+    return fits;
+  });
+}
+
 export class Curves {
   // hooks: {t, tooltip, goToStep(step), redraw(), report()}
   constructor(hooks) {
@@ -81,12 +92,10 @@ export class Curves {
       svg.style.fontSize = small + "px";
       const lines = axis.ticks.map((tick) => `M${inside.left} ${y(tick).toFixed(1)}H${inside.right}`).join("");
       const parts = [svgEl("path", { class: "learn-grid-lines", d: lines })];
-      const crowded = axis.ticks.length * small * 1.1 > bottom - inside.top;
-      axis.ticks.forEach((tick, j) => {
-        if (crowded && j % 2 && j < axis.ticks.length - 1) return;
+      for (const tick of roomy(axis.ticks, y, 1.1 * small)) {
         const position = { x: inside.left - 0.5 * em, y: y(tick) + 0.33 * small, "text-anchor": "end" };
         parts.push(svgEl("text", position, this.tick(plot, tick)));
-      });
+      }
       const marks = every.map((tick) => `M${step(tick).toFixed(1)} ${bottom}v4`).join("");
       parts.push(svgEl("path", { class: "learn-axis", d: `M${inside.left} ${bottom}H${inside.right}${marks}` }));
       if (i === this.plots.length - 1) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeTexts } from "../core/texts.js";
-import { lossAxis } from "./curves.js";
+import { lossAxis, roomy } from "./curves.js";
 import { RUN_COMMANDS } from "../state/generated.js";
 import { commandsFor } from "./status.js";
 import { TRAINING_TEXTS } from "./texts.js";
@@ -70,6 +70,17 @@ test("the axis of the loss reaches the largest loss", () => {
     assert.ok(ticks.at(-1) >= top && share(top) >= 0 && share(top) <= 1 && ticks.length >= 2 && ticks.length <= 7);
     assert.ok(Math.abs(ticks[0] - (log ? 1e-4 : 0)) < 1e-12);
   }
+});
+
+test("no two labels of an axis overlap", () => {
+  const at = (height) => (value) => height * (1 - value / 3);
+  assert.deepEqual(roomy([0, 1, 2, 3], at(66), 20), [0, 1, 2, 3]);
+  assert.deepEqual(roomy([0, 1, 2, 3], at(57), 20), [0, 3]); // 2 would touch 3, and 1 touches 0
+  assert.deepEqual(roomy([0, 1, 2, 3], at(30), 20), [0, 3]);
+  assert.deepEqual(
+    roomy([0, 0.5, 1], (value) => 30 * (1 - value), 20),
+    [0, 1],
+  );
 });
 
 test("the queue says minutes, if anybody knows", () => {
