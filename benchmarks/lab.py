@@ -52,7 +52,8 @@ class Lab(Settling):
 
     def __init__(self, page: Page, app: App, source: str, target: str) -> None:
         self.page = page
-        opened(page, f"{app.address}/lab?{urlencode({'source': source, 'target': target})}")
+        shown = {"try": "nothing", "cards": "open"}  # every switch, and none set
+        opened(page, f"{app.address}/lab?{urlencode({'source': source, 'target': target, **shown})}")
         self.settle()
 
     def click(self, name: str) -> float:
