@@ -101,12 +101,15 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 def test_a_korean_model_is_fetched_and_opens_by_its_name(
-    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TQDM_POSITION", "-1")  # huggingface_hub shows progress as if this were a terminal
     assert main(["get", NAME]) == 0
     goal = tmp_path / "checkpoints" / "opus-mt-ko-en"
     size = sum(len(data) for name, data in hub.files.items() if name != "tf_model.h5") / 1e6
-    assert f"{NAME}: {size:.1f} MB, licence: apache-2.0, into {goal}" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert f"{NAME}: {size:.1f} MB, licence: apache-2.0, into {goal}" in said.out
+    assert "model.safetensors: 100%" in said.err
     assert {path.name: path.read_bytes() for path in goal.iterdir()} == {
         name: data for name, data in hub.files.items() if name != "tf_model.h5"
     }
