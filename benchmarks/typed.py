@@ -27,9 +27,8 @@ BEAMS = 4
 JOINED, SHORTEST, LONGEST = 500, 41, 60  # long inputs, and their tokens
 LOOPING = 0.01  # share of them that may run away
 GROUP = re.compile(r"\{(?:(\d):)?([^{}]*)\}")
-OWN = FOLDER.parent / "recipes" / "en-de.own.tsv"
+OWN = FOLDER.parent / "recipes" / "en-de.own.tsv"  # our own training pairs
 NEAR = 0.75  # overlap of words
-TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -152,21 +151,22 @@ def sentences_table(model: Pretrained, sentences: list[Typed]) -> Table:
     return table
 
 
-def folded(text: str) -> list[str]:
-    """Its words in small letters, without punctuation."""
-    return TOKEN.findall(text.lower().replace("’", "'"))
+def bare(text: str) -> str:
+    """Without case and punctuation."""
+    return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def overlap(first: Sequence[str], second: Sequence[str]) -> float:
+def overlap(first: str, second: str) -> float:
     """The F1 of two texts' words: twice those they share, over those of both."""
-    return 2 * (Counter(first) & Counter(second)).total() / max(1, len(first) + len(second))
+    one, other = first.split(), second.split()
+    return 2 * (Counter(one) & Counter(other)).total() / max(1, len(one) + len(other))
 
 
-def near(sentence: Typed, pairs: Sequence[tuple[list[str], list[str]]]) -> bool:
-    """Whether a pair of word lists is like the sentence: its target is an accepted translation, or its source shares
-    most words with the sentence (`overlap` of at least NEAR)."""
-    accepted, words = {tuple(folded(text)) for text in sentence.accepted}, folded(sentence.source)
-    return any(tuple(target) in accepted or overlap(words, source) >= NEAR for source, target in pairs)
+def near(sentence: Typed, pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether one of the pairs, texts as `bare` gives them, is like the sentence: its target is an accepted
+    translation, or its source shares most words with the sentence (`overlap` of at least NEAR)."""
+    accepted, words = {bare(text) for text in sentence.accepted}, bare(sentence.source)
+    return any(target in accepted or overlap(words, source) >= NEAR for source, target in pairs)
 
 
 def near_table(model: Pretrained, sentences: list[Typed]) -> Table:
@@ -176,7 +176,7 @@ def near_table(model: Pretrained, sentences: list[Typed]) -> Table:
         ("a pair like it", "sentences", "greedy"),
     )
     lines = (line.split("\t") for line in OWN.read_text(encoding="utf-8").splitlines())
-    pairs = [(folded(source), folded(target)) for source, target, _kind in lines]
+    pairs = [(bare(source), bare(target)) for source, target, _kind in lines]
     found: dict[bool, list[bool]] = {True: [], False: []}
     translations = model.translate_all([sentence.source for sentence in sentences])
     for sentence, translation in zip(sentences, translations, strict=True):

@@ -12,26 +12,19 @@ has all of them.
 from __future__ import annotations
 
 import argparse
-import re
 import string
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.typed import typed_list
+from benchmarks.typed import OWN, bare, typed_list
 from transformer.files import write_whole
 from transformer.probing.alignment import gold_pairs
 from transformer.probing.probes import PROBES
 from transformer.training.augmentation import MARKED
 from transformer.training.data import Pair, read_pairs
 
-OWN = Path(__file__).with_name("en-de.own.tsv")
 TIMES = 5
-
-
-def bare(text: str) -> str:
-    """Without case and punctuation."""
-    return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def letters() -> list[Pair]:

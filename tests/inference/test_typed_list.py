@@ -11,9 +11,9 @@ from benchmarks.typed import (
     LONGEST,
     SHORTEST,
     Typed,
+    bare,
     copied,
     expand,
-    folded,
     joined,
     made_up,
     near,
@@ -88,8 +88,7 @@ def test_what_runs_away() -> None:
 
 def test_a_pair_like_a_sentence_by_hand() -> None:
     sentence = Typed("test", "He is 1.80 meters tall.", frozenset({"Er ist 1,80 Meter groß."}))
-    assert folded("Don’t go, it's 5 o'clock!") == ["don't", "go", "it's", "5", "o'clock"]
-    assert overlap(folded("He is 1.80 meters tall."), folded("He is 1.92 meters tall.")) == pytest.approx(10 / 12)
-    assert near(sentence, [(folded("He is 1.92 meters tall."), folded("Er ist 1,92 Meter groß."))])
-    assert near(sentence, [(folded("His height is 1.80 m."), folded("er ist 1,80 Meter groß"))])
-    assert not near(sentence, [(folded("He is very tall."), folded("Er ist sehr groß."))])  # 6 of 10 words
+    assert overlap("he is 1 80 meters tall", "he is 1 92 meters tall") == pytest.approx(10 / 12)
+    assert near(sentence, [(bare("He is 1.92 meters tall."), bare("Er ist 1,92 Meter groß."))])
+    assert near(sentence, [(bare("His height is 1.80 m."), bare("er ist 1,80 Meter groß"))])
+    assert not near(sentence, [(bare("He is very tall."), bare("Er ist sehr groß."))])  # 6 of 10 words

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.typed import rows, typed_list
-from recipes.en_de import OWN, TIMES, bare, letters, main, measured, training_text
+from benchmarks.typed import OWN, bare, rows, typed_list
+from recipes.en_de import TIMES, letters, main, measured, training_text
 from transformer.probing.alignment import gold_pairs
 from transformer.probing.probes import PROBES
 from transformer.training.data import read_pairs

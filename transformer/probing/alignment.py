@@ -57,7 +57,7 @@ class Source:
         """Raises ValueError for another measure or reading."""
         for name, value, known in (("measure", self.measure, MEASURES), ("reading", self.reading, READINGS)):
             if value not in known:
-                raise ValueError(f"the {name} is {value!r}; choose {' or '.join(map(repr, known))}")
+                raise ValueError(f"unknown {name} {value!r}; choose {' or '.join(map(repr, known))}")
 
 
 @lru_cache(maxsize=1)

@@ -242,7 +242,7 @@ def effects(
     seen: of `without`, for several calls with the same model and pairs. Raises ValueError for another way, a mean of a
     sub-layer and no pairs, NotFiniteError."""
     if way not in WAYS:
-        raise ValueError(f"the way {way!r} was asked for; choose {' or '.join(map(repr, WAYS))}")
+        raise ValueError(f"unknown way {way!r}; choose {' or '.join(map(repr, WAYS))}")
     skipped = [part for parts in groups.values() for part in parts if isinstance(part, Skip)]
     if way == "mean" and skipped:
         raise ValueError(f"{skipped[0].value} is a sub-layer, and only heads have a mean; measure it with way='zero'")
