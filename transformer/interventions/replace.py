@@ -68,12 +68,20 @@ class Replace(HeadSwitch):
             return tensor
 
         def weights(tensor: Tensor) -> Tensor:
-            rule = per_head(rules, tensor)
-            if argmax:
-                tensor = torch.where(rule == 2, torch.zeros_like(tensor).scatter_(-1, before["best"], 1.0), tensor)
-            if uniform:
-                visible = before["mask"]
-                tensor = torch.where(rule == 1, visible / visible.sum(-1, keepdim=True), tensor)
-            return tensor
+            return ruled(tensor, per_head(rules, tensor), before.get("mask"), before.get("best"))
 
         return {**({"mask": mask} if uniform else {}), **({"scores": scores} if argmax else {}), "weights": weights}
+
+
+def ruled(weights: Tensor, rule: Tensor, mask: Tensor | None, best: Tensor | None) -> Tensor:
+    """The weights of heads whose rule is not the softmax; the others unchanged.
+
+    weights: [batch, head, query, key]; rule: index of RULES for every head, [head, 1, 1]; mask: [batch, head, query,
+    key], None if no head is uniform; best: the key with the largest score, [batch, head, query, 1], None if no head is
+    argmax.
+    """
+    if best is not None:
+        weights = torch.where(rule == 2, torch.zeros_like(weights).scatter(-1, best, 1.0), weights)
+    if mask is not None:
+        weights = torch.where(rule == 1, mask / mask.sum(-1, keepdim=True), weights)
+    return weights

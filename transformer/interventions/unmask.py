@@ -83,14 +83,19 @@ class Unmask(HeadSwitch):
             [any(switch.mask == mask for switch in switches) for switches in heads] for mask in cls.PARAMS
         )
 
-        def mask(tensor: Tensor) -> Tensor:
-            if sub_layer.kind != "decoder_self":
-                return tensor | per_head(padding, tensor)
-            queries, keys = tensor.shape[-2:]  # only the last query while decoding with a cache
-            past = torch.ones_like(tensor[0, 0])
-            if sub_layer.config.causal:
-                past = past.tril(keys - queries)
-            real = tensor[..., -1:, :]  # the last row hides no future
-            return (past | per_head(causal, tensor)) & (real | per_head(padding, tensor))
+        return {"mask": lambda mask: opened(mask, per_head(padding, mask), per_head(causal, mask), sub_layer)}
 
-        return {"mask": mask}
+
+def opened(mask: Tensor, padding: Tensor, causal: Tensor, sub_layer: SubLayer) -> Tensor:
+    """The mask without the parts that are switched off.
+
+    mask: [batch, head, query, key]; padding, causal: of every head whether that part is off, [head, 1, 1].
+    """
+    if sub_layer.kind != "decoder_self":
+        return mask | padding
+    queries, keys = mask.shape[-2:]  # only the last query while decoding with a cache
+    past = torch.ones_like(mask[0, 0])
+    if sub_layer.config.causal:
+        past = past.tril(keys - queries)
+    real = mask[..., -1:, :]  # the last row hides no future
+    return (past | causal) & (real | padding)

@@ -15,13 +15,16 @@ def sinusoidal(length: int, d_model: int, layout: str = "interleaved") -> Tensor
     layout: "interleaved" like this; "halves": PE(p, i) = sin(...), PE(p, d_model/2 + i) = cos(...), as in Marian.
     Returns [position, d_model], float32, computed in float64. d_model must be even.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]
+    return encoding_of(torch.arange(length), d_model, layout)
+
+
+def encoding_of(positions: Tensor, d_model: int, layout: str = "interleaved") -> Tensor:
+    """The rows of `sinusoidal` for these positions. positions: integers, [token]. Returns [token, d_model]."""
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
-    angle = position / 10000.0 ** (even / d_model)
+    angle = positions.double()[:, None] / 10000.0 ** (even / d_model)
     if layout == "halves":
         return torch.cat((angle.sin(), angle.cos()), dim=-1).float()
-    encoding = torch.stack((angle.sin(), angle.cos()), dim=-1)  # [position, d_model / 2, 2]
-    return encoding.reshape(length, d_model).float()
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()  # [token, d_model / 2, 2] flattened
 
 
 class Positions(nn.Module):

@@ -37,7 +37,9 @@ other's tensors (with hooks on shared modules they would). The recorded tensors;
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Mapping
+from typing import Self
 
 from torch import Tensor
 
@@ -76,6 +78,7 @@ class Off:
     """
 
     replays = False
+    checks = True
 
     def __init__(self, fused: bool = False) -> None:
         self.fused = fused
@@ -101,22 +104,24 @@ class Tap:
     edits: name (as in the table of this module) -> function of the tensor; it must keep shape and dtype.
     records: name -> tensor, in the order of computation.
     replays: whether later decoding steps change the results of earlier ones, as when an edit opens the causal mask.
+    checks: whether lengths and positions are checked; False while a pass is exported, where they have no values yet.
 
     Raises TapError; call `finish` after the pass to check that every edit found its tensor.
     """
 
     fused = False
     replays = True
+    checks = True
 
     def __init__(self, edits: Mapping[str, Edit] | None = None) -> None:
         self.edits = dict(edits or {})
         self.records: dict[str, Tensor] = {}
         self._prefix = ""
 
-    def at(self, scope: str) -> Tap:
+    def at(self, scope: str) -> Self:
         """The same tap, with the prefix `scope.` for every name."""
-        inner = object.__new__(Tap)
-        inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
+        inner = copy.copy(self)
+        inner._prefix = f"{self._prefix}{scope}."
         return inner
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
@@ -154,12 +159,6 @@ class EditingTap(Tap):
         super().__init__(edits)
         self.replays, self.explain = replays, explain
         self.names: set[str] = set()
-
-    def at(self, scope: str) -> EditingTap:
-        inner = object.__new__(EditingTap)
-        inner.replays, inner.names, inner.explain = self.replays, self.names, self.explain
-        inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
-        return inner
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
         name = self._prefix + name

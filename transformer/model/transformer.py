@@ -73,7 +73,7 @@ class Transformer(nn.Module):
         Returns [batch, token, d_model]. Raises TooLongError.
         """
         length = ids.shape[1]
-        if start + length > self.config.max_positions:
+        if tap.checks and start + length > self.config.max_positions:
             raise TooLongError(
                 "the text has {length} tokens, and this model has {max_positions} positions",
                 length=start + length,
@@ -82,7 +82,7 @@ class Transformer(nn.Module):
         vectors = tap("embedding", F.embedding(ids, self.table(side)) * self.config.embedding_factor)
         given = torch.arange(start, start + length, device=ids.device)  # [token]
         positions = tap("position_ids", given)
-        if positions is not given:
+        if tap.checks and positions is not given:
             self._check_positions(positions, side)
         total = vectors + tap("positions", self.positions(positions))
         return self.dropout(total) if self.training else total
@@ -114,9 +114,9 @@ class Transformer(nn.Module):
         if fused and target.shape[1] == 1:  # the newest token sees all earlier ones
             return None
         causal = causal_mask(target.shape[1], target.device, past) if self.config.causal else None
-        if past:
-            return causal
-        mask = needed(real_tokens(target, self.config.pad_id)[:, None, None, :], fused)
+        real = real_tokens(target, self.config.pad_id)
+        real = torch.cat((real.new_ones(len(real), past), real), 1)  # with a past there is no padding
+        mask = needed(real[:, None, None, :], fused)
         return mask if causal is None else causal if mask is None else causal & mask
 
     def decode(
@@ -136,7 +136,7 @@ class Transformer(nn.Module):
         sees token q + 1 if that is in the target; during decoding it is not there yet. Such a model cannot use a cache,
         because a new token changes all earlier rows (ValueError).
         """
-        if cache is not None and not self.config.causal:
+        if tap.checks and cache is not None and not self.config.causal:
             raise ValueError(
                 "this model has no causal mask, so a new token changes all earlier ones; decode without a cache"
             )
