@@ -9,6 +9,9 @@
     examples.json        example sentences, and what to look for
     README.md            the model card: data, licence, attribution, settings, scores; README.ko.md: in Korean
     recipe.toml          the recipe for `python -m transformer train --recipe`, if it was trained on the Training page
+    encoder.onnx,
+    decoder.onnx,
+    web.json             the model for a browser, written by `headscope export-web`, see `transformer.web.folder`
 
 Reading never runs code from a checkpoint: it holds only JSON, safetensors and a SentencePiece model.
 """
@@ -43,6 +46,7 @@ RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "exampl
 CARDS = {"en": CARD, "ko": "README.ko.md"}  # language -> the model card in it
 HEADS = "heads.json"  # what each head does, as `python -m transformer heads --json` writes it
 IMPORTANCE, ALIGNMENT = "importance.json", "alignment.json"  # of `importance --json`, and `align --score --json`
+GRAPHS, ABOUT = ("encoder.onnx", "decoder.onnx"), "web.json"  # for a browser; the server reads none of them
 NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
 FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, *CARDS.values(), RECIPE, HEADS, IMPORTANCE, ALIGNMENT)
 ARCHITECTURE = "headscope-transformer"
@@ -413,7 +417,7 @@ def save_checkpoint(
     path.mkdir(parents=True, exist_ok=True)
     files = checkpoint_files(model, tokenizer, languages, dtype, architecture)
     if (path / WEIGHTS).is_file() and (path / WEIGHTS).read_bytes() != files[WEIGHTS]:
-        for old in (WEIGHTS, METRICS, RECORDING, HEADS, IMPORTANCE, ALIGNMENT):
+        for old in (WEIGHTS, METRICS, RECORDING, HEADS, IMPORTANCE, ALIGNMENT, *GRAPHS, ABOUT):
             (path / old).unlink(missing_ok=True)
     for name, data in files.items():
         write_whole(path / name, data)

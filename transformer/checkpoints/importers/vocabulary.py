@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import sentencepiece
 
@@ -52,6 +53,17 @@ class VocabularyTokenizer:
                 )
             self._pieces[token_id] = piece
         self._controls = frozenset(controls)
+
+    def to_bytes(self) -> bytes:
+        """The SentencePiece model in the form of its file."""
+        return self._processor.serialized_model_proto()
+
+    def table(self) -> dict[str, Any]:
+        """What makes ids of the pieces, for JSON: the arguments after the processor."""
+        return {
+            "vocabulary": self._vocabulary, "size": len(self), "unknown": self._unknown,
+            "controls": sorted(self._controls),
+        }  # fmt: skip
 
     def __len__(self) -> int:
         return len(self._pieces)
