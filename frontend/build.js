@@ -1,9 +1,10 @@
 // Bundles one script and one style sheet for every entry into transformer/view/dist/, which ships with the Python
-// package. `node build.js --check` writes nothing and fails where dist/ differs from the sources.
+// package, and the engine. `node build.js --check` writes nothing and fails where dist/ differs from the sources.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "esbuild";
+import pako from "pako";
 
 const FOLDER = import.meta.dirname;
 const SOURCES = join(FOLDER, "src");
@@ -16,10 +17,12 @@ const ENTRIES = {
   decoding: ["decoding/component.js", "decoding/decoding.css"],
   explorer: ["explorer/component.js", "explorer/explorer.css"],
   feed: ["host/feed.js"],
+  feedforward: ["feedforward/component.js", "feedforward/feedforward.css"],
   figure: ["figure/component.js", "figure/figure.css"],
   formation: ["formation/component.js", "formation/formation.css"],
   headgrid: ["headgrid/component.js", "headgrid/headgrid.css"],
   lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css"],
+  live: ["live/component.js"],
   lesson_scroll: ["host/lesson_scroll.js"],
   links: ["links/component.js", "links/links.css"],
   measures: ["measures/component.js", "measures/measures.css"],
@@ -28,12 +31,15 @@ const ENTRIES = {
   paper: ["paper/component.js", "paper/paper.css"],
   positions: ["positions/component.js", "figure/figure.css", "positions/positions.css"],
   saving: ["saving/component.js", "saving/saving.css"],
+  site: ["site/main.js", "site/site.css", "lesson/lesson.css"],
   softmax: ["softmax/component.js", "softmax/softmax.css"],
   training: ["training/component.js", "training/training.css"],
   training_file: ["training/file.js", "training/training.css"],
   viewer: ["host/viewer.js"],
   why: ["why/component.js", "why/why.css"],
 };
+
+const RUNTIME = "ort.wasm.gz"; // what engine.js runs
 
 // The line break after the banner matters: Streamlit takes a script of a single line for the name of a file.
 const BANNER = "/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */";
@@ -51,7 +57,8 @@ const OPTIONS = {
 
 async function bundle(options) {
   const { outputFiles, metafile } = await build({ ...OPTIONS, ...options });
-  return { contents: outputFiles[0].contents, inputs: Object.keys(metafile.inputs) };
+  const files = Object.fromEntries(outputFiles.map(({ path, contents }) => [basename(path), contents]));
+  return { contents: outputFiles[0].contents, files, inputs: Object.keys(metafile.inputs) };
 }
 
 function bundleStyles(sheets) {
@@ -85,14 +92,72 @@ function hashOfSources() {
   return `${hash.digest("hex")}\n`;
 }
 
+const hashOf = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+
+// WebAssembly is packed here, because many hosts of static files pack nothing: 3.7 MB instead of 14.2. By pako, since
+// Node's own zlib gives other bytes on other processors.
+const packed = (bytes) => Buffer.from(pako.gzip(bytes, { level: 9 }));
+
+function packedRuntime() {
+  return packed(readFileSync(join(FOLDER, "node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm")));
+}
+
+// The package of SentencePiece is made for Node. In a browser it gets from node_in_browser.js what it lacks there; its
+// WebAssembly is packed; and it makes no functions of texts, which a Content-Security-Policy may forbid.
+const NODE = join(SOURCES, "engine/node_in_browser.js");
+const sentencePiece = {
+  name: "sentencepiece",
+  setup({ onLoad }) {
+    onLoad({ filter: /sentencepiece-js.dist.index\.js$/ }, ({ path }) => {
+      let contents = readFileSync(path, "utf8");
+      const replace = (found, by) => {
+        if (!found.test(contents)) throw new Error(`${path} no longer has ${found}`);
+        contents = contents.replace(found, by);
+      };
+      replace(/new \(require\('u' \+ 'rl'\)\.URL\)\('file:' \+ __filename\)\.href/g, () => "''");
+      replace(
+        /newFunc\(Function,args1\)\.apply\(null,args2\)/,
+        () => "fs__namespace.invoker(argTypes,isClassMethodFunc,returns,cppInvokerFunc,cppTargetFunc,runDestructors)",
+      );
+      let wasm;
+      replace(/(?<="data:application\/octet-stream;base64,)[\w+/=]+/, (found) => ((wasm = found), ""));
+      const text = packed(Buffer.from(wasm, "base64")).toString("base64");
+      replace(/(?<=function getBinaryPromise\(binaryFile\)\{)/, () => `return fs__namespace.unpackText("${text}");`);
+      return { contents };
+    });
+  },
+};
+
+function bundleEngine(runtime) {
+  return bundle({
+    entryPoints: [join(SOURCES, "engine/worker.js")],
+    absWorkingDir: FOLDER,
+    alias: { fs: NODE, module: NODE },
+    plugins: [sentencePiece],
+    format: "iife", // Chromium starts no module from a page that is a file
+    define: {
+      ORT_WASM: JSON.stringify({ bytes: runtime.length, hash: hashOf(runtime) }),
+      "import.meta.url": "self.location.href",
+    },
+  });
+}
+
 const built = { "sources.sha256": Buffer.from(hashOfSources()) };
 const texts = {};
 for (const [name, [script, ...sheets]] of Object.entries(ENTRIES)) {
-  const { contents, inputs } = await bundle({ entryPoints: [join(SOURCES, script)], absWorkingDir: FOLDER });
-  built[`${name}.js`] = contents;
+  const { files, inputs } = await bundle({
+    entryPoints: { [name]: join(SOURCES, script) },
+    absWorkingDir: FOLDER,
+    outdir: DIST,
+    splitting: true, // what a script loads later is a file of its own
+    chunkNames: `${name}-[hash]`,
+  });
+  Object.assign(built, files);
   texts[name] = await textsOf(inputs);
   if (sheets.length) built[`${name}.css`] = (await bundleStyles(sheets)).contents;
 }
+built[RUNTIME] = packedRuntime();
+built["engine.js"] = (await bundleEngine(built[RUNTIME])).contents;
 built["texts.json"] = Buffer.from(`${JSON.stringify(texts, null, 1)}\n`);
 
 if (process.argv.includes("--check")) {

@@ -1,0 +1,281 @@
+// A model in the page: its exported graphs (transformer/web/graphs.py) run by onnxruntime-web, and its tokenizers. It
+// computes in a worker (worker.js) or in Node.
+import * as ort from "onnxruntime-web/wasm";
+import { continuations } from "./continuations.js";
+import { openWeights } from "./safetensors.js";
+import { openTokenizer } from "./tokenizer.js";
+import { readable } from "./words.js";
+import { Switches, KINDS } from "./switches.js";
+
+export const EXTRA = 50; // section 6.1: a translation may have 50 tokens more than the source
+
+/** An array with its shape, as the graphs name it. @typedef {{data: any, shape: number[]}} Tensor */
+
+// A text that cannot be traced. code: "empty", "unreadable", "long" or "pads"; side; tokens, limit: both with </s>.
+export class InputError extends Error {
+  name = "InputError";
+  constructor(code, about) {
+    super(`${about.side}: ${code}`);
+    this.about = { code, ...about };
+  }
+}
+
+// A pass that nobody waits for any more.
+export class Dropped extends Error {
+  name = "Dropped";
+}
+
+// What `file` gives for the names in web.json's tokenizers: side -> {model}, of a Marian model {model, table}.
+export function tokenizerFiles({ tokenizers }, file) {
+  const named = (names) => Object.fromEntries(Object.entries(names).map(([part, name]) => [part, file(name)]));
+  return Object.fromEntries(Object.entries(tokenizers).map(([side, names]) => [side, named(names)]));
+}
+
+// tokenizers: bytes of `tokenizerFiles`; wasm: the bytes of onnxruntime's WebAssembly, or its URL if the server says that
+// it is application/wasm: then the browser keeps the compiled code for the next time.
+export const makeModel = async ({ about, encoder, decoder, weights, tokenizers, wasm = undefined }) => {
+  ort.env.wasm.numThreads = 1; // more need an isolated page, and take longer where another program uses the core
+  if (typeof wasm === "string") ort.env.wasm.wasmPaths = { wasm };
+  else if (wasm) ort.env.wasm.wasmBinary = wasm;
+  const options = { executionProviders: ["wasm"], externalData: [{ path: about.weights, data: weights }] };
+  const graphs = {
+    encoder: await ort.InferenceSession.create(encoder, options),
+    decoder: await ort.InferenceSession.create(decoder, options),
+  };
+  const open = ({ model, table }) => openTokenizer(model, table && JSON.parse(new TextDecoder().decode(table)));
+  const target = await open(tokenizers.target);
+  const source = tokenizers.source ? await open(tokenizers.source) : target;
+  const file = new Blob([weights]); // which a browser may keep outside of its memory
+  const parameters = await openWeights(async (start, end) => file.slice(start, end).arrayBuffer());
+  return new Model(about, graphs, { source, target }, parameters);
+};
+
+const TYPES = { float32: Float32Array, bool: Uint8Array, int64: BigInt64Array };
+
+// A tensor of a graph's input; without values that of the model as trained: factors are 1, all else 0.
+function tensorOf({ name, type, shape }, sizes, values) {
+  const dims = shape.map((size) => (typeof size === "string" ? sizes[size] : size));
+  const count = dims.reduce((product, size) => product * size, 1);
+  if (type === "int64" && values) values = Array.from(values, BigInt);
+  const data = values ? TYPES[type].from(values) : new TYPES[type](count);
+  if (!values && name.endsWith("factor")) data.fill(1);
+  return new ort.Tensor(type, data, dims);
+}
+
+class Model {
+  constructor(about, graphs, tokenizers, weights) {
+    this.about = about;
+    this.config = about.config;
+    this.graphs = graphs;
+    this.tokenizers = tokenizers;
+    this.weights = weights;
+  }
+
+  // Parameters by name, see Weights.tensors.
+  parameters({ names }) {
+    return this.weights.tensors(names);
+  }
+
+  // Pieces of the target's vocabulary.
+  async pieces({ ids }) {
+    return this.tokenizers.target.pieces(ids);
+  }
+
+  // Runs a graph. given: name -> values, or a tensor of an earlier run; names: of the outputs, all without them.
+  async run(stack, sizes, given, names = undefined) {
+    const session = this.graphs[stack];
+    const feeds = {};
+    for (const input of session.inputMetadata) {
+      const value = given[input.name];
+      feeds[input.name] = value instanceof ort.Tensor ? value : tensorOf(/** @type {any} */ (input), sizes, value);
+    }
+    return session.run(feeds, names);
+  }
+
+  // -- texts -------------------------------------------------------------------------------------------------------
+
+  // Ids of a text with </s>. limit: most tokens. Throws InputError.
+  encode(text, side, limit) {
+    const ids = this.tokenizers[side].encode(text);
+    if (!ids.length) throw new InputError(text.trim() ? "unreadable" : "empty", { side, tokens: 0, limit });
+    if (ids.length >= limit) throw new InputError("long", { side, tokens: ids.length + 1, limit });
+    return [...ids, this.config.end_id];
+  }
+
+  // Of each text of a pair: how many tokens it has, with </s>, and labels of those that are not in the vocabulary.
+  count(asked) {
+    const of = (side) => {
+      const [tokenizer, text] = [this.tokenizers[side], asked[side] ?? ""];
+      const ids = tokenizer.encode(text);
+      const labels = readable(tokenizer.surfaces(text));
+      return { tokens: ids.length + 1, unknown: labels.filter((_, at) => ids[at] === this.config.unk_id) };
+    };
+    return { source: of("source"), target: of("target") };
+  }
+
+  limit(asked) {
+    return Math.min(this.config.max_positions, asked || this.config.max_positions);
+  }
+
+  // Ids of a text with </s>, and what each was typed as. Throws InputError.
+  async tokens({ text, side = "source", limit = undefined }) {
+    const ids = this.encode(text, side, this.limit(limit));
+    return { ids, labels: readable([...this.tokenizers[side].surfaces(text), "</s>"]) };
+  }
+
+  continuations(asked) {
+    return continuations(this, asked);
+  }
+
+  // -- decoding ----------------------------------------------------------------------------------------------------
+
+  // Greedy search. encoded: of `encode_source`; draft: ids that may hold, as those written for the text before; told:
+  // called with the ids after every token, false stops (Dropped). Returns the ids, and all tensors of a pass over them if
+  // that was needed to check the draft.
+  async write(encoded, switches, { limit, draft = [], forced = [], told = async (_) => true }) {
+    const { source, tensors } = encoded;
+    const real = source.length - switches.pads;
+    const most = Math.min(
+      real + EXTRA, this.config.max_positions - switches.shift("target"), this.limit(limit),
+    ); // prettier-ignore
+    const cached = this.config.causal && !switches.replays;
+    const { start_id: start, end_id: end } = this.config;
+    let ids = forced.slice(0, most);
+    let past = null; // keys and values of the tokens fed so far
+    let known = 0; // how many those are
+    let decoded = null;
+    if (cached && draft.length && !forced.length) {
+      ({ ids, past, known, decoded } = await this.held(encoded, switches, draft.slice(0, most - 1)));
+      if (!(await told(ids))) throw new Dropped();
+    }
+    while (ids.length < most && ids.at(-1) !== end) {
+      const fed = [start, ...ids].slice(known);
+      const found = await this.decode(source, tensors, switches, fed, past, known, [
+        "next", "decoder_self.keys", "decoder_self.values",
+      ]); // prettier-ignore
+      if (cached) {
+        past = { keys: found["decoder_self.keys"], values: found["decoder_self.values"] };
+        known = ids.length + 1;
+      }
+      ids.push(Number(found.next.data[0]));
+      decoded = null;
+      if (!(await told(ids))) throw new Dropped();
+    }
+    return { ids, decoded };
+  }
+
+  // The ids of a draft that greedy search would write too, and the one that follows them; with their keys and values.
+  async held(encoded, switches, draft) {
+    const { start_id: start, pad_id: pad, end_id: end } = this.config;
+    const fed = [start, ...draft.filter((id) => id !== end)];
+    const found = await this.decode(encoded.source, encoded.tensors, switches, fed, null, 0);
+    const [rows, vocabulary] = found.logits.dims;
+    const ids = [];
+    for (let row = 0; row < rows; row++) {
+      const logits = found.logits.data.subarray(row * vocabulary, (row + 1) * vocabulary);
+      ids.push(largest(logits, [pad, start]));
+      if (ids[row] !== fed[row + 1]) break;
+    }
+    const known = ids.length; // tokens fed that hold: <s> and all ids but the last
+    const cut = (name) => cutTokens(found[`decoder_self.${name}`], known);
+    return { ids, known, past: { keys: cut("keys"), values: cut("values") }, decoded: known === rows ? found : null };
+  }
+
+  // One pass of the decoder over tokens behind a past.
+  decode(source, encoded, switches, fed, past, known, names = undefined) {
+    const sizes = { source: source.length, target: fed.length, past: known, keys: known + fed.length };
+    const given = {
+      ...switches.inputs("decoder", { source: source.length, target: fed.length }, known),
+      source, target: fed, "cross.keys": encoded["cross.keys"], "cross.values": encoded["cross.values"],
+    }; // prettier-ignore
+    for (const kind of KINDS)
+      // all keys, also those of the past
+      if (kind === "decoder_self") given[`${kind}.hidden`] = switches.hidden(kind, known + fed.length);
+    if (past) Object.assign(given, { "past.keys": past.keys, "past.values": past.values });
+    return this.run("decoder", sizes, given, names);
+  }
+
+  // -- traces ------------------------------------------------------------------------------------------------------
+
+  // A pass over a sentence pair with every tensor, by the names of transformer/tracing/trace.py.
+  // asked: {source, target ("": the model writes it), output (ids instead of a target), switches, limit, draft}
+  // part: called with what is known first: {stage: "encoder", trace}, {stage: "words", ids, text}; false: drop the pass
+  async trace(asked, part = async (_) => true) {
+    const { config } = this;
+    const limit = this.limit(asked.limit);
+    const switches = new Switches(asked.switches, this.about);
+    const read = this.encode(asked.source, "source", limit);
+    if (read.length + switches.pads > limit)
+      throw new InputError("pads", { side: "source", tokens: read.length + switches.pads, limit });
+    const source = [...read, ...new Array(switches.pads).fill(config.pad_id)];
+    const padding = new Array(switches.pads).fill("<pad>");
+    const trace = {
+      checkpoint: this.about.name, languages: this.about.languages, causal: config.causal, switches: switches.params,
+      source_text: asked.source, source_ids: source, source_tokens: this.tokenizers.source.pieces(source),
+      source_labels: [...readable([...this.tokenizers.source.surfaces(asked.source), "</s>"]), ...padding],
+    }; // prettier-ignore
+    const own = !asked.target?.trim();
+    const given = own ? asked.output : this.encode(asked.target, "target", limit);
+    const encoded = await this.run("encoder", { source: source.length }, {
+      ...switches.inputs("encoder", { source: source.length }), source,
+    }); // prettier-ignore
+    add(trace, encoded, switches);
+    if (!(await part({ stage: "encoder", trace }))) throw new Dropped();
+    const told = (ids) => part({ stage: "words", ids: [...ids], text: this.tokenizers.target.decode(ids) });
+    const wanted = { limit, draft: asked.draft, told };
+    const written = given ? null : await this.write({ source, tensors: encoded }, switches, wanted);
+    const out = given || written.ids;
+    const fed = [config.start_id, ...out.slice(0, -1)];
+    const decoded = written?.decoded ?? (await this.decode(source, encoded, switches, fed, null, 0));
+    const { pieces } = this.tokenizers.target;
+    const named = (ids) => pieces.call(this.tokenizers.target, ids);
+    const labels = own ? readable(named(out)) : readable([...this.tokenizers.target.surfaces(asked.target), "</s>"]);
+    Object.assign(trace, {
+      target_text: own ? this.tokenizers.target.decode(out) : asked.target, own, complete: out.at(-1) === config.end_id,
+      target_in_ids: fed, target_out_ids: out, target_in: named(fed), target_out: named(out),
+      target_in_labels: [...readable(named([config.start_id])), ...labels.slice(0, -1)], target_out_labels: labels,
+      target_position_ids: switches.positions("target", fed.length, 0)["target.position_ids"],
+      source_position_ids: switches.positions("source", source.length, 0)["source.position_ids"],
+    }); // prettier-ignore
+    add(trace, decoded, switches);
+    trace.probabilities = probabilitiesOf(trace.logits, out);
+    return trace;
+  }
+}
+
+// Adds the outputs of a graph to a trace: "cross.weights" becomes trace.cross.weights.
+function add(trace, outputs, switches) {
+  for (const [name, { data, dims }] of Object.entries(outputs)) {
+    if (name === "next" || name === "log_probs") continue;
+    const [group, field] = name.split(".");
+    const tensor = { data, shape: [...dims] };
+    if (field === undefined) trace[group] = tensor;
+    else (trace[group] ??= { ...switches.heads[group] })[field] = tensor;
+  }
+}
+
+// Index of the largest number but those barred.
+function largest(numbers, barred) {
+  let best = -1;
+  for (let at = 0; at < numbers.length; at++)
+    if (!barred.includes(at) && (best < 0 || numbers[at] > numbers[best])) best = at;
+  return best;
+}
+
+// The first tokens of keys or values, [layer, head, token, width].
+function cutTokens({ data, dims }, count) {
+  const [layers, heads, tokens, width] = dims;
+  const cut = new Float32Array(layers * heads * count * width);
+  for (let at = 0; at < layers * heads; at++)
+    cut.set(data.subarray(at * tokens * width, (at * tokens + count) * width), at * count * width);
+  return new ort.Tensor("float32", cut, [layers, heads, count, width]);
+}
+
+// softmax(logits) of one id a row.
+function probabilitiesOf({ data, shape: [, vocabulary] }, ids) {
+  return ids.map((id, row) => {
+    const logits = data.subarray(row * vocabulary, (row + 1) * vocabulary);
+    const top = logits.reduce((a, b) => Math.max(a, b), -Infinity);
+    return Math.exp(logits[id] - top) / logits.reduce((sum, logit) => sum + Math.exp(logit - top), 0);
+  });
+}

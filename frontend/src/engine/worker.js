@@ -1,0 +1,52 @@
+/* global ORT_WASM -- length and hash of ort.wasm.gz: build.js */
+// The engine as a worker: it opens one model, then answers the requests of client.js.
+import { download } from "./download.js";
+import { makeModel, tokenizerFiles } from "./model.js";
+import { Requests } from "./requests.js";
+import { unpack } from "./unpack.js";
+
+const GZIP = 0x1f; // its first byte
+
+const { port1: here, port2: there } = new MessageChannel();
+// Ends when messages that arrived before it were handled; takes microseconds, a timer would take milliseconds.
+const breathe = () =>
+  new Promise((resolve) => {
+    there.onmessage = resolve;
+    here.postMessage(0);
+  });
+
+const send = (message, buffers = []) => postMessage(message, { transfer: buffers });
+
+let requests = null;
+self.onmessage = async ({ data }) => {
+  if (requests) return requests.add(data);
+  try {
+    requests = new Requests(await open(data), send, breathe);
+    send({ ready: true });
+  } catch (error) {
+    send({ failed: { name: error.name, message: String(error.message ?? error) } });
+  }
+};
+
+// base: URL of the model's folder; about: its web.json; wasm: see client.js; blobs: name -> Blob of files that the page has
+async function open({ base, about, wasm, blobs }) {
+  const names = Object.keys(about.files);
+  const source = (name) =>
+    blobs[name] ? { blob: blobs[name] } : { url: new URL(name, base).href, ...about.files[name] };
+  const sources = names.map(source);
+  const sentAsWasm = typeof wasm === "string" && wasm.endsWith(".wasm");
+  if (!sentAsWasm) sources.push(wasm instanceof Blob ? { blob: wasm } : { url: wasm, packed: true, ...ORT_WASM });
+  const contents = await download(sources, (progress) => send({ progress }));
+  const file = (name) => contents[names.indexOf(name)];
+  return makeModel({
+    about,
+    encoder: file("encoder.onnx"),
+    decoder: file("decoder.onnx"),
+    weights: file(about.weights),
+    tokenizers: tokenizerFiles(about, file),
+    wasm: sentAsWasm ? wasm : await runtimeOf(contents.at(-1)),
+  });
+}
+
+// Some servers call a gzip file an encoding; then the browser has unpacked it.
+const runtimeOf = (bytes) => (bytes[0] === GZIP ? unpack(bytes) : bytes);
