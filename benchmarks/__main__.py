@@ -12,6 +12,7 @@ from benchmarks import report
 PARTS = {
     "trace": "a full trace, compared with a pass without recording",
     "rendering": "from a click to the drawn grid in a browser, compared with BertViz",
+    "page": "the model in the page, beside BertViz and the server: keys, switches, the site, the server's CPU",
     "lab": "a trace with switches, and a switch on the screen",
     "pages": "the first picture of every page of figures, and its sliders",
     "anatomy": "the anatomy's first picture, the data sent for it, and the frames of its movements",

@@ -25,7 +25,8 @@ KINDS = ("encoder_self", "decoder_self", "cross")
 
 def context(browser: Browser, heads: int = 0) -> BrowserContext:
     """A browser without history; heads: how many a page of BertViz draws at first."""
-    made = browser.new_context(viewport=SCREEN)  # type: ignore[arg-type]
+    # The stopwatch's conditions are texts, which the policy of the site would refuse.
+    made = browser.new_context(viewport=SCREEN, bypass_csp=True)  # type: ignore[arg-type]
     made.set_default_timeout(PATIENCE)
     made.add_init_script(f"window.expectedHeads = {heads};\n{STOPWATCH}")
     return made

@@ -10,6 +10,7 @@ import json
 import random
 import statistics
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from benchmarks.app import App, running
 from benchmarks.process import sample
@@ -121,19 +122,30 @@ async def decoding(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run
 
 
 async def token(viewer: Viewer, rng: random.Random) -> Run:
-    lines = json.loads(viewer.data["headscope.decoding"])["lines"]
+    lines = _picture(viewer)["numbers"]["lines"]
     line = rng.randrange(len(lines))
-    at = {"line": line, "step": rng.randrange(len(lines[line]["tokens"]))}
-    return await viewer.report("headscope.decoding", "at", at)
+    return await _chosen(viewer, at=f"{line + 1}.{rng.randrange(len(lines[line]['tokens'])) + 1}")
 
 
 async def branch(viewer: Viewer, rng: random.Random) -> Run:
     """Another token at the chosen step: the translation goes on from there. With many translations, undo."""
-    found = json.loads(viewer.data["headscope.decoding"])
+    found = _picture(viewer)["numbers"]
+    branches = [one for one in _picture(viewer)["state"]["branches"].split("_") if one]
     if len(found["lines"]) > 4:
-        return await viewer.report("headscope.decoding", "drop", 1)
-    take = {**found["at"], "id": rng.choice(found["bars"]["ids"])}
-    return await viewer.report("headscope.decoding", "take", take)
+        return await _chosen(viewer, branches="_".join(branches[:-1]))
+    step = f"{found['at']['line'] + 1}.{found['at']['step'] + 1}"
+    branches.append(f"{step}.{rng.choice(found['bars']['ids'])}")
+    return await _chosen(viewer, branches="_".join(branches))
+
+
+def _picture(viewer: Viewer) -> dict[str, Any]:
+    """What the picture was sent."""
+    found: dict[str, Any] = json.loads(viewer.data["headscope.decoding"])
+    return found
+
+
+async def _chosen(viewer: Viewer, **state: str) -> Run:
+    return await viewer.report("headscope.decoding", "state", {**state, "revision": _picture(viewer)["revision"]})
 
 
 async def node(viewer: Viewer, rng: random.Random) -> Run:

@@ -135,6 +135,16 @@ def jobs(model: Pretrained, folder: Path, quick: bool = False) -> list[Job]:
         Job("`describe`", command("describe"), "parts and parameters"),
         Job("`describe --sentence`", command("describe", "--sentence", first[0]), "all tensors of a pass"),
         Job(
+            "`export-web`",
+            ["-m", "transformer", "export-web", str(model.path), str(folder / "web")],
+            "copies of the graphs that ship",
+        ),
+        Job(
+            "`site`",
+            ["-m", "transformer", "site", str(folder / "site"), "--checkpoint", str(model.path)],
+            "files of all pages",
+        ),
+        Job(
             "`record`",
             command("record", "--run", files.run, "--validation", files.few, "--output", folder / "learning.npz"),
             f"{files.snapshots} snapshots, the checkpoint's examples, {files.count} validation pairs",

@@ -21,12 +21,12 @@ from transformer.inference.pretrained import Pretrained
 TOKENS = 20
 FIRST, MOVED, ENCODING = 1000, 300, 200  # milliseconds allowed: first picture, any slider, those of the encoding
 WITHOUT = ("knock",)  # a part without figures
+FIRST_FIGURES = {"positions": "positions:", "embeddings": "embedding-", "feedforward": "feedforward-"}
 PARTS = {
     page.name: [part for part in page.content.parts() if part not in WITHOUT]
     for page in pages()
-    if page.content.figures
+    if page.name in FIRST_FIGURES
 }
-FIRST_FIGURES = {"positions": "positions:", "embeddings": "embedding-", "feedforward": "feedforward-"}
 # page, part, other parameters, test id or label of the slider, where it is moved to and from, milliseconds allowed
 SLIDERS = (
     ("positions", "encoding", {"d_model": "512", "length": "512"}, "d_model", (500, 512), ENCODING),
@@ -35,7 +35,7 @@ SLIDERS = (
     ("positions", "distance", {"d_model": "512", "length": "512"}, "k", (9, 1), MOVED),
     ("positions", "distance", {"d_model": "512", "length": "512"}, "q", (9, 1), MOVED),
     ("embeddings", "map", {}, "", (2, 0), MOVED),
-    ("feedforward", "activity", {"checkpoint": "reverse-gelu", "source": "headscope"}, "", (20, 0), MOVED),
+    ("feedforward", "activity", {"checkpoint": "reverse-gelu", "source": "headscope"}, "threshold", (20, 0), MOVED),
 )
 _version = ""
 
@@ -54,8 +54,8 @@ class Figures(Settling):
 
     def move(self, name: str, value: int) -> float:
         """The slider of this name moved, or the first one there is."""
-        where = f"[data-testid=positions-{name}]" if name else ".hs-fig-slide input[type=range]"
-        slider = self.page.locator(where).first
+        named = ", ".join(f"[data-testid={page}-{name}]" for page in ("positions", "feedforward"))
+        slider = self.page.locator(named if name else ".hs-fig-slide input[type=range]").first
         took = timed(
             self.page,
             "redrawn",

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
-from pages.components.compared_heads import explain
 from pages.components.comparison import Compared, compare
-from pages.components.descriptions import in_words, phrases, sub_layer_equation
-from pages.components.payloads import forget, payload, renewed
-from pages.components.sentences import paragraph
+from pages.components.descriptions import sub_layer_equation
+from pages.components.payloads import payload, renewed
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.state import State, current_state, store_state
 from pages.runtime import cache
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.sets import InterventionError, Interventions
+from transformer.interventions.sets import InterventionError, Interventions, Mean
 from transformer.model.config import ModelConfig
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view import anatomy_pack
 from transformer.view.anatomy_state import (
+    LONGEST,
     MATRICES,
     OPENED,
     PLACES,
@@ -35,11 +35,11 @@ from transformer.view.anatomy_state import (
     steps_of,
 )
 from transformer.view.bundle import script, style
+from transformer.web.switches import needs_server
 
 KEY = "anatomy"
 OPTIONS = ("zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t", "opened", "tempo")
 MOST_WEIGHTS = 8_000_000  # most numbers of a step's matrices that a browser gets, in 16 or 32 bits
-LONGEST = 64  # tokens per side: with more, rows get too thin to see
 
 
 _picture = st.components.v2.component("headscope.anatomy", js=script("anatomy"), css=style("anatomy"))
@@ -125,27 +125,17 @@ def _position(frame: PageFrame, source: int, target: int) -> AnatomyState:
     )
 
 
-def _drawable_trace(frame: PageFrame, trace: Trace) -> Trace:
-    """The trace, or a shorter one where the model itself wrote more tokens than can be drawn."""
+def _drawable_trace(frame: PageFrame, trace: Trace) -> tuple[Trace, int]:
+    """The trace, or a shorter one where the model itself wrote more tokens than can be drawn; and how many it wrote in
+    that case, otherwise 0."""
     if not trace.own or len(trace.source_ids) > LONGEST or len(trace.target_in_ids) <= LONGEST:
-        return trace
-    sentence = _("The translation has {target} tokens. This drawing shows the first {limit}.")
-    message(sentence.format(target=len(trace.target_in_ids), limit=LONGEST), "note")
-    return cache.trace(frame.model, frame.model.name, trace.source_text, "", LONGEST)
+        return trace, 0
+    return cache.trace(frame.model, frame.model.name, trace.source_text, "", LONGEST), len(trace.target_in_ids)
 
 
 def _too_long(trace: Trace) -> bool:
-    """Whether a side is too long to be drawn; if so, the page says it."""
-    source, target = len(trace.source_ids), len(trace.target_in_ids)
-    if max(source, target) <= LONGEST:
-        return False
-    message(
-        _(
-            "The source has {source} tokens and the target {target}. This drawing shows up to {limit} per side. "
-            "Shorten the text, or use the page Heads, which shows longer texts."
-        ).format(source=source, target=target, limit=LONGEST)
-    )
-    return True
+    """Whether a side is too long to be drawn."""
+    return max(len(trace.source_ids), len(trace.target_in_ids)) > LONGEST
 
 
 def _weights(model: Pretrained, stand: AnatomyState) -> bytes | None:
@@ -159,22 +149,18 @@ def _weights(model: Pretrained, stand: AnatomyState) -> bytes | None:
     return None
 
 
-def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
+def _packs(compared: Compared, stand: AnatomyState, whole: int) -> dict[str, bytes]:
     """The data of the drawing at this position: part -> bytes."""
     model, after = compared.model, compared.after
     before = None if compared.before is after else compared.before
-    state = store_state(renewed(current_state() or State(model.name)))
-    asked, revision = state.switches.to_params(), state.revision
+    asked, begins = _asked(stand)
     sides = (after.id, before and before.id)
-    begins = {**stand.to_browser(), "big": state.view.big, "revision": revision}
     packs = {
         "trace": payload(
             KEY,
             "trace",
-            (*sides, tuple(asked.items()), revision),
-            lambda: anatomy_pack.trace_pack(
-                model, after, before, asked, begins, phrases=phrases(compared.interventions, model.config)
-            ),
+            (*sides, tuple(asked.items()), begins["revision"]),
+            lambda: anatomy_pack.trace_pack(model, after, before, asked, begins, whole),
         ),
         "open": payload(
             KEY,
@@ -195,27 +181,48 @@ def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
     return packs
 
 
-def draw(frame: PageFrame, trace: Trace) -> None:
-    """The drawing of a trace with all switches. A person's actions stay in the browser; only the numbers of the place
-    they look at and changed switches travel."""
-    trace = _drawable_trace(frame, trace)
-    if _too_long(trace):
-        forget(KEY)
-        return
-    state = merge_browser(frame)
-    compared = compare(frame.model, trace, state.switches)
-    if _too_long(compared.after):  # padded
-        forget(KEY)
-        return
-    stand = _position(frame, len(compared.after.source_ids), len(compared.after.target_in_ids))
-    packs = _packs(compared, stand)
-    if compared.interventions:
-        paragraph(_("Switched: {switches}.").format(switches=in_words(compared.interventions, frame.model.config)))
+def _asked(stand: AnatomyState) -> tuple[dict[str, str], dict[str, Any]]:
+    """The switches of the session, and the state that the browser takes over."""
+    state = current_state() or State("")
+    begins = {**stand.to_browser(), "big": state.view.big, "revision": state.revision}
+    return state.switches.to_params(), begins
+
+
+def in_browser(state: State) -> bool:
+    """Whether a browser with the engine computes the drawing: not with switches that need other sentences, or torch's
+    random numbers."""
+    return not any(isinstance(switch, Mean) or needs_server(switch) for switch in state.switches.switches)
+
+
+def _drawn(frame: PageFrame, trace: Trace) -> dict[str, bytes]:
+    """The data of a trace with all switches."""
+    trace, whole = _drawable_trace(frame, trace)
+    if not _too_long(trace):
+        compared = compare(frame.model, trace, frame.state.switches)
+        trace = compared.after  # perhaps padded
+        if not _too_long(trace):
+            stand = _position(frame, len(trace.source_ids), len(trace.target_in_ids))
+            return _packs(compared, stand, whole)
+    asked, begins = _asked(_position(frame, LONGEST, LONGEST))
+    return {"trace": anatomy_pack.long_pack(frame.model, trace, asked, begins)}
+
+
+def _facts(frame: PageFrame) -> dict[str, bytes]:
+    """The data for a browser that computes the sentence itself."""
+    asked, begins = _asked(_position(frame, LONGEST, LONGEST))
+    key = (frame.model.name, tuple(asked.items()), begins["revision"])
+    return {"trace": payload(KEY, "trace", key, lambda: anatomy_pack.facts_pack(frame.model, asked, begins))}
+
+
+def draw(frame: PageFrame) -> None:
+    """The drawing of the page's trace. A person's actions stay in the browser; only the numbers of the place they look
+    at and changed switches travel."""
+    store_state(renewed(merge_browser(frame)))
+    packs = _facts(frame) if frame.trace is None else _drawn(frame, frame.trace)
     _picture(key=KEY, on_anatomy_change=lambda: None)
     with st.container(key="hs-feeds"):
         for part, data in packs.items():
             _feeds[part](key=f"anatomy_{part}", data=data, height=1)
-    explain(compared)
 
 
 def equations(config: ModelConfig) -> tuple[str, str]:

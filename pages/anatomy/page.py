@@ -6,6 +6,7 @@ from pages.anatomy import complexity, drawing, rnn
 from pages.components import payloads
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
+from pages.frame.state import State
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 
@@ -15,8 +16,8 @@ def parts() -> dict[str, str]:
 
 
 def draw(frame: PageFrame) -> None:
-    if frame.part == "flow" and frame.trace is not None:
-        drawing.draw(frame, frame.trace)
+    if frame.part == "flow" and (frame.live or frame.trace is not None):
+        drawing.draw(frame)
     else:
         payloads.forget(drawing.KEY)
     if frame.part == "flow":
@@ -31,8 +32,14 @@ def draw(frame: PageFrame) -> None:
         complexity.draw(frame, frame.trace)
 
 
+def _live(state: State) -> bool:
+    part = state.chosen.get("anatomy", {}).get("part", "flow")
+    return part == "flow" and drawing.in_browser(state)
+
+
 CONTENT = Content(
     draw,
     parts,
     (*drawing.OPTIONS, "n", "kernel", "restricted", "letters", "heads"),
+    live=_live,
 )

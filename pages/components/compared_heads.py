@@ -5,16 +5,14 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from statistics import fmean
 from typing import Any
 
 import streamlit as st
 
 from pages.components import translation
 from pages.components.comparison import Compared
-from pages.components.descriptions import heads_in_words, in_words, trained_exact
+from pages.components.descriptions import in_words
 from pages.components.payloads import bounded, payload, renewed
-from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import State, store_state
 from pages.runtime import cache
@@ -25,13 +23,10 @@ from transformer.interventions.sets import (
     NONE,
     InterventionError,
     Interventions,
-    Where,
-    forms,
     layers_of,
-    silent_layers,
 )
 from transformer.text.tokenizer import PIECE_MARK
-from transformer.texts import _, semicolon_list
+from transformer.texts import _
 from transformer.tracing.trace import KINDS
 from transformer.view.bundle import script, style
 from transformer.view.pack import Writer, feed_pack, full_pack
@@ -128,15 +123,13 @@ def draw(state: State, compared: Compared, layout: Layout, asked: Interventions 
                     pieces=state.view.pieces, summary=state.view.summary, big=state.view.big)  # fmt: skip
     revision = state.revision
     d_k = before.cross.queries.shape[-1]
-    with_scaling, without = trained_exact("base"), trained_exact("no-scaling")
     about = {
         "base": before.id,
         "trained_scale": compared.model.config.scale,
+        "residual": compared.model.config.residual,
         "d_k": d_k,
         **asdict(layout),
         "pads": compared.interventions.pads,
-        "forms": forms(),
-        "trained": {"scaled": fmean(with_scaling), "unscaled": fmean(without), "seeds": len(without)},
         "in_words": in_words(compared.interventions, compared.model.config),
     }
     wanted = {**about, "switches": asked.to_params()}
@@ -200,30 +193,3 @@ def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Co
             f'<p class="hs-says"><small>{html.escape(names[side])}</small> <span dir="auto">{shown}</span></p>'
         )
     container.html("".join(sides))
-
-
-def explain(compared: Compared) -> None:
-    """Notes on what may surprise a person: a model without the causal mask, layers whose heads are all knocked out."""
-    if not compared.model.config.causal:
-        message(
-            _(
-                "This model was trained without the causal mask: its decoder self-attention sees all tokens that are "
-                "fed, also later ones (section 3.2.3). The switch for this mask changes nothing here."
-            ),
-            "note",
-        )
-    silent = silent_layers(compared.interventions.switches, compared.model.config)
-    if silent:
-        layers = semicolon_list(heads_in_words(Where(kind, layer)) for kind, layer in silent)
-        sentence = (
-            _(
-                "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O, and the "
-                "residual connection carries x past it (section 3.1)."
-            )
-            if compared.model.config.residual
-            else _(
-                "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O. This model "
-                "has no residual connection to carry x past it (section 3.1 has one), so nothing of x remains."
-            )
-        )
-        message(sentence.format(layers=layers), "note")

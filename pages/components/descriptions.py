@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
@@ -33,6 +33,7 @@ from transformer.interventions.sets import (
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS
 from transformer.texts import _, semicolon_list
+from transformer.view.shared_texts import say
 
 NAMED = 3  # up to this many Where of a switch are named; more are counted
 TABLE3 = Path(__file__).with_name("table3.json")
@@ -105,79 +106,56 @@ def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
 
 def heads_in_words(where: Where) -> str:
     """Heads in words, but not all heads, e.g. "cross-attention, layer 1, head 3"."""
-    kind = {
-        "encoder_self": _("encoder self-attention"),
-        "decoder_self": _("decoder self-attention"),
-        "cross": _("cross-attention"),
-    }.get(where.kind or "")
-    text = {
-        (True, False, False): "{kind}",
-        (True, True, False): _("{kind}, layer {layer}"),
-        (True, False, True): _("{kind}, head {head} of every layer"),
-        (True, True, True): _("{kind}, layer {layer}, head {head}"),
-        (False, True, False): _("layer {layer} of every attention"),
-        (False, False, True): _("head {head} of every layer"),
-        (False, True, True): _("layer {layer}, head {head} of every attention"),
-    }[kind is not None, where.layer is not None, where.head is not None]
-    return text.format(kind=kind, layer=(where.layer or 0) + 1, head=(where.head or 0) + 1)
+    named = [axis for axis in ("kind", "layer", "head") if getattr(where, axis) is not None]
+    kind = say(where.kind) if where.kind else ""
+    if named == ["kind"]:
+        return kind
+    return say("_".join(named), kind=kind, layer=(where.layer or 0) + 1, head=(where.head or 0) + 1)
 
 
 def _and(texts: Sequence[str]) -> str:
-    text = texts[0]
-    for more in texts[1:]:
-        text = _("{first} and {last}").format(first=text, last=more)
-    return text
+    return reduce(lambda first, last: say("and", first=first, last=last), texts)
 
 
-def _at(wheres: Sequence[Where], everywhere: str, somewhere: str) -> str:
-    """The first text for all heads; else the second with their names, or their number if there are many."""
+def _at(wheres: Sequence[Where], name: str, **values: object) -> str:
+    """The shared text of this name for all heads; else that for some, with their names, or their number if there are
+    many."""
     if EVERYWHERE in wheres:
-        return everywhere
+        return say(name, **values)
     many = len(wheres) > NAMED
-    named = _("{count} places").format(count=len(wheres)) if many else _and([heads_in_words(where) for where in wheres])
-    return somewhere.format(heads=named)
+    heads = say("places", count=len(wheres)) if many else _and([heads_in_words(where) for where in wheres])
+    return say(f"{name}_in", heads=heads, **values)
 
 
-def _by_heads(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str, str]]) -> list[str]:
-    """One phrase for consecutive switches with the same texts. texts: gives the text for all heads, and the text with
-    {heads}."""
+def _by_heads(switches: Sequence[Any], name: Callable[[Any], tuple[str, dict[str, object]]]) -> list[str]:
+    """One phrase for consecutive switches with the same text. name: of the shared text, and its values."""
 
     def where_of(switch: HeadSwitch) -> Where:
         """The where of a switch, without a kind if there is only one."""
         return EVERYWHERE if len(switch.kinds) == 1 and switch.where == Where(switch.kinds[0]) else switch.where
 
-    return [_at([where_of(switch) for switch in alike], *both) for both, alike in groupby(switches, texts)]
+    return [
+        _at([where_of(switch) for switch in alike], text, **values) for (text, values), alike in groupby(switches, name)
+    ]
 
 
 def _scaled(switches: Sequence[Scale], config: ModelConfig | None) -> list[str]:
-    def texts(switch: Scale) -> tuple[str, str]:
-        if switch.factor == 1:
-            return _("scaling off"), _("scaling off in {heads}")
-        factor = f"{switch.factor:g}"
-        somewhere = _("scores × {factor} in {heads}").format(factor=factor, heads="{heads}")
-        return _("scores × {factor}").format(factor=factor), somewhere
-
-    return _by_heads(switches, texts)
+    return _by_heads(
+        switches,
+        lambda switch: ("scaling_off", {}) if switch.factor == 1 else ("scaling", {"factor": f"{switch.factor:g}"}),
+    )
 
 
 def _unmasked(switches: Sequence[Unmask], config: ModelConfig | None) -> list[str]:
-    texts = {
-        "causal": (_("causal mask off"), _("causal mask off in {heads}")),
-        "padding": (_("padding mask off"), _("padding mask off in {heads}")),
-    }
-    return _by_heads(switches, lambda switch: texts[switch.mask])
+    return _by_heads(switches, lambda switch: (switch.mask, {}))
 
 
 def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[str]:
-    texts = {
-        "uniform": (_("weights uniform"), _("weights uniform in {heads}")),
-        "argmax": (_("weights argmax"), _("weights argmax in {heads}")),
-    }
-    return _by_heads(switches, lambda switch: texts[switch.rule])
+    return _by_heads(switches, lambda switch: (switch.rule, {}))
 
 
 def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
-    return [_("{count} <pad> after the source").format(count=switch.tokens) for switch in switches]
+    return [say("pad", count=switch.tokens) for switch in switches]
 
 
 def _heads(wheres: Sequence[Where], config: ModelConfig) -> int:
@@ -193,32 +171,25 @@ def _heads(wheres: Sequence[Where], config: ModelConfig) -> int:
 def _knocked_out(switches: Sequence[KnockOut], config: ModelConfig | None) -> list[str]:
     wheres = [switch.where for switch in switches]
     if config is None or EVERYWHERE in wheres:
-        return [_at(wheres, _("every head knocked out"), _("heads knocked out in {heads}"))]
+        return [_at(wheres, "zero")]
     count = _heads(wheres, config)
+    number = "zero_one" if count == 1 else "zero_some"
     if len(wheres) > 1:
-        return [(_("1 head knocked out") if count == 1 else _("{count} heads knocked out")).format(count=count)]
-    if wheres[0].head is None:
-        text = _("{count} heads knocked out in {heads}")
-    else:
-        text = _("1 head knocked out: {heads}") if count == 1 else _("{count} heads knocked out: {heads}")
-    return [text.format(count=count, heads=heads_in_words(wheres[0]))]
+        return [say(number, count=count)]
+    name = "zero_all" if wheres[0].head is None else number
+    return [say(f"{name}_in", count=count, heads=heads_in_words(wheres[0]))]
 
 
 def _averaged(switches: Sequence[Mean], config: ModelConfig | None) -> list[str]:
-    return _by_heads(switches, lambda switch: (_("every head at its mean"), _("heads at their mean in {heads}")))
+    return _by_heads(switches, lambda switch: ("mean", {}))
 
 
 def _resampled(switches: Sequence[Resample], config: ModelConfig | None) -> list[str]:
     """The sentence itself may be long, so it is not named."""
-
-    def texts(switch: Resample) -> tuple[str, str]:
-        if isinstance(switch.other, int):
-            everywhere = _("every head's output from a sentence drawn with seed {seed}").format(seed=switch.other)
-            somewhere = _("head outputs from a sentence drawn with seed {seed} in {heads}")
-            return everywhere, somewhere.format(seed=switch.other, heads="{heads}")
-        return _("every head's output from another sentence"), _("head outputs from another sentence in {heads}")
-
-    return _by_heads(switches, texts)
+    return _by_heads(
+        switches,
+        lambda switch: ("drawn", {"seed": switch.other}) if isinstance(switch.other, int) else ("resample", {}),
+    )
 
 
 def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
@@ -226,24 +197,12 @@ def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
     sides: dict[tuple[str, Where], list[int]] = {}
     for switch in switches:
         sides.setdefault((switch.side, switch.where), []).append(switch.token + 1)
-    texts = {
-        "source": (
-            _("token {tokens} of the source hidden"),
-            _("tokens {tokens} of the source hidden"),
-            _("{count} tokens of the source hidden"),
-        ),
-        "target": (
-            _("token {tokens} of the target hidden"),
-            _("tokens {tokens} of the target hidden"),
-            _("{count} tokens of the target hidden"),
-        ),
-    }
     hidden_texts = []
     for (side, where), tokens in sides.items():
-        text = texts[side][0 if len(tokens) == 1 else 1 if len(tokens) <= LISTED else 2]
-        hidden = text.format(tokens=", ".join(map(str, sorted(tokens))), count=len(tokens))
+        number = "one" if len(tokens) == 1 else "some" if len(tokens) <= LISTED else "many"
+        hidden = say(f"hide_{side}_{number}", tokens=", ".join(map(str, sorted(tokens))), count=len(tokens))
         if where != EVERYWHERE:
-            hidden = _("{hidden} in {heads}").format(hidden=hidden, heads=heads_in_words(where))
+            hidden = say("hide_in", hidden=hidden, heads=heads_in_words(where))
         hidden_texts.append(hidden)
     return hidden_texts
 
@@ -263,57 +222,32 @@ def stack_name(stack: str) -> str:
 
 def _moved(switches: Sequence[Reposition], config: ModelConfig | None) -> list[str]:
     """One phrase per move, e.g. "positions of the source shifted by 5"."""
-    texts = {
-        ("remove", "source"): _("no positions in the source"),
-        ("remove", "target"): _("no positions in the target"),
-        ("remove", None): _("no positions"),
-        ("shuffle", "source"): _("positions of the source shuffled"),
-        ("shuffle", "target"): _("positions of the target shuffled"),
-        ("shuffle", None): _("positions of both sides shuffled"),
-        ("reverse", "source"): _("positions of the source reversed"),
-        ("reverse", "target"): _("positions of the target reversed"),
-        ("reverse", None): _("positions of both sides reversed"),
-        ("shift", "source"): _("positions of the source shifted by {amount}"),
-        ("shift", "target"): _("positions of the target shifted by {amount}"),
-        ("shift", None): _("positions of both sides shifted by {amount}"),
-        ("scale", "source"): _("positions of the source × {amount}"),
-        ("scale", "target"): _("positions of the target × {amount}"),
-        ("scale", None): _("positions of both sides × {amount}"),
-    }
-    return [texts[switch.rule, switch.side].format(amount=f"{switch.amount:g}") for switch in switches]
+    return [say(f"{switch.rule}_{switch.side or 'both'}", amount=f"{switch.amount:g}") for switch in switches]
 
 
 def sub_layer(switch: Skip) -> str:
     """A sub-layer by name, e.g. "feed-forward, encoder layer 2"."""
-    texts = {
-        ("encoder", "self"): _("self-attention, encoder layer {layer}"),
-        ("encoder", "ff"): _("feed-forward, encoder layer {layer}"),
-        ("decoder", "self"): _("self-attention, decoder layer {layer}"),
-        ("decoder", "cross"): _("cross-attention, decoder layer {layer}"),
-        ("decoder", "ff"): _("feed-forward, decoder layer {layer}"),
-    }
-    return texts[switch.stack, switch.part].format(layer=switch.layer + 1)
+    return say(f"{switch.stack}_{switch.part}_part", layer=switch.layer + 1)
 
 
 def _left_out(switches: Sequence[Skip], config: ModelConfig | None) -> list[str]:
     if len(switches) > NAMED:
-        return [_("{count} sub-layers left out").format(count=len(switches))]
-    return [_("left out: {sub_layers}").format(sub_layers=_and([sub_layer(switch) for switch in switches]))]
+        return [say("skip_many", count=len(switches))]
+    return [say("skip", sub_layers=_and([sub_layer(switch) for switch in switches]))]
 
 
 def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[str]:
     """One phrase per layer."""
-    texts = {
-        ("encoder", True): _("neuron {neurons} of encoder layer {layer} silenced"),
-        ("encoder", False): _("{count} neurons of encoder layer {layer} silenced"),
-        ("decoder", True): _("neuron {neurons} of decoder layer {layer} silenced"),
-        ("decoder", False): _("{count} neurons of decoder layer {layer} silenced"),
-    }
     layers: dict[tuple[str, int], list[int]] = {}
     for switch in switches:
         layers.setdefault((switch.stack, switch.layer), []).append(switch.neuron + 1)
     return [
-        texts[stack, len(neurons) == 1].format(neurons=neurons[0], count=f"{len(neurons):,}", layer=layer + 1)
+        say(
+            f"neurons_{stack}_{'one' if len(neurons) == 1 else 'some'}",
+            neurons=neurons[0],
+            count=f"{len(neurons):,}",
+            layer=layer + 1,
+        )
         for (stack, layer), neurons in sorted(layers.items())
     ]
 
@@ -338,17 +272,18 @@ WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str
 def phrases(interventions: Interventions, config: ModelConfig | None = None) -> list[str]:
     """The switches in plain words, at most LISTED phrases.
 
-    config: of the model, to count its heads; without it the text names them.
+    config: of the model, to count its heads; without it the text names them. The browser writes the same
+    (frontend/src/lab/words.js).
     """
     texts = [text for switch_class, alike in interventions.by_class() for text in WORDS[switch_class](alike, config)]
     if len(texts) > LISTED:
-        texts[LISTED - 1 :] = [_("{count} more switches").format(count=len(texts) - LISTED + 1)]
+        texts[LISTED - 1 :] = [say("more_switches", count=len(texts) - LISTED + 1)]
     return texts
 
 
 def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
     """The same as one text, e.g. "scaling off; 5 heads knocked out"; "no switches" if there are none."""
-    return semicolon_list(phrases(interventions, config)) or _("no switches")
+    return semicolon_list(phrases(interventions, config)) or say("no_switches")
 
 
 def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool = False) -> str:

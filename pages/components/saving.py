@@ -14,10 +14,10 @@ from pages.components.descriptions import in_words
 from pages.frame.state import current_state
 from transformer.interventions.sets import NONE, Interventions
 from transformer.rnn.trace import RecurrentTrace
-from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
+from transformer.view.shared_texts import say
 
 _menu = st.components.v2.component("headscope.saving", js=script("saving"), css=style("saving"))
 
@@ -30,9 +30,9 @@ def told(trace: Trace | RecurrentTrace, interventions: Interventions | None = No
     switches = (trace.interventions if isinstance(trace, Trace) else NONE) if interventions is None else interventions
     return {
         "model": trace.checkpoint,
-        "sentences": _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
+        "sentences": say("sentences", source=trace.source_text, target=trace.target_text),
         "switches": [f"{name}-{value}" for name, value in switches.to_params().items()],
-        "in_words": _("Switched: {switches}").format(switches=in_words(switches)) if switches else "",
+        "in_words": say("switched", switches=in_words(switches)) if switches else "",
     }
 
 

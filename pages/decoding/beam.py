@@ -168,7 +168,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     controls, picture = controls_and_picture(near=True)
     first, second = controls.columns([3, 1], vertical_alignment="bottom")
     with first:
-        begin = step.beginning(frame, source, _("Begin with"))
+        begin = step.begin_field(frame, source)
     with second:
         help_ = _("Hypotheses that stay open at every step.")
         beams = options.number("beams", _("Beams"), 1, MOST_BEAMS, 4, help=help_)

@@ -6,6 +6,7 @@ from pages.components.comparison import note_waiting_switches
 from pages.decoding import beam, given, paint, sampling, step
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import capital, message
+from pages.frame.state import State
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 from transformer.tracing.finite import NotFiniteError
@@ -21,18 +22,26 @@ def parts() -> dict[str, str]:
     }
 
 
+def in_browser(state: State) -> bool:
+    """Whether a browser that has the engine draws the open part without the server."""
+    return state.chosen.get("decoding", {}).get("part", "step") == "step"
+
+
 def draw(frame: PageFrame) -> None:
-    if frame.trace is None:
+    if frame.trace is None and not frame.live:
         return
     note_waiting_switches(frame.state.switches)
     if frame.part == "given":
         load_plotly()
-    parts_of = {"step": step, "beam": beam, "sampling": sampling, "paint": paint, "given": given}
+    others = {"beam": beam, "sampling": sampling, "paint": paint, "given": given}
     try:
-        parts_of[frame.part].draw(frame, frame.trace)
+        if frame.part == "step":
+            step.draw(frame)
+        elif frame.trace is not None:
+            others[frame.part].draw(frame, frame.trace)
     except NotFiniteError as error:
         message(capital(error) + ".", "error")
 
 
 OPTIONS = (*step.OPTIONS, *beam.OPTIONS, *sampling.OPTIONS, *paint.OPTIONS, *given.OPTIONS)
-CONTENT = Content(draw, parts, OPTIONS)
+CONTENT = Content(draw, parts, OPTIONS, live=in_browser)

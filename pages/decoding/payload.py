@@ -9,10 +9,12 @@ from typing import Any
 from torch import Tensor
 
 from pages.components.pieces import shown
+from pages.frame.messages import capital
 from pages.runtime import cache
 from pages.runtime.shared import shared
-from transformer.inference.pretrained import Pretrained
+from transformer.inference.pretrained import InputError, Pretrained
 from transformer.inference.sampling import Sampling
+from transformer.inference.search import output_limit
 from transformer.inference.steps import Continuation, Step, continuations
 from transformer.tracing.trace import Trace
 
@@ -23,6 +25,15 @@ def continued(
 ) -> tuple[Continuation, ...]:
     """`continuations`, computed once for all viewers."""
     return tuple(continuations(model, source, prefixes, limit=limit, sample=sample))
+
+
+def beginning(model: Pretrained, source: str, text: str, limit: int) -> tuple[tuple[int, ...], str]:
+    """Ids of what the translation is to begin with; none, and why not, if the model cannot write it."""
+    allowed = output_limit(model.model, len(model.encode(source)), model.token_limit(limit))
+    try:
+        return tuple(model.beginning(text, allowed)), ""
+    except InputError as error:
+        return (), capital(error) + "."
 
 
 def labels(model: Pretrained, ids: Sequence[int]) -> list[str]:

@@ -19,10 +19,10 @@ from transformer.inference.sampling import Sampling
 from transformer.inference.steps import Step
 from transformer.texts import _
 from transformer.tracing.trace import Trace
-from transformer.view.languages import browser_texts
 
 OPTIONS = ("temperature", "top_k", "top_p", "seed")
 DRAWN = 6  # translations
+KEY = "decoding_samples"
 
 
 def after_each_rule(model: Pretrained, sample: Sampling, logits: Tensor, step: Step) -> list[dict[str, Any]]:
@@ -49,11 +49,12 @@ def after_each_rule(model: Pretrained, sample: Sampling, logits: Tensor, step: S
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
+    step.merge_browser(frame, KEY)
     head = st.container()
     controls, picture = controls_and_picture(near=True)
     first, *fields = controls.columns([3, 1, 1, 1, 1], vertical_alignment="bottom")
     with first:
-        begin = step.beginning(frame, source, _("Begin with"))
+        begin = step.begin_field(frame, source)
     with fields[0]:
         help_ = _("The logits are divided by it: below 1 likely tokens become likelier, above 1 all become alike.")
         temperature = options.fraction("temperature", _("Temperature"), 0.1, 5.0, 1.0, 0.1, "%.1f", help=help_)
@@ -84,18 +85,12 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 "text. A low temperature keeps to what is likely; a high one gives more variety, and more errors."
             )
         point(text.format(count=DRAWN, different=different))
+    numbers = {
+        "source": source,
+        "lines": [payload.line(model, one, len(begin)) for one in found],
+        "at": {"line": line, "step": number},
+        "bars": payload.bars(model, found[line].steps[number], ids[:number], rules),
+        **payload.attention(model, source, ids, number, limit),
+    }
     with picture:
-        step._picture(
-            key=step.KEY,
-            data={
-                "lines": [payload.line(model, one, len(begin)) for one in found],
-                "at": {"line": line, "step": number},
-                "bars": payload.bars(model, found[line].steps[number], ids[:number], rules),
-                "grows": False,
-                **payload.attention(model, source, ids, number, limit),
-                **payload.caption(trace),
-                "big": frame.state.view.big,
-                "texts": browser_texts("decoding"),
-            },
-            on_at_change=lambda: step.chosen(options),
-        )
+        step.picture(frame, KEY, ("at",), numbers)

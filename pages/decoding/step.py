@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.components.sentences import controls_and_picture, point
+from pages.components.live_picture import chosen, sent
 from pages.decoding import payload
 from pages.frame.frame import PageFrame
-from pages.frame.messages import capital, message
+from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
 from pages.runtime.ahead import AHEAD
 from pages.runtime.streamlit import session_id
-from transformer.inference.pretrained import InputError, Pretrained
-from transformer.inference.search import output_limit
+from transformer.inference.pretrained import Pretrained
 from transformer.inference.steps import Continuation
 from transformer.texts import _
-from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 OPTIONS = ("begin", "branches", "at")
 MOST = 8  # translations beside the first
+LONGEST = 200  # letters of a beginning, and of the branches in a link
 KEY = "decoding"
-BEGUN = "headscope_decoding_begun"  # the beginning that the last run drew
 BRANCH = re.compile(r"(\d{1,2})\.(\d{1,3})\.(\d{1,6})", re.ASCII)
 
 _picture = st.components.v2.component("headscope.decoding", js=script("decoding"), css=style("decoding"))
@@ -43,9 +40,6 @@ class Branch:
     step: int
     token: int
 
-    def __str__(self) -> str:
-        return f"{self.line + 1}.{self.step + 1}.{self.token}"
-
 
 def read_branches(text: str) -> list[Branch] | None:
     """The branches of a link, "1.3.417_2.5.88"; None if it is something else."""
@@ -54,31 +48,6 @@ def read_branches(text: str) -> list[Branch] | None:
         return None
     found = [match.groups() for match in matches if match is not None]
     return [Branch(int(line) - 1, int(step) - 1, int(token)) for line, step, token in found]
-
-
-def written(branches: list[Branch]) -> str:
-    return "_".join(map(str, branches))
-
-
-def without(branches: list[Branch], line: int) -> list[Branch]:
-    """The branches without translation `line` (0 is the first, which stays) and those that branch off from it."""
-    gone, number = {line}, {0: 0}
-    kept: list[Branch] = []
-    for index, branch in enumerate(branches, start=1):
-        if index in gone or branch.line in gone:
-            gone.add(index)
-            continue
-        number[index] = len(kept) + 1
-        kept.append(Branch(number[branch.line], branch.step, branch.token))
-    return kept
-
-
-def after_beginning(branches: list[Branch], length: int) -> list[Branch]:
-    """The branches without those inside a beginning of this many tokens, and what branches off from them."""
-    kept = branches
-    while inside := [line for line, branch in enumerate(kept, start=1) if branch.step < length]:
-        kept = without(kept, inside[0])
-    return kept
 
 
 @dataclass(frozen=True)
@@ -108,20 +77,17 @@ def translations(model: Pretrained, source: str, begin: tuple[int, ...], branche
     return Lines(tuple(found), tuple(shared), tuple(forced))
 
 
-def beginning(frame: PageFrame, source: str, label: str) -> tuple[int, ...]:
-    """Ids of the text that a person wants the translation to begin with; a message if the model cannot write it."""
-    model = frame.model
-    text = frame.options.text("begin", label, placeholder=_("empty: the model begins by itself"))
-    allowed = output_limit(model.model, len(model.encode(source)), model.token_limit(max_tokens()))
-    try:
-        return tuple(model.beginning(text, allowed))
-    except InputError as error:
-        message(capital(error) + ".", "error")
-        return ()
+def begin_field(frame: PageFrame, source: str) -> tuple[int, ...]:
+    """A field for what other searches begin with: its ids; a message if the model cannot write it."""
+    text = frame.options.text("begin", _("Begin with"), placeholder=_("empty: the model begins by itself"))
+    ids, wrong = payload.beginning(frame.model, source, text, max_tokens())
+    if wrong:
+        message(wrong, "error")
+    return ids
 
 
 def _branches(options: Options) -> list[Branch]:
-    asked = options.typed("branches", "", longest=200)
+    asked = options.typed("branches", "", LONGEST)
     found = read_branches(asked)
     if found is None:
         sentence = _("The link asks for the branches {asked!r}, which cannot be read; they are left out.")
@@ -142,112 +108,54 @@ def position(options: Options, lines: tuple[Continuation, ...]) -> tuple[int, in
     return line, step
 
 
-def _reported(name: str) -> Any:
-    return getattr(st.session_state.get(KEY), name, None)
+def merge_browser(frame: PageFrame, key: str) -> None:
+    """Store what a person chose in the picture since the last run."""
+    told = chosen(key, frame)
+    for name in OPTIONS:
+        if isinstance(text := told.get(name), str):
+            frame.options.report(name, text[:LONGEST], "")
 
 
-def chosen(options: Options) -> None:
-    """The browser's report of the chosen token."""
-    at = _reported("at")
-    if isinstance(at, Mapping) and all(type(at.get(name)) is int and 0 <= at[name] < 999 for name in ("line", "step")):
-        options.report("at", f"{at['line'] + 1}.{at['step'] + 1}")
+def picture(frame: PageFrame, key: str, names: Sequence[str], drawn: Mapping[str, Any] | None) -> None:
+    """The picture. names: of the options that a person chooses in it; drawn: None if the browser computes it."""
+    state = {name: str(frame.options.shown.get(name, "")) for name in names}
+    _picture(key=key, data=sent(frame, "decoding", state, drawn), on_state_change=lambda: None)
 
 
-def draw(frame: PageFrame, trace: Trace) -> None:
-    model, options, limit = frame.model, frame.options, max_tokens()
-    source = trace.source_text
-    head = st.container()
-    controls, picture = controls_and_picture()
-    left, right = controls.columns([5, 1], vertical_alignment="bottom")
-    with left:
-        begin = beginning(frame, source, _("Begin with"))
-    asked = branches = _branches(options)
-    before = st.session_state.get(BEGUN)
-    st.session_state[BEGUN] = begin
-    if not frame.arrived and before != begin:  # typed here; a link shows what it showed before
-        branches = after_beginning(asked, len(begin))
-    if branches != asked:
-        message(_("The branches do not fit this translation, so they are left out."), "note")
-        options.report("branches", written(branches), "")
+def draw(frame: PageFrame) -> None:
+    merge_browser(frame, KEY)
+    begin, branches = frame.options.typed("begin", "", LONGEST), _branches(frame.options)
+    frame.options.typed("at", "")
+    drawn = None
+    if frame.trace is not None:
+        drawn = numbers(frame.model, frame.options, frame.trace.source_text, begin, branches)
+    picture(frame, KEY, OPTIONS, drawn)
+
+
+def numbers(model: Pretrained, options: Options, source: str, begin: str, branches: list[Branch]) -> dict[str, Any]:
+    """What the picture draws; the browser computes the same in frontend/src/decoding/live.js."""
+    limit = max_tokens()
+    prefix, wrong = payload.beginning(model, source, begin, limit)
+    unfit = False
     try:
-        lines = translations(model, source, begin, branches, limit)
+        lines = translations(model, source, prefix, branches, limit)
     except ValueError:
-        message(_("The branches do not fit this translation, so they are left out."), "note")
-        branches = []
-        options.report("branches", "", "")
-        lines = translations(model, source, begin, branches, limit)
+        unfit = True
+        lines = translations(model, source, prefix, [], limit)
     line, step = position(options, lines.found)
     found = lines.found[line]
     ids = found.hypothesis.ids
-
-    def change(kept: list[Branch]) -> None:
-        options.report("branches", written(kept), "")
-
-    def take() -> None:
-        asked = _reported("take")
-        values: list[Any] = [asked.get(name) for name in ("line", "step", "id")] if isinstance(asked, Mapping) else []
-        if len(values) != 3 or not all(type(value) is int and 0 <= value < 10**6 for value in values):
-            return
-        at, number, token = values
-        if at >= len(lines.found) or number >= len(lines.found[at].hypothesis.ids):
-            return
-        same = (*lines.found[at].hypothesis.ids[:number], token)
-        known = [index for index, one in enumerate(lines.found) if one.hypothesis.ids[: number + 1] == same]
-        if not known and len(branches) < MOST:
-            change([*branches, Branch(at, number, token)])
-            known = [len(branches) + 1]
-        if known:
-            options.report("at", f"{known[0] + 1}.{number + 1}")
-
-    def drop() -> None:
-        asked = _reported("drop")
-        if type(asked) is int and 0 < asked <= len(branches):
-            change(without(branches, asked))
-
-    if branches:
-        help_ = _("Removes the newest translation.")
-        right.button(_("Undo"), on_click=lambda: change(branches[:-1]), width="stretch", help=help_)
-    with head:
-        if len(branches) == MOST:
-            sentence = _("At most {count} translations stand side by side; remove one to add another.")
-            message(sentence.format(count=MOST + 1), "note")
-        point(_says(model, found, step))
-    with picture:
-        _picture(
-            key=KEY,
-            data={
-                "lines": [
-                    payload.line(model, one, lines.forced[number], lines.shared[number], number > 0)
-                    for number, one in enumerate(lines.found)
-                ],
-                "at": {"line": line, "step": step},
-                "bars": payload.bars(model, found.steps[step], ids[:step]),
-                "grows": len(branches) < MOST,
-                **payload.attention(model, source, ids, step, limit),
-                **payload.caption(trace),
-                "big": frame.state.view.big,
-                "texts": browser_texts("decoding"),
-            },
-            on_at_change=lambda: chosen(options),
-            on_take_change=take,
-            on_drop_change=drop,
-        )
-    others = [token for token in found.steps[step].ids if token != ids[step]]
+    others = [token for token in found.steps[step].ids if token != ids[step]]  # what a person may press next
     expected = [partial(payload.continued, model, source, ((*ids[:step], token),), limit) for token in others]
     AHEAD.expect(session_id(), expected if len(branches) < MOST else [])
-
-
-def _says(model: Pretrained, found: Continuation, step: int) -> str:
-    """What the decoder does at the chosen step, with its numbers."""
-    here = found.steps[step]
-    token, taken = payload.labels(model, (here.ids[0], found.hypothesis.ids[step]))
-    text = _(
-        "The decoder writes one token at a time. At step {step} “{token}” is the most probable next token, with {p}; "
-        "press another one and the translation goes on from there."
-    )
-    if here.ids[0] != found.hypothesis.ids[step]:
-        text = _(
-            "The decoder writes one token at a time. At step {step} “{token}” would be the most probable next token, "
-            "with {p}, but “{taken}” was taken."
-        )
-    return text.format(step=step + 1, token=token, taken=taken, p=f"{100 * here.probabilities[0]:.0f}%")
+    drawn = zip(lines.found, lines.forced, lines.shared, strict=True)
+    return {
+        "source": source,
+        "begin": begin,
+        "wrong": wrong,
+        "unfit": unfit,
+        "lines": [payload.line(model, *one, drops=number > 0) for number, one in enumerate(drawn)],
+        "at": {"line": line, "step": step},
+        "bars": payload.bars(model, found.steps[step], ids[:step]),
+        **payload.attention(model, source, ids, step, limit),
+    }

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from typing import Any
 
-from pages.components import figure
+import streamlit as st
+import torch
+from torch import Tensor
+
 from pages.components.descriptions import stack_name
-from pages.components.sentences import paragraph, point
+from pages.components.live_picture import chosen, sent
 from pages.frame.frame import PageFrame
-from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.runtime.texts import translated
-from transformer.analysis import activations
-from transformer.analysis.activations import ACTIVE, PUBLISHED, active_share, thresholds
-from transformer.figures import feedforward as figures
+from pages.runtime.shared import shared
+from transformer.analysis.activations import ACTIVE, active_counts, histogram, spread, thresholds
+from transformer.interventions.sets import layers_of
 from transformer.model.tap import STACKS
 from transformer.texts import _
 from transformer.tracing.trace import FeedForwardTrace, Trace
+from transformer.view.bundle import script, style
 
 KEY = "feedforward_active"
+PANEL_FEW = "few"  # "Why so few?"
+_picture = st.components.v2.component("headscope.feedforward", js=script("feedforward"), css=style("feedforward"))
 Column = st.delta_generator.DeltaGenerator
 
 
@@ -56,115 +60,66 @@ def choose_layer(
         return stack, int(options.choose("layer", _("Layer"), layers, layers[-1 if last else 0])) - 1
 
 
-def _threshold(options: Options, kind: str) -> int:
-    """The threshold chosen last, as an index of `thresholds`. Links give it in hundredths."""
-    steps = [round(100 * step) for step in thresholds()]
-    return steps.index(int(options.nearest("threshold", steps, round(100 * ACTIVE[kind]))))
+def _stack(side: FeedForwardTrace, tokens: tuple[str, ...]) -> dict[str, Any]:
+    """The counts of a stack; the browser makes the same in frontend/src/feedforward/from_trace.js."""
+    steps = thresholds()
+    layers = range(side.activation.shape[0])
+    spreads = torch.stack([spread(side.activation, step) for step in steps], 1)  # [layer, threshold, tokens]
+    return {
+        "tokens": tokens,
+        "neurons": side.activation.shape[-1],
+        "active": active_counts(side.activation, steps).tolist(),
+        "spread": spreads.tolist(),
+        "histogram": [_histogram(side.pre_activation[layer], side.activation[layer]) for layer in layers],
+    }
 
 
-def _summary(trace: Trace, threshold: float) -> str:
-    """One sentence: the shares of both stacks, and the layers with the smallest and the largest share."""
-    shares, whole = {}, {}
-    for stack, side in sides(trace).items():
-        share = active_share(side.activation, [threshold])[0].double()
-        whole[stack] = float(share.mean())
-        shares.update({(stack, layer): mean for layer, mean in enumerate(share.mean(-1).tolist())})
-    least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
-    names = translated(figures.LABELS)
-    text = _(
-        "Few neurons work at a time: in this sentence {encoder} of the encoder's activations and {decoder} of the "
-        "decoder's are above {threshold}, fewest in {least} ({low}), most in {most} ({high})."
-    )
-    if threshold == 0:
-        text = _(
-            "Few neurons work at a time: in this sentence {encoder} of the encoder's neurons and {decoder} of the "
-            "decoder's are active (above 0), fewest in {least} ({low}), most in {most} ({high})."
-        )
-    return text.format(
-        threshold=f"{threshold:.2f}",
-        encoder=percent(whole["encoder"]),
-        decoder=percent(whole["decoder"]),
-        least=figures.layer_name(*least, texts=names),
-        most=figures.layer_name(*most, texts=names),
-        low=percent(shares[least]),
-        high=percent(shares[most]),
-    )
+def _histogram(before: Tensor, after: Tensor) -> dict[str, Any] | None:
+    if not (before.isfinite().all() and after.isfinite().all()):
+        return None
+    found = histogram(before, after)
+    return {
+        "width": float(found.edges[1] - found.edges[0]),
+        "first": round(found.edges[0] / (found.edges[1] - found.edges[0])),
+        "before": found.before.tolist(),
+        "after": found.after.tolist(),
+        "zero": found.zero,
+        "negative": int((before < 0).sum()),
+    }
 
 
-def _explain(options: Options, kind: str, d_ff: int) -> None:
-    paragraph(
-        _(
-            "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of "
-            "the {count} hidden numbers of a layer. It is active at a token where its activation is above a threshold."
-        ).format(count=f"{d_ff:,}")
-    )
-    with options.panel("few", _("Why so few, and what is the dashed line?") if kind == "relu" else _("Why so few?")):
-        if kind == "relu":
-            text = _(
-                "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation "
-                "adds nothing to the output: activation sparsity. Li et al., *The Lazy Neuron Phenomenon* (ICLR "
-                "2023), report {share} non-zero activations for T5-Base. That is another, larger model on other data: "
-                "the line is a size to compare with, not a target."
-            ).format(share=percent(PUBLISHED))
-        else:
-            text = _(
-                "This model has {name} instead of max(0, ·). Its activations are small rather than 0, so a threshold "
-                "above 0, here {threshold} at first, decides which of them count as active."
-            ).format(name=figures.NAMES[kind], threshold=f"{ACTIVE[kind]:.2f}")
-        st.markdown(text)
+@shared()
+def numbers(trace: Trace, activation: str) -> dict[str, Any]:
+    """What the picture draws, counted once for all viewers."""
+    stacks = {name: _stack(side, labels(trace)[name]) for name, side in sides(trace).items()}
+    return {"source": trace.source_text, "target": trace.target_text, "activation": activation, **stacks}
 
 
-def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -> None:
-    with st.container(key="hs-ff-choose-activity"):
-        stack, layer = choose_layer(options, trace, *st.columns(4)[:2])
-    side = sides(trace)[stack]
-    if not side.activation[layer].isfinite().all() or not side.pre_activation[layer].isfinite().all():
-        message(_("Not every activation of this layer is a finite number, so there is nothing to count."))
-        return
-    counts_of_layer = activations.histogram(side.pre_activation[layer], side.activation[layer])
-    counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
-    about = f"{stack}-layer-{layer + 1}"
-    left, right = st.columns(2, gap="medium")
-    with left:
-        drawn = figure.built(
-            figures.histogram, counts_of_layer.edges, counts_of_layer.before, counts_of_layer.after, stack, layer, kind
-        )
-        figure.draw(drawn, "feedforward_histogram", "feedforward-histogram", about=about, trace=trace)
-        negative = float((side.pre_activation[layer] < 0).double().mean())
-        text = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
-        zero = percent(counts_of_layer.zero / counts_of_layer.total)
-        paragraph(text.format(negative=percent(negative), total=f"{counts_of_layer.total:,}", zero=zero))
-    with right:
-        drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
-        figure.draw(
-            drawn, "feedforward_spread", "feedforward-spread", about=f"{about}-above-{threshold:.2f}", trace=trace
-        )
-        text = _(
-            "Of {neurons} neurons, {never} are active on no token of this sentence, {once} on exactly one token and "
-            "{always} on all {tokens}."
-        )
-        numbers = {"never": counts[0], "once": counts[1], "always": counts[-1], "neurons": counts.sum()}
-        paragraph(text.format(**{name: f"{count:,}" for name, count in numbers.items()}, tokens=len(counts) - 1))
+def _merge_browser(frame: PageFrame) -> None:
+    """Store what a person chose in the picture since the last run."""
+    told, options = chosen(KEY, frame), frame.options
+    for name, fits in (("stack", STACKS.__contains__), ("layer", _is_number), ("threshold", _is_number)):
+        if fits(told.get(name)):
+            options.report(name, told[name])
+    if told.get("panel") in ("", PANEL_FEW):
+        options.fold(PANEL_FEW, bool(told["panel"]))
 
 
-def draw(frame: PageFrame, trace: Trace) -> None:
-    """The map of active neurons with its slider, and below it the numbers of one layer."""
-    kind = frame.model.config.activation
-    about = st.container()
-    start, steps = _threshold(frame.options, kind), thresholds()
+def _is_number(value: object) -> bool:
+    return type(value) is int and 0 <= value < 10**6
 
-    def drawn() -> figure.Drawing:
-        shares = {stack: active_share(side.activation, steps).numpy() for stack, side in sides(trace).items()}
-        first = steps.index(ACTIVE[kind])
-        return figure.localized(figures.activity)(shares, steps, labels(trace), first, kind, PUBLISHED)
 
-    moved = figure.draw(
-        drawn, f"{KEY}_{kind}", "feedforward-active", start=start, version=trace.id, about="above", trace=trace
-    )
-    threshold = steps[start if moved is None else moved]
-    if moved is not None:
-        frame.options.report("threshold", round(100 * threshold))
-    with about:
-        point(_summary(trace, threshold))
-    _explain(frame.options, kind, frame.model.config.d_ff)
-    _distribution(frame.options, trace, kind, threshold)
+def draw(frame: PageFrame) -> None:
+    """The map of active neurons with its threshold, and the numbers of one layer."""
+    _merge_browser(frame)
+    options, config = frame.options, frame.model.config
+    steps = [round(100 * step) for step in thresholds()]  # links give it in hundredths
+    stack = str(options.choice("stack", STACKS, STACKS[0]))
+    state = {
+        "stack": stack,
+        "layer": options.value("layer", 1, layers_of(config, f"{stack}_self"), 1),
+        "threshold": options.nearest("threshold", steps, round(100 * ACTIVE[config.activation])),
+        "panel": PANEL_FEW if options.is_open(PANEL_FEW) else "",
+    }
+    counted = None if frame.trace is None else numbers(frame.trace, config.activation)
+    _picture(key=KEY, data=sent(frame, "feedforward", state, counted), on_state_change=lambda: None)

@@ -6,6 +6,8 @@ from pages.components import probing
 from pages.components.comparison import note_waiting_switches
 from pages.feedforward import activity, knockouts, neurons, nonlinearity, position_wise
 from pages.frame.frame import Content, PageFrame
+from pages.frame.state import State
+from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 
 
@@ -19,20 +21,28 @@ def parts() -> dict[str, str]:
     }
 
 
+def in_browser(state: State) -> bool:
+    """Whether a browser that has the engine draws the open part without the server."""
+    return state.chosen.get("feedforward", {}).get("part", "activity") == "activity"
+
+
 def draw(frame: PageFrame) -> None:
     probing.look()
-    if frame.trace is None:
+    if frame.trace is None and not frame.live:
         return
     if frame.part != "knock":
         note_waiting_switches(frame.state.switches)
-    draw_part = {
-        "activity": activity.draw,
-        "neurons": neurons.draw,
-        "nonlinearity": nonlinearity.draw,
-        "position": position_wise.draw,
-        "knock": knockouts.draw,
-    }[frame.part]
-    draw_part(frame, frame.trace)
+    if frame.part == "activity":
+        activity.draw(frame)
+    elif frame.trace is not None:
+        load_plotly()
+        draw_part = {
+            "neurons": neurons.draw,
+            "nonlinearity": nonlinearity.draw,
+            "position": position_wise.draw,
+            "knock": knockouts.draw,
+        }[frame.part]
+        draw_part(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, ("stack", "layer", "token", "neuron", "threshold", "other"), figures=True)
+CONTENT = Content(draw, parts, ("stack", "layer", "token", "neuron", "threshold", "other"), live=in_browser)

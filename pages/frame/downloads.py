@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -13,15 +15,15 @@ from transformer.tracing.trace import Trace
 from transformer.view.page import html_page
 
 
-def download_menu(header: DeltaGenerator, trace: Trace, state: State) -> None:
-    """The menu of downloads; files are made when a person asks for them, not on every run."""
+def download_menu(header: DeltaGenerator, trace: Callable[[], Trace], state: State) -> None:
+    """The menu of downloads; files, and the trace if the browser computed it, are made when a person asks for them."""
     menu = open_menu(header, _("Download"), "hs-download")
     if menu is None:
         return
     with menu:
         st.download_button(
             _("This picture as an HTML page"),
-            lambda: html_page(trace, state.view),
+            lambda: html_page(trace(), state.view),
             "headscope.html",
             "text/html",
             on_click="ignore",
@@ -30,7 +32,7 @@ def download_menu(header: DeltaGenerator, trace: Trace, state: State) -> None:
         )
         st.download_button(
             _("The whole trace (.npz)"),
-            lambda: npz(trace),
+            lambda: npz(trace()),
             "headscope-trace.npz",
             "application/octet-stream",
             on_click="ignore",

@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 import transformer
-from pages.frame import downloads, lesson, link, navigation, room, sentence
+from pages.frame import downloads, lesson, link, live, navigation, room, sentence
 from pages.frame.examples import examples
 from pages.frame.messages import message
 from pages.frame.options import PANEL, Options, Value
@@ -75,6 +75,7 @@ class Content:
     sentence: whether the page shows the sentence pair.
     figures: whether every part draws figures; a page where only some parts do calls `load_plotly` itself.
     menus: whether the header has the link menu and the button for big text.
+    live: whether the page, in this state, needs no pass where the browser has the engine.
     """
 
     draw: Callable[[PageFrame], None]
@@ -83,6 +84,7 @@ class Content:
     sentence: bool = True
     figures: bool = False
     menus: bool = True
+    live: Callable[[State], bool] = lambda state: False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,7 +128,9 @@ class PageFrame:
 
     model: the chosen checkpoint. options: those of this page. links: every page, in the order of the header.
     arrived: the session was on another page before this run. part: the chosen part of the page.
-    trace: the pass of the sentence pair; None if the page shows none, or if it failed, which the page has said.
+    trace: the pass of the sentence pair; None if the page shows none, if it failed, which the page has said, or if
+        the page is live.
+    live: the browser computes the pass of the sentence pair.
     lesson: the panel of the open lesson; at_stop: this run shows a stop's own view.
     """
 
@@ -137,7 +141,8 @@ class PageFrame:
     arrived: bool
     part: str = ""
     trace: Trace | None = None
-    downloads: Trace | None = None
+    live: bool = False
+    downloads: bool = False
     lesson: lesson.Panel | None = None
     at_stop: bool = False
     _last: list[Callable[[], None]] = field(default_factory=list)
@@ -154,9 +159,14 @@ class PageFrame:
         assert state is not None  # a frame is made from one
         return state
 
-    def offer_downloads(self, trace: Trace) -> None:
-        """Draw the menu of downloads of a trace."""
-        self.downloads = trace
+    def pass_of_sentence(self) -> Trace:
+        """The pass of the sentence pair, computed by the server now if only the browser has it. Raises InputError."""
+        pair = (self.state.source, self.state.target)
+        return self.trace or cache.trace(self.model, self.model.name, *pair, max_tokens())
+
+    def offer_downloads(self) -> None:
+        """Draw the menu of downloads of the trace."""
+        self.downloads = True
 
     def draw_last(self, draw: Callable[[], None]) -> None:
         """Draw something slow after everything else, even after the menus of the header."""
@@ -178,8 +188,8 @@ class PageFrame:
         if content.menus:
             opens = None if content.sentence else next(link for page, link in self.links.items() if page.first)
             sentence.example_menu(self.header, self.model, self.state, opens)
-        if self.downloads is not None:
-            downloads.download_menu(self.header, self.downloads, self.state)
+        if self.downloads:
+            downloads.download_menu(self.header, self.pass_of_sentence, self.state)
         if content.menus:
             page = next(page for page in self.links if page.name == self.options.page)
             params = {name: text for name, text in written_address().items() if name not in (LESSON, ROOM, STOP)}
@@ -426,12 +436,9 @@ def _open_lesson(frame: PageFrame, paths: tuple[str, ...], at_stop: bool) -> Non
     if found is None:
         return
 
-    def trace() -> Trace:
-        pair = (state.source, state.target)
-        return frame.trace or cache.trace(frame.model, frame.model.name, *pair, max_tokens())
-
     frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)), paths, frame.path)
-    frame.lesson.draw(partial(lesson.evaluate, frame.model, trace), frame.trace.id if frame.trace is not None else "")
+    evaluate = partial(lesson.evaluate, frame.model, frame.pass_of_sentence)
+    frame.lesson.draw(evaluate, frame.trace.id if frame.trace is not None else "")
     frame.at_stop = at_stop
     if at_stop and frame.trace is not None:
         lesson.press(frame.lesson.stop, frame.model, frame.trace)
@@ -441,6 +448,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     """Draw everything before the content of a page. If no model can be opened, shows a message and stops the run."""
     content = page.content
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
+    sentence.take_typed()
     state = current_state()
     paths = tuple(listed.path for listed in links)
     jump = navigation.take_jump(paths) or room.take_jump(page.path) or lesson.take_jump(state, paths)
@@ -509,12 +517,18 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     frame = PageFrame(model, Options(page.name, arrived), links, header, arrived)
     if content.figures:
         load_plotly()
+    in_browser = (
+        content.sentence and content.live(frame.state)
+        and live.engine_model() == model.name and not frame.state.lesson
+    )  # fmt: skip
     if content.sentence:
-        sentence.fields(model, frame.state, arrived, fresh)
+        sentence.fields(model, frame.state, arrived, fresh, quiet=in_browser and room.seat() is None)
     labels = content.parts()
     if labels:
         frame.part = frame.options.parts(labels)
+    live.draw(frame.state, quiet=in_browser and room.seat() is None)
     if content.sentence:
-        frame.trace = sentence.traced(model, frame.state, switch_checkpoint)
+        frame.trace, readable = sentence.traced(model, frame.state, switch_checkpoint, in_browser)
+        frame.live = in_browser and readable
     _open_lesson(frame, paths, at_stop)
     return frame

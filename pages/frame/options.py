@@ -194,18 +194,23 @@ class Options:
 
     def panel(self, name: str, label: str) -> ExpanderContainer:
         """A panel that folds; the link holds the names of the open ones, joined by dots."""
-        is_open = name in self._open_panels()
+        is_open = self.is_open(name)
         key = f"{self.page}_{PANEL}_{name}"
         if self.arrived or st.session_state.get(key) != is_open:
             st.session_state[key] = is_open
+        return st.expander(label, key=key, on_change=lambda: self.fold(name, bool(st.session_state.get(key))))
+
+    def is_open(self, name: str) -> bool:
+        """Whether a panel is shown open, also one that a picture draws itself."""
+        is_open = name in self._open_panels()
         if is_open:
             self.shown[PANEL] = ".".join(filter(None, (str(self.shown.get(PANEL, "")), name)))
+        return is_open
 
-        def changed() -> None:
-            others = [panel for panel in self._open_panels() if panel != name]
-            self.report(PANEL, ".".join([*others, name] if st.session_state.get(key) else others), "")
-
-        return st.expander(label, key=key, on_change=changed)
+    def fold(self, name: str, is_open: bool) -> None:
+        """Store that a person opened or closed a panel."""
+        others = [panel for panel in self._open_panels() if panel != name]
+        self.report(PANEL, ".".join([*others, name] if is_open else others), "")
 
     def _open_panels(self) -> list[str]:
         return [name for name in str(self._chosen().get(PANEL, "")).split(".") if name]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
-from pages.frame.examples import Example, examples
+from pages.frame import live as engine
+from pages.frame.examples import examples
 from pages.frame.menus import open_menu
 from pages.frame.messages import capital, message
 from pages.frame.state import (
@@ -28,10 +29,11 @@ from pages.frame.state import (
 from pages.runtime import cache, session_models
 from pages.runtime.texts import plain_markdown
 from transformer.analysis.language import other_language, script
-from transformer.inference.pretrained import InputError, Pretrained
+from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.probing.probes import english_to_german
 from transformer.texts import N_, _, in_language, reader_language, translate
 from transformer.tracing.trace import Trace
+from transformer.view.examples import Example
 from transformer.view.languages import languages, load_language
 
 LANGUAGES = {"HANGUL": "ko"}  # script -> the language of this app that is written in it
@@ -39,6 +41,7 @@ LANGUAGES = {"HANGUL": "ko"}  # script -> the language of this app that is writt
 # `headscope get Helsinki-NLP/opus-mt-ko-en` and the like fetch
 READERS = {"HANGUL": {"ko-numbers": N_("digits or Korean numerals"), "opus-mt-ko-": N_("Korean sentences")}}
 QUOTED = 20  # characters of an unknown token that a message quotes
+DRAWN = "headscope_fields"  # in the session: the texts of the fields as the last run drew them
 CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9% of the training's sources have at most
 
@@ -46,6 +49,16 @@ TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9% 
 def _typed() -> None:
     change_state(**{side: st.session_state[side][: LONGEST + 1] for side in (SOURCE, TARGET)})
     keep_typed()
+
+
+def take_typed() -> None:
+    """Take over what was typed since the last run into fields that do not ask for one."""
+    drawn, state = st.session_state.get(DRAWN), current_state()
+    if state is None or drawn != (state.source, state.target):  # Python has changed the texts
+        return
+    held = tuple(st.session_state.get(side) for side in (SOURCE, TARGET))
+    if held != drawn and all(isinstance(text, str) for text in held):
+        _typed()
 
 
 def _show(example: Example) -> None:
@@ -103,10 +116,11 @@ def _example_button(index: int, example: Example) -> None:
     st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(translate(example.look))}</p>')
 
 
-def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
+def fields(model: Pretrained, state: State, arrived: bool, fresh: bool, quiet: bool) -> None:
     """The two text fields; typed text stays, whatever happens to it.
 
-    arrived: the session was on another page before. fresh: the session is new, but its page may be older.
+    arrived: the session was on another page before. fresh: the session is new, but its page may be older. quiet: what
+    is typed waits for the next run (`take_typed`), since the browser computes it.
     """
     limit = model.token_limit(max_tokens())
     with st.container(key="hs-sentence"):
@@ -120,9 +134,11 @@ def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
             # Not set in a new session: its page may be older and have lost its server while a person typed.
             text if fresh else "",
             key=side,
-            on_change=_typed,
+            on_change="ignore" if quiet else _typed,
             placeholder=_("type a sentence") if side == SOURCE else _("the model's own output"),
+            live=engine.PAUSE,
         )
+    st.session_state[DRAWN] = (shown[SOURCE], shown[TARGET])
     if fresh and shown != {SOURCE: state.source, TARGET: state.target}:
         change_state(source=shown[SOURCE], target=shown[TARGET])
         st.rerun()
@@ -136,21 +152,20 @@ def example_line(model: Pretrained, state: State) -> None:
             st.html(f'<p class="hs-look-for" tabindex="0"><b>{_("Look for")}</b> {look}</p>')
 
 
-def _unreadable(model: Pretrained, trace: Trace) -> bool:
+def _unreadable(model: Pretrained, text: str, ids: Sequence[int]) -> bool:
     """Whether the model can read nothing of a text: en-de has some letters of other scripts in its vocabulary, which
-    stood in names; of other models most tokens are unknown."""
-    letters = script(trace.source_text)
+    stood in names; of other models most tokens are unknown. ids: with </s>."""
+    letters = script(text)
     if english_to_german(model):
         return letters not in ("LATIN", None)
-    unknown = trace.source_ids.count(model.config.unk_id)
-    return letters is not None and 2 * unknown > len(trace.source_ids) - 1  # without </s>
+    unknown = ids.count(model.config.unk_id)
+    return letters is not None and 2 * unknown > len(ids) - 1  # without </s>
 
 
-def _warn_of_text(model: Pretrained, trace: Trace, switch: Callable[[str], None]) -> None:
+def _warn_of_text(model: Pretrained, text: str, ids: Sequence[int], switch: Callable[[str], None]) -> None:
     """Say first what makes the output meaningless: a text in a language that the model does not read."""
-    text = trace.source_text
     language = N_("English") if english_to_german(model) else model.languages[0]
-    if _unreadable(model, trace):
+    if _unreadable(model, text, ids):
         sentence = N_("This model reads {language} only. It cannot read this text; its output means nothing.")
         letters = script(text)
         speakers = [reader_language()]
@@ -196,18 +211,24 @@ def _open_reader(name: str, switch: Callable[[str], None]) -> None:
         change_state(source=before.source, target="", view=replace(after.view, cell=None))
 
 
-def _note_length(model: Pretrained, trace: Trace) -> None:
+def _note_length(model: Pretrained, tokens: int) -> None:
     longest = model.metrics.get(TRAINED_UP_TO)
-    if isinstance(longest, int) and len(trace.source_ids) > longest:
+    if isinstance(longest, int) and tokens > longest:
         sentence = _(
             "This text has {count} tokens. Nearly all texts of the model's training had at most {longest}, so expect "
             "mistakes."
         )
-        message(sentence.format(count=len(trace.source_ids), longest=longest), "note")
+        message(sentence.format(count=tokens, longest=longest), "note")
 
 
-def traced(model: Pretrained, state: State, switch: Callable[[str], None]) -> Trace | None:
-    """The trace of the typed texts; None, and a message, if there is none. switch: to another model, by its name."""
+def _tokens(model: Pretrained, side: str, text: str) -> tuple[list[int], tuple[str, ...]]:
+    """Ids and labels of a text, with </s>. Raises InputError."""
+    return model.encode(text, side, max_tokens()), readable([*model.tokenizer_of(side).surfaces(text), "</s>"])
+
+
+def traced(model: Pretrained, state: State, switch: Callable[[str], None], live: bool) -> tuple[Trace | None, bool]:
+    """The trace of the typed texts, and whether they can be traced; a message says why not. switch: to another model,
+    by its name. live: the browser computes the trace, so it is None here."""
     too_long = {
         state.source: _("The source text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
         state.target: _("The target text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
@@ -215,17 +236,21 @@ def traced(model: Pretrained, state: State, switch: Callable[[str], None]) -> Tr
     for text, sentence in too_long.items():
         if len(text) > longest():
             message(sentence.format(count=len(text), limit=longest()), "error")
-            return None
+            return None, False
+    given, trace = state.target.strip() and state.target, None
     try:
-        trace = cache.trace(model, model.name, state.source, state.target.strip() and state.target, max_tokens())
+        sides = [_tokens(model, SOURCE, state.source), *([_tokens(model, TARGET, given)] if given else [])]
+        if not live:
+            trace = cache.trace(model, model.name, state.source, given, max_tokens())
     except InputError as error:
         message(capital(error) + ".", "error")
-        return None
-    _warn_of_text(model, trace, switch)
-    _note_length(model, trace)
+        return None, False
+    read = sides[0][0]
+    _warn_of_text(model, state.source, read, switch)
+    _note_length(model, len(read))
     unknown = [
         label if len(label) <= QUOTED else f"{label[:QUOTED]}…"
-        for ids, labels in ((trace.source_ids, trace.source_labels), (trace.target_out_ids, trace.target_out_labels))
+        for ids, labels in sides
         for token_id, label in zip(ids, labels, strict=True)
         if token_id == model.config.unk_id
     ]
@@ -233,6 +258,6 @@ def traced(model: Pretrained, state: State, switch: Callable[[str], None]) -> Tr
         message(
             _("Not in this model's vocabulary, read as <unk>: {tokens}").format(tokens=" ".join(unknown)[:200]), "note"
         )
-    if not trace.complete:
+    if trace is not None and not trace.complete:
         message(_("The translation was cut off at {limit} tokens.").format(limit=len(trace.target_out)), "note")
-    return trace
+    return trace, True

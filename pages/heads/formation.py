@@ -6,7 +6,7 @@ one sentence once; moving between states does not ask Python.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -17,12 +17,9 @@ from pages.frame.messages import message
 from pages.frame.state import State, change_state, current_state, max_tokens, store_state
 from pages.runtime.queue import MODEL_QUEUE
 from pages.runtime.shared import identity, shared
-from transformer.analysis.formation import Forming, formation, recorded
-from transformer.analysis.heads import HeadStatistics, read_word_list
 from transformer.checkpoints.folder import RECORDING
-from transformer.inference.pretrained import InputError, Pretrained
-from transformer.probing.probes import PROBES, english_to_german
-from transformer.probing.roles import splitter, word_list
+from transformer.inference.pretrained import Pretrained
+from transformer.probing.formed import Formed, read_formation, spelt
 from transformer.texts import Text, UserError, _
 from transformer.tracing.trace import Trace
 from transformer.training.recording import LARGEST, Recording
@@ -32,26 +29,9 @@ from transformer.view.state import View
 
 KEY = "formation"
 ASKED = "explorer"  # the button that opens and closes it is in this picture
-WORDS = ("en-de.words.tsv", "en-de.examples.words.tsv")  # words of the 120 probes and of the bundled model's examples
 
 _slider = st.components.v2.component("headscope.formation", js=script("formation"), css=style("formation"))
 _states = st.components.v2.component("headscope.recording", js=script("feed"))
-
-
-@dataclass(frozen=True)
-class Formed:
-    """tokens: `spelt` of every recorded sentence, None where this model now gives other tokens; statistics, formings:
-    over the other sentences, what every head did at each state, and when heads formed."""
-
-    recording: Recording
-    tokens: tuple[tuple[tuple[str, ...], ...] | None, ...]
-    statistics: dict[str, HeadStatistics]
-    formings: tuple[Forming, ...]
-
-
-def spelt(trace: Trace) -> tuple[tuple[str, ...], ...]:
-    """All tokens of a trace; traces with the same tokens have the same rows and columns."""
-    return trace.source_tokens, trace.target_in, trace.target_out
 
 
 def available(model: Pretrained) -> bool:
@@ -70,32 +50,16 @@ def toggle() -> None:
 
 @shared()
 def formed(model: Pretrained, limit: int) -> Formed | Text:
-    """How the heads formed, or the reason, without a full stop, why that cannot be shown. Takes 0.4 s for en-de."""
+    """How the heads formed, or the reason, without a full stop, why that cannot be shown."""
     try:
         recording = Recording.from_bytes(model.beside(RECORDING, LARGEST) or b"", RECORDING)
+        return read_formation(recording, model, limit, MODEL_QUEUE.turn)
     except OSError as error:
         return Text("{file} cannot be read: {reason}", file=RECORDING, reason=error.strerror)
+    except UserError as error:
+        return error.message
     except ValueError as error:
-        return error.message if isinstance(error, UserError) else Text(str(error))
-    tokens: list[tuple[tuple[str, ...], ...] | None] = []
-    traces = []
-    for index, (source, target) in enumerate(recording.sentences):
-        try:
-            with MODEL_QUEUE.turn():
-                trace = model.trace(source, target, limit=limit)
-            traces.append(
-                recorded({kind: arrays[index] for kind, arrays in recording.weights.items()}, trace, splitter(model))
-            )
-        except (InputError, ValueError):  # the tokenizer, a size or the limit has changed since the recording
-            tokens.append(None)
-        else:
-            tokens.append(spelt(trace))
-    if not traces:
-        return Text("no recorded sentence matches the tokens of this model now")
-    words = word_list(model, recording.sentences)
-    if english_to_german(model):  # also the words of its examples
-        words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
-    return Formed(recording, tuple(tokens), *formation(traces, words))
+        return Text(str(error))
 
 
 def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:

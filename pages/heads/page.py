@@ -15,18 +15,17 @@ from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.texts import _, translate
+from transformer.view.shared_texts import say
 
 FIRST = "attention-in-10-minutes"  # the lesson for a person who has never seen any of it
 
 
 def draw(frame: PageFrame) -> None:
     trace, state = frame.trace, frame.state
-    if trace is None:
+    if trace is None and not frame.live:
         payloads.forget(explorer.KEY)
     else:
-        lead = _(
-            "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell."
-        )
+        lead = say("heads_lead")
         if frame.lesson is None:  # the lesson says what to look at
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-heads-lead"):
                 st.html(f'<p class="hs-lead">{html.escape(lead)}</p>', width="content")
@@ -47,51 +46,22 @@ def draw(frame: PageFrame) -> None:
             )
             message(text, "note")
         explorer.draw(state, trace, frame.model)
-        frame.offer_downloads(trace)
-        if not trace.interventions and layers_of(frame.model.config, "cross"):
+        frame.offer_downloads()
+        if layers_of(frame.model.config, "cross"):
             panel = frame.options.panel("alignment", _("Which word translates which?"))
             if panel.open:
                 with panel:
-                    alignment.draw(frame.model, trace)
-    with frame.options.panel("about", _("What am I looking at?")):
+                    alignment.draw(frame.model, frame.pass_of_sentence())
+    with frame.options.panel("about", say("about_heads")):
         about(frame.model)
 
 
 def about(model: Pretrained) -> None:
-    st.markdown(
-        _(
-            "Every small square is one **head**. Each row is a query token, each column a key token. The "
-            "stronger the colour of a cell, the more of that key's value flows to the query. A row sums to 1."
-        )
-    )
+    st.markdown(say("about_squares"))
     st.latex(r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V")
-    st.markdown(
-        _(
-            "*Encoder self*: source tokens attend to source tokens. *Decoder self*: each target token attends to "
-            "itself and to earlier target tokens; a mask hides the later ones. *Cross*: target tokens attend to the "
-            "source. A decoder row is one step: the decoder is fed one token and predicts the next. **Rows** chooses "
-            "which of the two labels the row. Attention Is All You Need, sections 3.2.1 to 3.2.3."
-        )
-        if model.config.causal
-        else _(
-            "*Encoder self*: source tokens attend to source tokens. *Decoder self*: target tokens attend to all "
-            "target tokens that are fed, also to later ones: this model was trained without the causal mask of the "
-            "paper. *Cross*: target tokens attend to the source. A decoder row is one step: the decoder is fed one "
-            "token and predicts the next. **Rows** chooses which of the two labels the row. Attention Is All You "
-            "Need, sections 3.2.1 to 3.2.3."
-        )
-    )
+    st.markdown(say("about_kinds" if model.config.causal else "about_kinds_uncausal"))
     if formation.available(model):
-        st.markdown(
-            _(
-                "**How it learned** shows the same attention at recorded states of the training, from random weights "
-                "to the finished model, with BLEU and loss on the validation text. The recorded steps are log-spaced. "
-                "The target is the same at every state; *Output* is the translation that the model of that state "
-                "makes. *Formed at steps* is computed from these states: the first state at which a head has its "
-                "largest weight on a paired word, or on the token before or after, in at least half of the rows, and "
-                "in twice as many rows as any untrained head. Nothing was recorded between two states."
-            )
-        )
+        st.markdown(say("about_formation"))
 
 
-CONTENT = Content(draw)
+CONTENT = Content(draw, live=lambda state: not explorer.server_only(state))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import streamlit as st
-from torch import Tensor
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
@@ -16,6 +14,7 @@ from transformer.analysis.saturation import MEASURES, Saturation, saturation
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
+from transformer.view.numbers import rounded
 from transformer.view.pack import wording
 from transformer.view.state import View
 
@@ -37,17 +36,12 @@ def measured(trace: Trace, kind: str) -> Saturation:
     return saturation(attention, [row < rows - pads for row in range(rows)])
 
 
-def _numbers(tensor: Tensor) -> list[list[float | None]]:
-    """[layer][head], rounded; None for NaN and infinity, which JSON lacks."""
-    return [[round(value, 6) if math.isfinite(value) else None for value in row] for row in tensor.tolist()]
-
-
 def _side(trace: Trace) -> dict[str, Any]:
     """kind -> measure -> [layer][head], and how many rows were counted."""
     sides = {}
     for kind in KINDS:
         measures = measured(trace, kind)
-        numbers = {name: _numbers(getattr(measures, name)) for name in MEASURES}
+        numbers = {name: rounded(getattr(measures, name), 6) for name in MEASURES}
         sides[kind] = {**numbers, "rows": measures.rows.tolist()}
     return sides
 

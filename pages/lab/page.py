@@ -14,6 +14,7 @@ from pages.lab import leak, measures, scaling
 from transformer.interventions.sets import ATTENTION, Interventions, Scale
 from transformer.texts import _
 from transformer.tracing.trace import Trace
+from transformer.view.shared_texts import say
 
 TRIED = ("scaling", "nothing")  # what the page shows while no switch is set
 CARDS = ("folded", "open")
@@ -23,11 +24,11 @@ OPTIONS = ("try", "cards", "pane", "row", "measure", "position", "token", *scali
 
 def parts() -> dict[str, str]:
     return {
-        "compare": _("Before and after"),
-        "measures": _("Every head in numbers"),
+        "compare": say("part_compare"),
+        "measures": say("part_measures"),
         "leak": _("The leak"),
-        "scaling": _("Why √dₖ"),
-        "softmax": _("Softmax by hand"),
+        "scaling": say("part_scaling"),
+        "softmax": say("part_softmax"),
     }
 
 
@@ -82,7 +83,6 @@ def _draw_switched(frame: PageFrame, trace: Trace) -> None:
         pane=pane,
     )
     state = compared_heads.draw(frame.state, compared, layout, shown)
-    compared_heads.explain(compared)
     if compare_part:
         compared_heads.send_translations(compared)
         translation.draw(compared, given=not trace.own)
@@ -99,7 +99,6 @@ def _draw_leak(frame: PageFrame, trace: Trace) -> None:
     leak.draw(compared, frame.options, frame.links)
     layout = compared_heads.Layout(tries=False, opened=True, pictures=False)
     compared_heads.draw(frame.state, compared, layout, state.switches.only(*ATTENTION))
-    compared_heads.explain(compared)
 
 
 def _renew(frame: PageFrame, with_result: bool) -> None:

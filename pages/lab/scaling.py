@@ -9,18 +9,19 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
-from torch import Tensor
 
 from pages.components.saving import told
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import State, store_state
 from pages.runtime.shared import shared
-from transformer.analysis.scaling import LIMIT, RandomExperiment, own_variances, random_experiment
+from transformer.analysis.scaling import DEPTHS, RandomExperiment, own_variances, random_experiment
 from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.bundle import script, style
+from transformer.view.experiment import experiment_data
 from transformer.view.languages import browser_texts
+from transformer.view.numbers import rounded
 from transformer.view.pack import wording
 from transformer.view.state import View, view_from_browser
 
@@ -44,33 +45,6 @@ def _random(seed: int) -> RandomExperiment:
     return random_experiment(seed)
 
 
-def _numbers(tensor: Tensor, digits: int) -> Any:
-    """Nested lists of rounded numbers; None for NaN and infinity, which JSON lacks."""
-    if tensor.dim():
-        return [_numbers(part, digits) for part in tensor]
-    value = tensor.item()
-    return round(value, digits) if math.isfinite(value) else None
-
-
-def _experiment_data(experiment: RandomExperiment) -> dict[str, Any]:
-    """The random experiment for why.js: lists by scaling, depth and key or bin."""
-    return {
-        "seed": experiment.seed,
-        "rows": experiment.rows,
-        "keys": experiment.keys,
-        "depths": list(experiment.depths),
-        "limit": LIMIT,
-        "variance": _numbers(experiment.variance, 3),
-        "scaled": _numbers(experiment.scaled_variance, 4),
-        "histogram": _numbers(experiment.histogram, 4),
-        "scores": _numbers(experiment.scores, 2),
-        "weights": _numbers(experiment.weights, 4),
-        "entropy": _numbers(experiment.entropy, 4),
-        "largest": _numbers(experiment.largest, 4),
-        "room": _numbers(experiment.room, 4),
-    }
-
-
 def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
     """One kind of attention for why.js: lists by layer and head."""
     variances = own_variances(trace.attention(kind))
@@ -78,7 +52,7 @@ def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
     return {
         "kind": kind,
         "unit": int(variances.unit().sum()),
-        **{name: _numbers(getattr(variances, name), 4) for name in names},
+        **{name: rounded(getattr(variances, name), 4) for name in names},
     }
 
 
@@ -91,7 +65,7 @@ def scaling_data(trace: Trace, view: View, seed: int, shown: Mapping[str, Any] |
     if view.layer is not None and view.head is not None and view.layer < layers and view.head < heads:
         chosen = {"kind": kind, "layer": view.layer, "head": view.head}
     return {
-        **_experiment_data(_random(seed)),
+        **experiment_data(_random(seed), SEEDS),
         "d_k": trace.attention(kind).queries.shape[-1],
         "own": [_own_data(trace, name) for name in KINDS],
         "chosen": chosen,
@@ -113,30 +87,27 @@ def _reported(key: str) -> Mapping[str, Any]:
 def draw_scaling(trace: Trace, state: State, options: Options) -> State:
     """The random experiment over d_k, and the variances of the model's own q and k in this sentence. Returns the state,
     with the head that was chosen."""
-    seed = options.value("draw", 0, SEEDS - 1, 0)
     values = _reported("why")
-    depths, own = _random(seed).depths, trace.cross.queries.shape[-1]
-    start = min(depths, key=lambda depth: abs(math.log(depth / own)))
+    own = trace.cross.queries.shape[-1]
+    start = min(DEPTHS, key=lambda depth: abs(math.log(depth / own)))
     view = state.view
     if isinstance(values.get("chosen"), Mapping):
         layers = {kind: trace.attention(kind).layers for kind in KINDS}
         view = view_from_browser(values["chosen"], layers, trace.cross.heads, view)
         if (view.kind, view.layer, view.head) != (state.view.kind, state.view.layer, state.view.head):
             state = store_state(replace(state, view=replace(view, cell=None), revision=state.revision + 1))
-    if values.get("depth") in depths:
+    if values.get("depth") in DEPTHS:
         options.report("d_k", values["depth"], start)
     if values.get("quantity") in QUANTITIES:
         options.report("quantity", values["quantity"], QUANTITIES[0])
+    if values.get("draw") in range(SEEDS):
+        options.report("draw", int(values["draw"]), 0)
+    seed = options.value("draw", 0, SEEDS - 1, 0)
     shown = {
-        "depth": options.choice("d_k", depths, start),
+        "depth": options.choice("d_k", DEPTHS, start),
         "quantity": options.choice("quantity", QUANTITIES, QUANTITIES[0]),
     }
     _why(key="why", data=scaling_data(trace, view, seed, shown), on_shown_change=lambda: None)
-
-    def again() -> None:
-        options.report("draw", (seed + 1) % SEEDS, 0)
-
-    st.button(_("Draw again"), key="why_again", help=_("Draws new random numbers for q and k."), on_click=again)
     return state
 
 

@@ -5,36 +5,44 @@ from __future__ import annotations
 from pages.components import probing
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
+from pages.frame.state import State
 from pages.positions import encoding, lab, learned
 from transformer.texts import _
+from transformer.view.position_figures import PARTS
+from transformer.view.shared_texts import say
 
 
 def parts() -> dict[str, str]:
     return {
-        "encoding": _("The encoding"),
-        "distance": _("Distance and shift"),
+        **{name: say(f"part_{name}") for name in PARTS},
         "learned": _("Learned positions"),
         "order": _("Without order"),
         "lab": _("Position lab"),
     }
 
 
+def in_browser(state: State) -> bool:
+    """Whether a browser that has the engine draws the open part without the server."""
+    return state.chosen.get("positions", {}).get("part", "encoding") in PARTS
+
+
 def draw(frame: PageFrame) -> None:
     probing.look()
-    if frame.trace is None:
+    if frame.trace is None and not frame.live:
         return
     if frame.part != "lab":
         note_waiting_switches(frame.state.switches)
-    if frame.part == "encoding":
-        encoding.draw_encoding(frame, frame.trace)
-    elif frame.part == "distance":
-        encoding.draw_distance(frame, frame.trace)
+    if frame.part in PARTS:
+        encoding.draw(frame)
     elif frame.part == "learned":
         learned.draw_learned(frame)
+    elif frame.trace is None:
+        return
     elif frame.part == "order":
         lab.draw_equivariance(frame, frame.trace)
     elif frame.part == "lab":
         lab.draw(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, ("d_model", "length", "dims", "k", "q", "seed", "trained", "pane", "row"), figures=True)
+OPTIONS = ("d_model", "length", "dims", "k", "q", "seed", "trained", "pane", "row")
+CONTENT = Content(draw, parts, OPTIONS, figures=True, live=in_browser)

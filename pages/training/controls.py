@@ -15,12 +15,12 @@ from pages.frame.options import Options
 from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
 from pages.runtime.texts import plain_markdown
-from pages.training import presets as presets
 from pages.training import runs
-from pages.training.descriptions import summary, title
 from pages.training.form import Chosen
-from pages.training.recorded import recorded_reference
+from transformer.live_training import presets
+from transformer.live_training.descriptions import summary, title
 from transformer.live_training.experiment import Experiment
+from transformer.live_training.recorded import recorded_reference
 from transformer.texts import _
 from transformer.view.training_messages import FileError, read_file
 

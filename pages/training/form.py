@@ -11,8 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
-from pages.training import presets as presets
-from pages.training.descriptions import differences_words
+from transformer.live_training import presets
+from transformer.live_training.descriptions import differences_words
 from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, LARGEST_RATE, Experiment, ExperimentError
 from transformer.live_training.pairs import MOST, read_pairs
 from transformer.texts import _, comma_list

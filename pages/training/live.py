@@ -12,23 +12,22 @@ from pages.frame.frame import OPEN, Links, PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime.texts import plain_markdown
-from pages.training import presets as presets
 from pages.training import runs
-from pages.training.findings import rows
-from pages.training.recorded import RecordedRun
-from pages.training.runs import Shown, Watched
+from pages.training.runs import Watched
 from transformer.checkpoints.archive import zipped
+from transformer.live_training import presets
+from transformer.live_training.finding_texts import rows
 from transformer.live_training.messages import STEPS
 from transformer.live_training.recipe import recipe_files
+from transformer.live_training.recorded import Shown
 from transformer.texts import _
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
-from transformer.view.training_messages import PLACE_CHOICES, Place, ViewerMessage, read_message
-from transformer.view.training_pack import training_pack
+from transformer.view.training_messages import LAST, PLACE_CHOICES, Place, ViewerMessage, read_message
+from transformer.view.training_pack import first_place, training_pack
 
 KEY = "training"
 OPTIONS = ("show", "run", "step", "kinds", "kind", "layer", "head", "rows", "log")  # in links, beside the form's
-LAST = 63  # index of the last layer and head there may be; the picture shows the last that there is
 SAYS = "headscope_training_says"  # messages of the last command
 
 _picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
@@ -55,17 +54,9 @@ def _run_command(asked: ViewerMessage) -> None:
     st.session_state[SAYS] = messages
 
 
-def _default_place(shown: Sequence[Shown]) -> Place:
-    """Where a picture begins: the last recorded run, which plays, with the head that shows most."""
-    run = shown[-1].run if shown else None
-    kind = "cross" if not shown or shown[-1].experiment.causal else "decoder_self"
-    kind, layer, head = run.look_at if isinstance(run, RecordedRun) else (kind, LAST, 0)
-    return Place(len(shown) or 1, -1, kind, kind, layer + 1, head + 1, "predicted", "off")
-
-
 def _place(options: Options, shown: Sequence[Shown], reported: Place | None) -> Place:
     """What is looked at: as the browser reports it, as the link asks, or as the picture begins."""
-    default = _default_place(shown)
+    default = first_place([entry.run for entry in shown])
     if reported is not None:
         for name, value in asdict(reported).items():
             options.report(name, value, getattr(default, name))

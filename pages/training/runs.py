@@ -15,14 +15,19 @@ from pages.runtime import session_models
 from pages.runtime.memory import weigh
 from pages.runtime.shared import SharedCache
 from pages.runtime.streamlit import session_id, viewer_network
-from pages.training import presets as presets
-from pages.training.descriptions import differences_words, labels, phrase, title
-from pages.training.recorded import RecordedRun, recorded_reference, recorded_runs
 from pages.training.sharing import Audience, begin_or_join, shown_by_teacher
 from transformer.checkpoints.folder import CheckpointError
-from transformer.live_training import workshop
+from transformer.live_training import presets, workshop
+from transformer.live_training.descriptions import labels, phrase, title
 from transformer.live_training.experiment import BOUNDS, Experiment
 from transformer.live_training.live_run import LiveRun
+from transformer.live_training.recorded import (
+    RecordedRun,
+    Shown,
+    recorded_names,
+    recorded_reference,
+    recorded_runs,
+)
 from transformer.live_training.workshop import Workshop, WorkshopError
 from transformer.texts import _
 
@@ -39,14 +44,6 @@ def _empty(run: LiveRun) -> None:
 RECORDED: SharedCache[LiveRun] = SharedCache(
     "trainings", lambda _, run: not run.ended, _empty, weigh=lambda run: weigh(run.frames, run.result)
 )
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A run in the picture: a live one or a recorded one."""
-
-    run: LiveRun | RecordedRun
-    experiment: Experiment
 
 
 @dataclass
@@ -94,15 +91,13 @@ def shown(name: str, live: bool) -> list[Shown]:
 
 
 def names(runs: Sequence[Shown]) -> list[str]:
-    """Short names; a recorded run beside live ones says that it is recorded. Two recorded runs are named by what they
-    differ in."""
-    if len(runs) == 2 and all(isinstance(run.run, RecordedRun) for run in runs):
-        first, second = (run.experiment for run in runs)
-        return [", ".join(differences_words(first, second)), ", ".join(differences_words(second, first))]
+    """Short names; a recorded run beside live ones says that it is recorded."""
+    recorded = [entry.run for entry in runs if isinstance(entry.run, RecordedRun)]
+    if len(recorded) == len(runs):
+        return recorded_names(recorded)
     found = labels([run.experiment for run in runs], presets.plain())
-    mixed = len({isinstance(run.run, RecordedRun) for run in runs}) > 1
     return [
-        _("{run} (recorded)").format(run=name) if mixed and isinstance(run.run, RecordedRun) else name
+        _("{run} (recorded)").format(run=name) if isinstance(run.run, RecordedRun) else name
         for run, name in zip(runs, found, strict=True)
     ]
 

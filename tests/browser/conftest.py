@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ViewportSize
 
 DESK: ViewportSize = {"width": 1440, "height": 900}
+# A slow connection, on which no page loads the engine: tests see the server's pictures, and those of the engine
+# (test_live.py, test_engine.py, test_site.py) ask for it.
+SLOW = "--force-effective-connection-type=2G"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -52,7 +55,7 @@ def browser(browser_path: str) -> Iterator[Browser]:
 
     expect.set_options(timeout=WAIT)  # Playwright's own 5 s are short for a machine that runs other tests beside
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=browser_path, args=[*FLAGS, "--process-per-site"])
+        found = playwright.chromium.launch(executable_path=browser_path, args=[*FLAGS, "--process-per-site", SLOW])
         yield found
         found.close()
 

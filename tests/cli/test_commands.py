@@ -753,7 +753,7 @@ def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatc
     given: Any = options(
         checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu", trainings=0, rooms="rooms.sqlite"
     )
-    assert serve.prepare(given) == ["run", str(ROOT / "app.py"), "--server.port=8600"]
+    assert serve.prepare(given) == (ROOT / "app.py", {"server.port": 8600})
     assert os.environ["HEADSCOPE_CHECKPOINT"] == str(trained / "checkpoint")
     assert (os.environ["HEADSCOPE_MAX_TOKENS"], os.environ["HEADSCOPE_DEVICE"]) == ("64", "cpu")
     assert (os.environ["HEADSCOPE_TRAININGS"], os.environ["HEADSCOPE_TRAINING_SECONDS"]) == ("0", "before")

@@ -14,7 +14,17 @@ from pages.components.descriptions import with_table
 from pages.components.pieces import shown
 from pages.embeddings import inputs
 from pages.model import card
-from tests.support.app import SOURCE, TARGET, every_part, failed_checks, figures, messages, model_sizes, page_text
+from tests.support.app import (
+    SOURCE,
+    TARGET,
+    components,
+    every_part,
+    failed_checks,
+    figures,
+    messages,
+    model_sizes,
+    page_text,
+)
 from tests.support.marian import CODE, KINDS, marian_folder
 from transformer.analysis.embedding import neighbours
 from transformer.checkpoints.importers.marian import load_marian
@@ -139,8 +149,9 @@ def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
     assert names == ["swish, this model", "ReLU", "GELU"]
     assert len({curve["line"]["dash"] for curve in curves}) == 3
     assert "swish gives numbers from −0.278 to 0" in page_text(app)
-    text = page_text(open_variant("swish", "feedforward", "activity"))
-    assert "This model has swish instead of max(0, ·)" in text and "here 0.30 at first" in text
+    (picture,) = components(open_variant("swish", "feedforward", "activity"), "feedforward")
+    data = json.loads(picture.json)
+    assert data["numbers"]["activation"] == "swish" and data["state"]["threshold"] == 30
 
 
 def test_the_model_page_lists_differences_and_unknown_values(

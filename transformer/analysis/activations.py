@@ -27,12 +27,11 @@ def thresholds() -> tuple[float, ...]:
     return tuple(round(step * STEP, 2) for step in range(round(MOST / STEP) + 1))
 
 
-def active_share(activation: Tensor, above: Sequence[float]) -> Tensor:
-    """The share of neurons whose activation is above each threshold.
+def active_counts(activation: Tensor, above: Sequence[float]) -> Tensor:
+    """How many neurons have an activation above each threshold.
 
-    activation: [layer, token, d_ff]; above: increasing. Returns [threshold, layer, token], float32, 0 to 1. The mean
-    over tokens is the share in a layer, because every token has the same number of neurons. Raises ValueError if the
-    thresholds do not increase.
+    activation: [layer, token, d_ff]; above: increasing. Returns whole numbers [layer, token, threshold]. Raises
+    ValueError if the thresholds do not increase.
     """
     if any(low >= high for low, high in itertools.pairwise(above)):
         raise ValueError(f"the thresholds must increase, but they are {list(above)}")
@@ -41,7 +40,7 @@ def active_share(activation: Tensor, above: Sequence[float]) -> Tensor:
     buckets = len(above) + 1
     bucket = passed + buckets * torch.arange(layers * tokens).view(layers, tokens, 1)
     counts = torch.bincount(bucket.flatten(), minlength=layers * tokens * buckets).view(layers, tokens, buckets)
-    return ((neurons - counts.cumsum(-1)[..., :-1]) / neurons).permute(2, 0, 1)
+    return neurons - counts.cumsum(-1)[..., :-1]
 
 
 def spread(activation: Tensor, above: float) -> Tensor:

@@ -6,12 +6,12 @@ import argparse
 import errno
 import importlib
 import os
-import runpy
 import secrets
 import socket
 import sys
 from pathlib import Path
 from reprlib import repr as shown
+from typing import Any
 
 from transformer import startup
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, whole
@@ -194,8 +194,9 @@ def find_key(asked: bool) -> str | None:
     return key
 
 
-def prepare(options: argparse.Namespace) -> list[str]:
-    """Check the options, pass the settings to app.py through the environment, and return Streamlit's arguments."""
+def prepare(options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
+    """Check the options, and pass the settings to app.py through the environment. Returns that script, and options of
+    Streamlit."""
     script = app_folder() / "app.py"
     if not script.is_file():
         raise CommandError(
@@ -222,15 +223,16 @@ def prepare(options: argparse.Namespace) -> list[str]:
         open_rooms(os.environ[ROOMS]).close()  # an address that cannot be used is said now, not to the class
     address = options.address or os.environ.get(ADDRESS) or None
     port = find_port(options.port, address)
-    return ["run", str(script), f"--server.port={port}", *([f"--server.address={address}"] if address else [])]
+    return script, {"server.port": port, **({"server.address": address} if address else {})}
 
 
-def _address(host: str, port: str, path: str = "") -> str:
+def _address(host: str, port: int, path: str = "") -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
 
 
 def run(options: argparse.Namespace) -> int:
-    sys.argv = ["streamlit", *prepare(options)]
+    script, config = prepare(options)
+    sys.argv = [str(script)]  # beside it, Streamlit looks for .streamlit/config.toml
     key = find_key(options.operator)
     # Until the server handles Ctrl+C itself, it ends the process at once: nothing needs cleaning up yet, and an
     # exception during an import or the first steps of the event loop would print a traceback.
@@ -242,7 +244,7 @@ def run(options: argparse.Namespace) -> int:
     importlib.import_module("pages.runtime.operator").prepare_metrics()
     importlib.import_module("pages.runtime.followers").prepare()
     listens = options.address or os.environ.get(ADDRESS)
-    port = next(argument.split("=")[1] for argument in sys.argv if argument.startswith("--server.port="))
+    port = config["server.port"]
     others = streamlit_side.address_for_others(listens)
     if others is not None:
         print("\n  " + _("For others in the network: {address}", address=_address(others, port)), flush=True)
@@ -251,7 +253,7 @@ def run(options: argparse.Namespace) -> int:
         print(
             "\n  " + _("For the operator: {address}", address=_address(host, port, f"/operator?key={key}")), flush=True
         )
-    # The same as `python -m streamlit`, but in this process, so that Ctrl+C and signals reach it on every system.
-    # Streamlit reads .streamlit/config.toml beside app.py.
-    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    engine_files = importlib.import_module("pages.runtime.engine_files")
+    # In this process, so that Ctrl+C and signals reach it on every system.
+    importlib.import_module("streamlit").App(script, routes=engine_files.routes()).run(config=config)
     return 0

@@ -1,7 +1,7 @@
 """Figures of the position encodings (section 3.5): arrays in, figures out.
 
 Positions and dimensions count from 0, as in the formula. The browser draws these figures again with other arrays for
-another d_model, length, k or q (`transformer/view/positions_fill.js`): traces, shapes and annotations keep their order,
+another d_model, length, k or q (frontend/src/positions/fill.js): traces, shapes and annotations keep their order,
 and titles with numbers are in `layout.meta` with their {placeholders}.
 """
 
@@ -235,7 +235,6 @@ def encoding_curves(
     figure.update_layout(
         xaxis2={"tickvals": list(ticks), "ticktext": [short(tokens[tick]) for tick in ticks]},
     )
-    figure.meta["ticks"] = [short(token) for token in tokens]
     return dressed(figure, theme, 480)
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from transformer.interventions.switch import HeadSwitch, SubLayer, Switch, Where, layers_of, per_head
-from transformer.model.config import ModelConfig
-from transformer.model.tap import KINDS, Edit
+from transformer.interventions.switch import HeadSwitch, SubLayer, Switch, Where, per_head
+from transformer.model.tap import Edit
 
 
 @dataclass(frozen=True)
@@ -37,13 +36,3 @@ class KnockOut(HeadSwitch):
             return tensor.masked_fill(per_head([bool(reaching) for reaching in heads], tensor), 0.0)
 
         return {"head_outputs": head_outputs}
-
-
-def silent_layers(switches: Sequence[Switch], config: ModelConfig) -> tuple[tuple[str, int], ...]:
-    """Sub-layers, as (kind, layer), with all heads knocked out: they return only the bias of W^O."""
-    sub_layers = [(kind, layer) for kind in KINDS for layer in range(layers_of(config, kind))]
-    return tuple(
-        kind_and_layer
-        for kind_and_layer in sub_layers
-        if all(KnockOut.zeros(switches, SubLayer(*kind_and_layer, config)))
-    )

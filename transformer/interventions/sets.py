@@ -34,7 +34,7 @@ from typing import Any, ClassVar
 
 from transformer.checks import expect
 from transformer.interventions.hide import KEYS, Hide
-from transformer.interventions.knock_out import KnockOut, silent_layers
+from transformer.interventions.knock_out import KnockOut
 from transformer.interventions.mean import Mean
 from transformer.interventions.pad import PADS, Pad
 from transformer.interventions.paint import Paint
@@ -64,7 +64,6 @@ __all__ = [
     "ATTENTION", "EVERYWHERE", "KEYS", "MANY", "MASKED", "NONE", "PADS", "SUB_LAYERS", "SWITCHES", "HeadSwitch", "Hide",
     "InterventionError", "Interventions", "KnockOut", "Mean", "Pad", "Paint", "Replace", "Reposition", "Resample",
     "Scale", "Silence", "Skip", "SubLayer", "Switch", "Unmask", "Where", "forms", "layers_of", "replaced",
-    "silent_layers",
 ]  # fmt: skip
 
 LONGEST = 30_000  # most characters of one parameter, enough for MANY switches

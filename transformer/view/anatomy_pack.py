@@ -1,6 +1,10 @@
-"""Payloads of a Trace for the anatomy: four kinds of packs in the format of `transformer.view.pack`.
+"""Payloads of a Trace for the anatomy: packs in the format of `transformer.view.pack`. A browser that has the engine
+makes the same from its own trace (frontend/src/anatomy/from_trace.js); it gets only the first one.
 
-    trace    the whole model: every stream and every attention map in 8 bits per number, and the predicted words
+    facts    what is said of the model and of the view, without a sentence
+    trace    the same, and the whole model: every stream and every attention map in 8 bits per number, and the predicted
+             words
+    long     the same as facts, for a text that is too long to be drawn
     open     the inside of one layer of each stack: strips in 8 bits, exact attention weights
     place    exact tensors of every step of one sub-layer
     weights  the exact matrices that one of its steps multiplies with
@@ -13,7 +17,7 @@ largest 0.1% are shown as top.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -26,6 +30,7 @@ from transformer.interventions.sets import SUB_LAYERS, forms
 from transformer.model.tap import KINDS, STACKS, scope
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import AttentionTrace, Trace
+from transformer.view.anatomy_state import LONGEST
 from transformer.view.languages import browser_texts
 from transformer.view.pack import Writer
 
@@ -93,10 +98,31 @@ def boxes(model: Transformer) -> dict[str, Any]:
     return {**short, **by_key}
 
 
-def _about(model: Pretrained) -> dict[str, Any]:
+def facts(model: Pretrained) -> dict[str, Any]:
+    """What the drawing needs of a model beside the numbers of a sentence."""
     config = model.config
     sizes = {name: getattr(config, name) for name in _CONFIG}
-    return {**sizes, "d_k": config.d_k or config.d_head, "parameters": model.model.parameter_count()}
+    about = {**sizes, "d_k": config.d_k or config.d_head, "parameters": model.model.parameter_count()}
+    return {"config": about, "boxes": boxes(model.model), "forms": forms()}
+
+
+def _first(
+    model: Pretrained, sort: str, switches: Mapping[str, str] | None, state: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The entries of the header of every pack but those of a place."""
+    about = {"format": 1, "sort": sort, "checkpoint": model.name, **facts(model), "texts": browser_texts("anatomy")}
+    return {**about, "switches": dict(switches or {}), "state": dict(state or {})}
+
+
+def facts_pack(model: Pretrained, switches: Mapping[str, str], state: Mapping[str, Any]) -> bytes:
+    """For a browser that computes the sentence itself. Arguments as in `trace_pack`."""
+    return Writer().finish(_first(model, "facts", switches, state))
+
+
+def long_pack(model: Pretrained, trace: Trace, switches: Mapping[str, str], state: Mapping[str, Any]) -> bytes:
+    """For a text with more than LONGEST tokens on a side."""
+    sizes = {"source": len(trace.source_ids), "target": len(trace.target_in_ids), "limit": LONGEST}
+    return Writer().finish({**_first(model, "long", switches, state), **sizes})
 
 
 def _outputs(writer: Writer, model: Pretrained, trace: Trace, before: Trace | None) -> dict[str, Any]:
@@ -147,12 +173,12 @@ def trace_pack(
     before: Trace | None = None,
     switches: Mapping[str, str] | None = None,
     state: Mapping[str, Any] | None = None,
-    phrases: Sequence[str] = (),
+    whole: int = 0,
 ) -> bytes:
     """The whole model with one sentence.
 
     before: the same tokens without the switches of `trace`, if it has any. switches: in the form of links. state: the
-    initial state of the view; phrases: the switches of `trace` in words.
+    initial state of the view; whole: number of tokens of a translation of which `trace` has the first ones only.
     """
     writer = Writer()
     before = None if before is trace else before
@@ -160,18 +186,15 @@ def trace_pack(
         "source": trace.source_labels, "target_in": trace.target_in_labels, "target_out": trace.target_out_labels
     }  # fmt: skip
     header = {
-        "format": 1,
-        "sort": "trace",
+        **_first(model, "trace", switches, state),
         "id": trace.id,
-        "checkpoint": trace.checkpoint,
         "tokens": {"source": trace.source_tokens, "target_in": trace.target_in, "target_out": trace.target_out},
         "sentences": {"source": trace.source_text, "target": trace.target_text},
         "labels": labels,
         "ids": {"source": trace.source_ids, "target_in": trace.target_in_ids, "target_out": trace.target_out_ids},
-        "config": _about(model),
         "own": trace.own,
         "complete": trace.complete,
-        "boxes": boxes(model.model),
+        "whole": whole,
         "strips": {name: _strip(writer, tensor) for name, tensor in _streams(trace).items()},
         "attention": {
             name: {
@@ -183,12 +206,7 @@ def trace_pack(
         "outputs": _outputs(writer, model, trace, before),
         "changed": {} if before is None else _changed(trace, before),
         "inside": {} if before is None else _changed_inside(trace, before),
-        "switches": dict(switches or {}),
-        "forms": forms(),
         "holding": trace.interventions.to_params(),
-        "phrases": list(phrases),
-        "state": dict(state or {}),
-        "texts": browser_texts("anatomy"),
     }
     return writer.finish(header)
 

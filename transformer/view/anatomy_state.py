@@ -11,6 +11,7 @@ from typing import Any
 from transformer.analysis.anatomy import LIKELIEST
 from transformer.model.config import ModelConfig
 
+LONGEST = 64  # tokens per side: with more, rows get too thin to see
 ZOOMS = ("model", "layer", "sub", "head", "number")
 NEAR = ("sub", "head", "number")  # zooms that show the numbers of one place
 MATRICES = (  # names of `anatomy_pack.place_pack`, those first between which a step leaves the choice

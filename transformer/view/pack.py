@@ -23,9 +23,10 @@ from transformer.analysis.attention import check, summarise
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
 from transformer.interventions.sets import Unmask
 from transformer.text.meanings import load_meanings
-from transformer.texts import _, reader_language
+from transformer.texts import reader_language
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.languages import browser_texts
+from transformer.view.shared_texts import say
 from transformer.view.state import View
 
 MAGIC = b"HSP1"
@@ -81,9 +82,17 @@ def _masks(writer: Writer, mask: Tensor) -> dict[str, Any]:
     }
 
 
+def uncausal_wording() -> dict[str, str]:
+    """Texts of the views, by key, for a model that was trained without the causal mask: its attention is not called
+    masked, and the probability of a token is not the one with which it was generated."""
+    return {
+        "kind_decoder_self": say("no_mask"),
+        "chip": say("chip_uncausal"),
+    }
+
+
 def wording(trace: Trace) -> dict[str, str]:
-    """Texts of the views that differ for this trace, by key. Without a causal mask the attention is not called masked,
-    and the probability of a token is not the one with which it was generated."""
+    """Texts of the views that differ for this trace, by key."""
     if trace.causal:
         opened = [
             switch for switch in trace.interventions.switches if isinstance(switch, Unmask) and switch.mask == "causal"
@@ -92,13 +101,8 @@ def wording(trace: Trace) -> dict[str, str]:
             return {}
         mask = trace.decoder_self.mask
         everywhere = bool((mask == mask[..., -1:, :]).all())  # each row sees what the last one sees
-        return {
-            "kind_decoder_self": _("Decoder self (mask off)") if everywhere else _("Decoder self (mask partly off)")
-        }
-    return {
-        "kind_decoder_self": _("Decoder self (no mask)"),
-        "chip": _("{token}: probability {p}, with the whole target in sight"),
-    }
+        return {"kind_decoder_self": say("mask_off" if everywhere else "mask_partly_off")}
+    return uncausal_wording()
 
 
 def meanings(trace: Trace, words: Mapping[str, Sequence[str]]) -> dict[str, list[str | None] | None] | None:
@@ -111,6 +115,11 @@ def meanings(trace: Trace, words: Mapping[str, Sequence[str]]) -> dict[str, list
     reader, found = reader_language().code, load_meanings()
     told = {side: found.of(language, words[side], text, reader) for side, (language, text) in sides.items()}
     return told if any(one is not None for one in told.values()) else None
+
+
+def has_meanings(language: str) -> bool:
+    """Whether the list of meanings tells this reader what words of a language mean."""
+    return load_meanings().of(language, (), "", reader_language().code) is not None
 
 
 def token_meanings(trace: Trace, side: Literal["source", "target_in", "target_out"]) -> tuple[tuple[str, str], ...]:
@@ -195,6 +204,13 @@ def full_pack(
         **(more or {}),
     }
     return writer.finish(header)
+
+
+def light_pack(checkpoint: str, view: View, revision: int, more: Mapping[str, Any], entry: str = "explorer") -> bytes:
+    """What `full_pack` says beside the numbers, for a browser that computes these itself."""
+    state = {**view.to_browser(), "revision": revision}
+    header = {"format": 1, "checkpoint": checkpoint, "state": state, "texts": browser_texts(entry), **more}
+    return Writer().finish(header)
 
 
 def feed_pack(trace: Trace, view: View) -> bytes:

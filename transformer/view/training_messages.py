@@ -21,6 +21,7 @@ PLACE_CHOICES = {
     "rows": ("predicted", "fed"),
     "log": ("on", "off"),
 }
+LAST = 63  # index of the last layer and head there may be; the picture shows the last that there is
 LARGEST_FILE = 16_000_000  # bytes; the browser says so before it reads a larger one
 
 

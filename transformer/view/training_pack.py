@@ -55,6 +55,7 @@ import torch
 
 from transformer.texts import Text
 from transformer.view.pack import Writer
+from transformer.view.training_messages import LAST, Place
 
 MOST = 2_000_000  # bytes of attention in one pack, so that no answer delays the others; the next pack has the rest
 DIGITS = 6  # of losses and shares; no screen shows more
@@ -87,6 +88,14 @@ class Run(Protocol):
     def limit(self) -> float: ...
     @property
     def result(self) -> bytes | None: ...
+
+
+def first_place(runs: Sequence[Run]) -> Place:
+    """Where a picture begins: the last recorded run, which plays, with the head that shows most."""
+    run = runs[-1] if runs else None
+    kind = "cross" if run is None or run.experiment.causal else "decoder_self"
+    kind, layer, head = getattr(run, "look_at", (kind, LAST, 0))
+    return Place(len(runs) or 1, -1, kind, kind, layer + 1, head + 1, "predicted", "off")
 
 
 def _number(value: float | None) -> float | None:

@@ -1,4 +1,5 @@
 import { printable } from "../core/dom.js";
+import { phrases, sharedTexts } from "../lab/words.js";
 import { traceName, isAttention, isFeedForward } from "./walk.js";
 
 // The data of the anatomy, by name, from the packs that the server sends: matrices of numbers with their shape.
@@ -33,7 +34,14 @@ const WEIGHT_AXES = {
 
 // The step that reads a weight matrix. At other steps the matrix is an outline, even if it has arrived: the same step
 // always looks the same.
-const WEIGHT_STEPS = { W_q: "project", W_k: "project", W_v: "project", W_o: "output", W_1: "inner", W_2: "outer" };
+export const WEIGHT_STEPS = {
+  W_q: "project",
+  W_k: "project",
+  W_v: "project",
+  W_o: "output",
+  W_1: "inner",
+  W_2: "outer",
+};
 
 // A table of numbers. id: identifies these numbers; top: the end of a good colour scale; shape and axes: of the whole
 // tensor; exact: the trace's numbers, not 8 bits of them.
@@ -141,6 +149,16 @@ export class AnatomyData {
 
   ids(side) {
     return this.header.ids[side];
+  }
+
+  // The switches that hold, in words.
+  get phrases() {
+    const { header } = this;
+    if (this.worded?.of !== header) {
+      const t = sharedTexts(header.texts);
+      this.worded = { of: header, phrases: phrases(t, header.holding, header.config) };
+    }
+    return this.worded.phrases;
   }
 
   // The ten most likely words of every decoding step and the chosen word; arrays are flat, [step, 10].

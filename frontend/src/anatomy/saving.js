@@ -26,7 +26,7 @@ export function stemOf({ state, data }) {
 
 // The lines above the drawing: what it shows, of which sentence, and what was done to the numbers.
 export function captionOf({ state, data, t }, spoken) {
-  const words = data.header.phrases || [];
+  const words = data.phrases;
   const { source, target } = data.header.sentences;
   return [
     spoken,

@@ -8,13 +8,8 @@ import { isOpen, withFold } from "./walk.js";
 
 const t = makeTexts(null, ALL_ANATOMY_TEXTS);
 const labels = { source: ["=1", "b", "</s>"], target_in: ["<s>", "x"], target_out: ["x", "</s>"] };
-const header = {
-  checkpoint: "en-de",
-  switches: {},
-  phrases: [],
-  sentences: { source: "one, two.", target: "eins, zwei." },
-};
-const data = { header, labels: (side) => labels[side] };
+const header = { checkpoint: "en-de", switches: {}, sentences: { source: "one, two.", target: "eins, zwei." } };
+const data = { header, phrases: [], labels: (side) => labels[side] };
 const state = {
   zoom: "head",
   place: "encoder.self",
@@ -40,7 +35,7 @@ test("a file is named after what it holds", () => {
 
 test("the caption says what was done to the numbers", () => {
   assert.deepEqual(captionOf({ state, data, t }, "Spoken."), ["Spoken.", "one, two. → eins, zwei."]);
-  const switched = { ...data, header: { ...header, phrases: ["scaling off", "mask off"] } };
+  const switched = { ...data, phrases: ["scaling off", "mask off"] };
   const lines = captionOf({ state: { ...state, zoom: "model" }, data: switched, t }, "Spoken.");
   assert.deepEqual(lines.slice(2), ["Switched: scaling off; mask off", "Strips are rounded to 8 bits."]);
 });

@@ -1,10 +1,13 @@
 import { el } from "../core/dom.js";
 import { arrowStep } from "../core/keys.js";
+import { listText } from "../core/lists.js";
 import { makeTooltip } from "../core/tooltip.js";
 import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
 import { readTheme } from "../core/colour.js";
 import { makeTexts } from "../core/texts.js";
+import { KINDS } from "../engine/switches.js";
+import { sharedTexts, switchNotes } from "../lab/words.js";
 import { AnatomyData } from "./data.js";
 import { START_ANATOMY } from "../state/generated.js";
 import { Stage } from "./stage/stage.js";
@@ -72,6 +75,9 @@ export class AnatomyView {
       { fitsWindow: true },
     );
     this.broken = el("p", { class: "hs-an-broken", role: "alert", hidden: true });
+    // Who makes packs in the page (live.js): {order(header), moved(), switched()} tell it of a pack of the server, of a
+    // place and of switches, and answer whether it makes the numbers.
+    this.source = null;
     this.build();
     // Keys work at once on a page just opened: they are heard everywhere, except where they belong to something else.
     this.keys = (event) => this.onKey(event);
@@ -109,7 +115,11 @@ export class AnatomyView {
     this.stage.element.setAttribute("role", "application");
     this.stage.element.setAttribute("aria-label", this.t("an_stage"));
     this.element.setAttribute("aria-label", this.t("an_region"));
-    this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause), hooks });
+    const changed = (pause) => this.told(this.source?.switched() ? PAUSE : pause);
+    this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed, hooks });
+    this.notes = el("div", { class: "hs-an-notes", role: "status", "data-testid": "anatomy-notes" });
+    this.surprises = el("div", { class: "hs-an-notes" });
+    this.noted = "";
     this.spoken = el("div", {
       class: "hs-spoken",
       "aria-live": "polite",
@@ -122,9 +132,11 @@ export class AnatomyView {
       this.look.sentinel,
       el("div", { class: "hs-an-top" }, crumbs, el("div", { class: "hs-an-choices" }, layers, heads), slider),
       this.broken,
+      this.notes,
       this.work,
       this.steps.element,
       this.switches.element,
+      this.surprises,
       this.tooltip.box,
       this.spoken,
     );
@@ -146,11 +158,28 @@ export class AnatomyView {
     if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw("cut");
   }
 
-  // -- data from the server ------------------------------------------------------------------------------------------
+  // -- data ----------------------------------------------------------------------------------------------------------
 
+  // A pack of the server.
   take(bytes) {
     try {
-      this.accept(readPack(bytes));
+      const pack = readPack(bytes);
+      if (this.source?.order(pack.header) || !this.accept(pack) || !this.data.trace) return;
+      // The packs of one answer come one after the other: draw once.
+      clearTimeout(this.soon);
+      this.soon = setTimeout(() => this.draw(this.shown ? "step" : "cut"), GATHER);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  // Packs that were made in the page, drawn at once.
+  show(packs, how = "step") {
+    try {
+      for (const pack of packs) this.accept(pack);
+      clearTimeout(this.soon);
+      this.source?.moved();
+      this.draw(this.shown ? how : "cut");
     } catch (error) {
       this.fail(error);
     }
@@ -165,30 +194,45 @@ export class AnatomyView {
     });
   }
 
+  // Stores a pack. Returns whether it changes the picture.
   accept(pack) {
     const { header } = pack;
-    const waited = !this.data.state || this.data.waiting;
-    if (!this.data.take(pack)) return;
-    // Every answer repeats numbers that were here already: they would restart the movement.
-    if ((header.sort === "place" || header.sort === "weights") && this.shown && !waited) return;
-    if (header.sort === "trace") {
-      if (JSON.stringify(header.texts) !== this.textsKey) {
-        this.textsKey = JSON.stringify(header.texts);
-        this.t = makeTexts(header.texts, ALL_ANATOMY_TEXTS);
-        this.build();
-      }
-      if (header.state.revision !== this.revision) {
-        this.revision = header.state.revision;
-        this.state = this.fit({ ...START_STATE, ...header.state });
-        this.switches.take(header.switches, header.forms);
-      }
-      this.state = this.fit(this.state);
+    if (header.texts) this.speak(header.texts);
+    if (header.sort === "long") {
+      this.long = header;
+      this.drawNotes();
     }
-    if (!this.data.trace) return;
+    const waited = !this.data.state || this.data.waiting;
+    if (!this.data.take(pack)) return false;
+    // Every answer repeats numbers that were here already: they would restart the movement.
+    if ((header.sort === "place" || header.sort === "weights") && this.shown && !waited) return false;
+    if (header.sort === "trace") {
+      this.long = null;
+      this.adopt(header);
+    }
     this.data.state = this.state;
-    // The packs of one answer come one after the other: draw once.
-    clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.draw(this.shown ? "step" : "cut"), GATHER);
+    return true;
+  }
+
+  // Takes over translations. Returns whether they are new.
+  speak(texts) {
+    if (JSON.stringify(texts) === this.textsKey) return false;
+    this.textsKey = JSON.stringify(texts);
+    this.t = makeTexts(texts, ALL_ANATOMY_TEXTS);
+    const { switches } = this;
+    this.build();
+    this.switches.take(switches.params(), switches.forms);
+    return true;
+  }
+
+  // Takes over a state and switches that are new. header: {state, switches, forms}
+  adopt({ state, switches, forms }) {
+    if (state.revision !== this.revision) {
+      this.revision = state.revision;
+      this.state = { ...START_STATE, ...state };
+      this.switches.take(switches, forms);
+    }
+    this.state = this.data.state = this.fit(this.state);
   }
 
   // -- actions of the user -------------------------------------------------------------------------------------------
@@ -217,10 +261,11 @@ export class AnatomyView {
     if (partial.t !== undefined && partial.row === undefined && row === moved.t) moved.row = row;
     this.state = this.fit(moved);
     this.data.state = this.state;
+    const made = this.source?.moved();
     this.draw(before.zoom === this.state.zoom ? "step" : "move");
-    this.told(
-      this.data.waiting || before.encoder !== this.state.encoder || before.decoder !== this.state.decoder ? 0 : PAUSE,
-    );
+    const { encoder, decoder } = this.state;
+    const opened = before.encoder !== encoder || before.decoder !== decoder;
+    this.told(!made && (this.data.waiting || opened) ? 0 : PAUSE);
   }
 
   // What is seen but not drawn: it goes into the link.
@@ -374,6 +419,7 @@ export class AnatomyView {
     element.dataset.zoom = state.zoom;
     element.classList.toggle("hs-an-tight", Boolean(state.big) || element.clientWidth < TIGHT);
     element.classList.toggle("hs-an-narrow", element.clientWidth < NARROW);
+    this.drawNotes();
     this.drawBars();
     clearTimeout(this.patience);
     if (data.waiting && this.shown && !this.late) {
@@ -444,6 +490,34 @@ export class AnatomyView {
     if (key === this.waved) return;
     if (this.waved) this.stage.wave(place);
     this.waved = key;
+  }
+
+  // What holds for the whole drawing: texts that are too long for it, switches, and below it what these do.
+  drawNotes() {
+    const { t, long, data } = this;
+    this.element.toggleAttribute("data-long", Boolean(long));
+    const [above, below] = long ? [[t("an_too_long", long)], []] : this.notesOf(data);
+    const text = JSON.stringify([above, below]);
+    if (text === this.noted) return;
+    this.noted = text;
+    const paragraphs = (notes) => notes.map((note) => el("p", { dir: "auto" }, note));
+    this.notes.replaceChildren(...paragraphs(above));
+    this.surprises.replaceChildren(...paragraphs(below));
+  }
+
+  notesOf({ header, config, phrases, steps }) {
+    const { t } = this;
+    const above = [];
+    if (header.whole) above.push(t("an_cut", { target: header.whole, limit: steps }));
+    const left = Object.entries(header.unapplied ?? {}).map((pair) => pair.join("="));
+    if (left.length) above.push(t("an_unapplied", { switches: left.join(" ") }));
+    if (phrases.length) above.push(t("an_switches_on", { switches: listText(t, phrases) }));
+    const kinds = Object.fromEntries(KINDS.map((kind) => [kind, { zero: [] }]));
+    for (const [name, { zero }] of Object.entries(header.attention)) {
+      const [stack, , part] = name.split(".");
+      kinds[part === "cross" ? part : `${stack}_${part}`].zero.push(zero);
+    }
+    return [above, switchNotes(sharedTexts(header.texts), { ...config, kinds })];
   }
 
   drawBars() {

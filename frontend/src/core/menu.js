@@ -1,7 +1,24 @@
 import { el } from "./dom.js";
 
+// A button, `label`, that opens a menu. Escape and a press anywhere else close it.
+export function makeMenu(label, attributes, ...content) {
+  const element = el("details", attributes, el("summary", null, label), ...content);
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !element.open) return;
+    element.open = false;
+    element.querySelector("summary").focus();
+  });
+  const outside = (event) => {
+    if (!event.composedPath().includes(element)) element.open = false;
+  };
+  element.addEventListener("toggle", () => {
+    document[element.open ? "addEventListener" : "removeEventListener"]("pointerdown", outside);
+  });
+  return element;
+}
+
 // The menu that saves the picture. save: called with one of the formats, each of which has a text `save_<format>`; name:
-// of the menu and its buttons in tests. A press anywhere else closes it.
+// of the menu and its buttons in tests.
 export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
   const choose = (format) => {
     element.open = false;
@@ -14,22 +31,7 @@ export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
       t("save_" + format),
     ),
   );
-  const element = el(
-    "details",
-    { class: "hs-save", "data-testid": name, "data-not-in-link": "" },
-    el("summary", null, t("save")),
-    el("div", { class: "hs-menu" }, ...choices),
-  );
-  element.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !element.open) return;
-    element.open = false;
-    element.querySelector("summary").focus();
-  });
-  const outside = (event) => {
-    if (!event.composedPath().includes(element)) element.open = false;
-  };
-  element.addEventListener("toggle", () => {
-    document[element.open ? "addEventListener" : "removeEventListener"]("pointerdown", outside);
-  });
+  const attributes = { class: "hs-save", "data-testid": name, "data-not-in-link": "" };
+  const element = makeMenu(t("save"), attributes, el("div", { class: "hs-menu" }, ...choices));
   return element;
 }

@@ -11,6 +11,7 @@ function asBytes(input) {
 }
 
 export function readPack(input) {
+  if (input?.header) return input; // made in the browser (PackWriter)
   const bytes = asBytes(input);
   if (!bytes || bytes.length < 8) throw new Error("no bytes arrived, a pack starts with HSP1");
   const mark = String.fromCharCode(bytes[0], bytes[1], bytes[2], bytes[3]);
@@ -22,6 +23,20 @@ export function readPack(input) {
   return { header, array: (ref) => readBlob(bytes, start, ref) };
 }
 
+// A pack made in the browser: its arrays stay where they are, and a reference has the index of its array as offset.
+export class PackWriter {
+  arrays = [];
+
+  add(data, shape) {
+    const dtype = Object.keys(TYPES).find((name) => data instanceof TYPES[name]);
+    return { dtype, shape, offset: this.arrays.push(data) - 1 };
+  }
+
+  finish(header) {
+    return { header: { format: 1, ...header }, array: ({ offset }) => this.arrays[offset] };
+  }
+}
+
 function readBlob(bytes, start, ref) {
   const Type = TYPES[ref.dtype];
   if (!Type) throw new Error("arrays of " + ref.dtype + " are not known here");
@@ -31,9 +46,15 @@ function readBlob(bytes, start, ref) {
   if (from + size > bytes.length) throw new Error("the pack is cut short");
   // The bytes may start at any address of a larger buffer: a copy is always aligned.
   const array = new Type(bytes.slice(from, from + size).buffer);
-  if (ref.dtype !== "float16") return array;
+  return ref.dtype === "float16" ? fromHalves(/** @type {Uint16Array} */ (array)) : array;
+}
+
+// Numbers of 16 bits, given as their bits.
+export function fromHalves(array) {
   halves ??= Float32Array.from({ length: 65536 }, (_, bits) => halfNumber(bits));
-  return Float32Array.from(array, (bits) => halves[bits]);
+  const numbers = new Float32Array(array.length);
+  for (let i = 0; i < array.length; i++) numbers[i] = halves[array[i]];
+  return numbers;
 }
 
 // The number of 16 bits (IEEE 754 binary16): a sign, 5 bits of exponent, 10 of fraction.

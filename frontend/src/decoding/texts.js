@@ -1,6 +1,24 @@
 // The texts of the Decoding page: step by step, sampling, and beam search.
 export const DECODING_TEXTS = {
   region: "How the translation is written, token by token",
+  says:
+    "The decoder writes one token at a time. At step {step} “{token}” is the most probable next token, with {p}; " +
+    "press another one and the translation goes on from there.",
+  says_taken:
+    "The decoder writes one token at a time. At step {step} “{token}” would be the most probable next token, " +
+    "with {p}, but “{taken}” was taken.",
+  begin: "Begin with",
+  begin_empty: "empty: the model begins by itself",
+  undo: "Undo",
+  undo_hint: "Removes the newest translation.",
+  unfit: "The branches do not fit this translation, so they are left out.",
+  full: "At most {count} translations stand side by side; remove one to add another.",
+  unwritable: "The beginning “{prefix}” has characters that this model cannot write; leave them out.",
+  beginning:
+    "The beginning has {tokens} tokens with </s>; a translation of this text may have {limit}, begin with less.",
+  numbers:
+    "This model computes NaN, not a number, so there is nothing to measure or to draw from; its weights are probably " +
+    "too large or damaged: check how they were trained or converted.",
   line: "{n}",
   line_spoken: "Translation {n}: {text}",
   chip: "Step {step}: {token}, probability {p}",

@@ -48,6 +48,12 @@ export class Chips {
     this.list.replaceChildren(...this.chips);
   }
 
+  // A translation that is being written.
+  write(text) {
+    this.label.textContent = this.hooks.t("says");
+    this.list.replaceChildren(el("span", { class: "hs-chip hs-writing", dir: "auto" }, printable(text)));
+  }
+
   describe(i) {
     if (this.recorded) return printable(this.header.labels.target_out[i]);
     const p = this.header.probabilities[i];

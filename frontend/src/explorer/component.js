@@ -1,5 +1,8 @@
 import { mountExplorer } from "./explorer.js";
+import { liveExplorer } from "./live.js";
+import { readPack } from "../core/pack.js";
 import { feeds, keepMounted, listenToFeeds } from "../host/streamlit.js";
+import { appLive } from "../live/live.js";
 
 // The Streamlit component. It gets no data: this script is sent to a browser once; the pictures and numbers come
 // through small components beside it (host/feed.js).
@@ -17,8 +20,10 @@ export default function (component) {
         handles.component.setTriggerValue("formation", open);
       },
     });
+    const follow = liveExplorer(explorer, appLive());
     const stops = [
-      listenToFeeds(FEEDS, (bytes) => explorer.show(bytes)),
+      follow.stop,
+      listenToFeeds(FEEDS, (bytes) => followed(follow, bytes) || explorer.show(bytes)),
       listenToFeeds(FORMATION, (message, name) =>
         name === FORMATION[0] ? explorer.recorded(message) : explorer.pick(message),
       ),
@@ -30,4 +35,13 @@ export default function (component) {
     return handles;
   });
   return leave;
+}
+
+// Whether the engine draws what a pack of Python is about.
+function followed(follow, bytes) {
+  try {
+    return follow.order(readPack(bytes).header);
+  } catch {
+    return false; // the explorer says what is wrong with it
+  }
 }

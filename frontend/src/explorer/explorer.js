@@ -23,11 +23,14 @@ const NARROW = 820;
 const SLIDER_PAUSE = 150;
 const ECHO_TIME = 10000;
 
+// options: {onState, onFormation, assets: {css}, calm: the switches fold behind a button also where there is room}
 export function mountExplorer(root, options) {
   const explorer = new Explorer(root, options || {});
   return {
     show: (bytes) => explorer.show(bytes),
     feed: (bytes) => explorer.feed(bytes),
+    write: (text) => explorer.chips?.write(text),
+    element: explorer.element,
     recorded: (state) => takeRecorded(explorer, state),
     pick: (partial) => explorer.model && explorer.person(partial),
     setState: (partial) => explorer.setState(partial),
@@ -111,7 +114,7 @@ class Explorer {
     this.reported = this.reported.filter((report) => performance.now() - report.time < ECHO_TIME);
     const echo = this.reported.findIndex((report) => report.text === text);
     // The revision counts the server's own changes. Reports carry it, so that the server recognises old reports.
-    const revision = linkState ? header.state.revision : undefined;
+    const revision = linkState ? header.state.revision : this.revision;
     const ordered = revision !== this.revision;
     this.revision = revision;
     if (linkState && echo >= 0 && !ordered) this.reported.splice(0, echo + 1);
@@ -119,7 +122,7 @@ class Explorer {
       this.state = linkState;
       this.reported = [];
     }
-    this.givenText = text;
+    if (linkState) this.givenText = text;
     if (same) {
       // Streamlit passes the same bytes again on every rerun: draw only if the state is new.
       this.settle();
@@ -179,6 +182,8 @@ class Explorer {
     this.work = el("div", { class: "hs-work" });
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.panels = [];
+    this.element.toggleAttribute("data-calm", Boolean(this.options.calm));
+    if (this.options.calm && this.controls.differ(this.state)) this.controls.more.click();
     this.element.setAttribute("role", "region");
     this.element.setAttribute("aria-label", this.t("explorer"));
     this.element.replaceChildren(

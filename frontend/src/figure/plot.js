@@ -5,6 +5,7 @@ import { makeSaveMenu } from "../core/menu.js";
 import { figureCsv } from "./csv.js";
 import { FigureReader } from "./reader.js";
 import { inkLabels } from "./ink.js";
+import { figureMarkup } from "./markup.js";
 import { readTheme } from "../core/colour.js";
 import { plotlyReady } from "../host/streamlit.js";
 
@@ -23,22 +24,6 @@ let drawingQueue = Promise.resolve();
 function nextTurn() {
   drawingQueue = drawingQueue.then(() => new Promise((done) => setTimeout(done)));
   return drawingQueue;
-}
-
-// Turns the small markup of plotly's texts into elements; everything else in them is text.
-export function figureMarkup(text) {
-  const root = el("span");
-  let at = root;
-  for (const part of String(text || "").split(/(<\/?(?:i|b|sub|sup)>|<br>)/)) {
-    if (part === "<br>") at.append(el("br"));
-    else if (/^<\//.test(part)) at = at.parentNode || root;
-    else if (/^<(i|b|sub|sup)>$/.test(part)) {
-      const inner = el(part.slice(1, -1));
-      at.append(inner);
-      at = inner;
-    } else if (part) at.append(part.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&"));
-  }
-  return Array.from(root.childNodes);
 }
 
 function scaled(value, factor) {

@@ -15,7 +15,7 @@ const TURN_TIME = 900; // milliseconds a state is shown while it plays
 const REPORT_PAUSE = 350; // milliseconds from the last move until Python is told
 const REQUEST_TIME = 5000; // milliseconds after a click within which what opens gets the focus
 
-class View extends PlainView {
+export class Formation extends PlainView {
   constructor(parent) {
     super(parent, "formation", FORMATION_TEXTS);
     this.stop = listenToFeeds(["headscope.recording"], (bytes) => this.read(bytes));
@@ -256,6 +256,6 @@ class View extends PlainView {
 }
 
 export default function (component) {
-  const { leave } = keepMounted(component, (parent) => new View(parent));
+  const { leave } = keepMounted(component, (parent) => new Formation(parent));
   return leave;
 }

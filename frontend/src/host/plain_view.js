@@ -11,6 +11,7 @@ import { keepMounted, memoryOf } from "./streamlit.js";
 // paint().
 export class PlainView {
   /** @type {any} */ component;
+  /** @type {any} */ driver;
   // name: of the section's class, its data-testid and its memory; look: options of followLook
   constructor(parent, name, texts, look = {}) {
     this.name = name;
@@ -22,6 +23,7 @@ export class PlainView {
   }
 
   destroy() {
+    this.driver?.stop();
     this.look.stop();
     this.element.remove();
   }
@@ -71,11 +73,15 @@ export class PlainView {
   }
 }
 
-// The Streamlit component of a kind of view.
-export function plainComponent(View) {
+// The Streamlit component of a kind of view. follow(view): a driver that shows the data in its own way, {show(data), stop()}.
+export function plainComponent(View, follow = (view) => ({ show: (data) => view.show(data), stop() {} })) {
   return (component) => {
-    const { kept, leave } = keepMounted(component, (parent) => new View(parent));
-    kept.show(component.data);
+    const { kept, leave } = keepMounted(component, (parent) => {
+      const view = new View(parent);
+      view.driver = follow(view);
+      return view;
+    });
+    kept.driver.show(component.data);
     return leave;
   };
 }

@@ -130,6 +130,12 @@ function currentPage() {
   return pages.split(" ").includes(last) ? last : "";
 }
 
+// The path that all pages and files of the app stand below.
+export function basePath() {
+  const path = window.location.pathname.replace(/\/+$/, "");
+  return `${path.slice(0, path.length - currentPage().length).replace(/\/+$/, "")}/`;
+}
+
 function isLeaving() {
   const { until, from } = pendingNavigation();
   return performance.now() < until && (from === null || from === window.location.pathname);

@@ -1,5 +1,7 @@
 import { Lab } from "./lab.js";
+import { liveLab } from "./live.js";
 import { listenToFeeds, keepMounted } from "../host/streamlit.js";
+import { appLive } from "../live/live.js";
 
 // The lab as a Streamlit component; like the explorer's (explorer/component.js) it gets no data.
 const FEEDS = ["before", "after", "says", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);
@@ -8,9 +10,11 @@ export default function (component) {
   const { leave } = keepMounted(component, (parent) => {
     const handles = {};
     const lab = new Lab(parent, (state) => handles.component.setStateValue("lab", state));
-    const stop = listenToFeeds(FEEDS, (bytes, name) => lab.take(bytes, name.endsWith("before") ? "before" : "after"));
+    const follow = liveLab(lab, appLive());
+    const stop = listenToFeeds(FEEDS, follow.take);
     handles.destroy = () => {
       stop();
+      follow.stop();
       lab.destroy();
     };
     return handles;

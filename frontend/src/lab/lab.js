@@ -14,7 +14,7 @@ import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
 import { Reader } from "../heads/reader.js";
 import { DifferenceModel, DifferenceGrid, DifferencePlot } from "./difference.js";
-import { START_VIEW } from "../state/generated.js";
+import { START_VIEW, SWITCH_FORMS, TRAINED_EXACT } from "../state/generated.js";
 import { mergeState } from "../state/state.js";
 import { readSwitches, writeSwitches } from "./params.js";
 import { SwitchCards } from "./switches.js";
@@ -22,12 +22,19 @@ import { labLegend, measureLabRoom } from "./room.js";
 import { RowPlot, rowOfInterest } from "./row.js";
 import { saveLab } from "./saving.js";
 import { labSentence } from "./sentence.js";
-import { TryRow, switchesOf, tryOf } from "./tries.js";
+import { TRIES, TryRow, switchesOf, tryOf } from "./tries.js";
+import { sharedTexts, switchNotes } from "./words.js";
 
 const ALL_TEXTS = { ...EXPLORER_TEXTS, ...LAB_TEXTS };
 const NARROW = 820;
-const PAUSE = 120; // milliseconds a slider must rest before the server is told
+const PAUSE = 120; // milliseconds a slider must rest before the server is told, and a picture of the engine has to itself
 const PANES = ["before", "after", "difference"];
+const TRAINED = {
+  seeds: TRAINED_EXACT.seeds,
+  scaled: TRAINED_EXACT.scaled.toFixed(1),
+  unscaled: TRAINED_EXACT.unscaled.toFixed(1),
+};
+const NO_SWITCHES = readSwitches({}, SWITCH_FORMS);
 
 // Before, after and difference of one kind of attention: one head, one of its rows as bars, and the grids of all heads,
 // below buttons that switch parts of attention off. A narrow screen shows one of the three, a wide one "before" and one
@@ -38,9 +45,9 @@ export class Lab {
     this.report = report;
     this.texts = makeTexts(null, ALL_TEXTS);
     this.t = (name, values) => this.texts(name, values); // a pack may bring others
+    this.onSwitches = () => false; // called when a person has changed a switch; whether the engine computes it
     this.state = { ...START_VIEW };
-    this.forms = {};
-    this.lists = {};
+    this.lists = NO_SWITCHES;
     this.shownPane = "after";
     this.shownRow = null; // of the bars; null: the row that changes most
     this.column = null;
@@ -50,6 +57,7 @@ export class Lab {
     this.exact = { before: new Map(), after: new Map() };
     this.knocking = false;
     this.element = el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region", "aria-label": this.t("lab") });
+    this.element.inert = true; // until the first picture
     this.look = followLook(
       this.element,
       () => this.retheme(),
@@ -85,6 +93,8 @@ export class Lab {
     });
     this.sentence = el("p", { class: "hs-lab-says", "data-testid": "lab-says" });
     this.training = el("p", { class: "hs-lab-says" });
+    this.notes = el("div", { class: "hs-lab-notes", role: "status" });
+    this.noted = "";
     this.kindBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
     this.paneButtons = PANES.map((pane) =>
       el(
@@ -110,6 +120,7 @@ export class Lab {
       this.look.sentinel,
       this.tries.element,
       this.cards.element,
+      this.notes,
       this.sentence,
       this.bar,
       this.work,
@@ -119,6 +130,7 @@ export class Lab {
       this.tooltip.box,
       this.spoken,
     );
+    this.cards.element.hidden = true;
   }
 
   destroy() {
@@ -131,6 +143,11 @@ export class Lab {
   schedule() {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  drawNow() {
+    cancelAnimationFrame(this.frame);
+    this.draw();
   }
 
   retheme() {
@@ -148,32 +165,49 @@ export class Lab {
     this.build();
   }
 
-  // -- data from the server ----------------------------------------------------------------------------------------
+  // -- data from the server, or from the engine (live.js) ----------------------------------------------------------
 
   take(bytes, side) {
     const pack = readPack(bytes);
     if (pack.header.says) {
       this.says = { id: pack.header.id, ...pack.header.says };
-      return this.schedule();
+      if (this.models.after) this.drawTranslations();
+      return;
     }
-    if (!pack.header.kinds) return this.takeNumbers(pack, side);
-    const { state } = pack.header;
-    if (side === "before" && state && state.revision !== this.revision) {
-      this.revision = state.revision;
-      this.state = mergeState(START_VIEW, { ...state, kind: state.kind === "all" ? "cross" : state.kind });
-      this.shownPane = pack.header.pane;
-      this.opened = pack.header.opened;
-      this.shownRow = pack.header.row ? pack.header.row - 1 : null;
-      this.forms = pack.header.forms;
-      this.lists = readSwitches(pack.header.switches, this.forms);
+    if (!pack.header.kinds) {
+      this.takeNumbers(pack, side);
+      return;
     }
+    if (side === "before") this.order(pack.header);
     const model = new TraceModel(pack);
     this.models[side] = model;
     // The masks of the switched side name its kinds of attention.
     if (side === "after" || !this.models.after) this.translate(pack.header);
     const waiting = this.exact[side].get(model.id);
     if (waiting) model.merge(waiting);
-    return this.together();
+    this.together();
+  }
+
+  // Takes over what the page chose, and not a person, if it is new.
+  order({ state, pane, opened, row, switches }) {
+    if (!state || state.revision === this.revision) return;
+    this.revision = state.revision;
+    this.state = mergeState(START_VIEW, { ...state, kind: state.kind === "all" ? "cross" : state.kind });
+    this.shownPane = pane;
+    this.opened = opened;
+    this.shownRow = row ? row - 1 : null;
+    this.lists = readSwitches(switches, SWITCH_FORMS);
+  }
+
+  // The switches that the cards show, as in a link.
+  params() {
+    return writeSwitches(this.lists, SWITCH_FORMS);
+  }
+
+  // Those that the buttons of the row "Try" would set.
+  nextParams() {
+    const lists = TRIES.map((name) => switchesOf(name, NO_SWITCHES, this.chosenHead()));
+    return [NO_SWITCHES, ...lists].map((next) => writeSwitches(next, SWITCH_FORMS));
   }
 
   // Exact numbers of one head; they may arrive before their picture.
@@ -205,28 +239,28 @@ export class Lab {
 
   switched(lists, dragging) {
     this.lists = lists;
+    const computed = this.onSwitches();
     this.drawCards();
     clearTimeout(this.timer);
-    if (dragging) this.timer = setTimeout(() => this.tell(), PAUSE);
+    if (dragging || computed) this.timer = setTimeout(() => this.tell(), PAUSE);
     else this.tell();
   }
 
   resetAll() {
     this.setMode(false);
-    this.switched(readSwitches({}, this.forms));
+    this.switched(NO_SWITCHES);
   }
 
   // A button of the row "Try": this switch alone; pressed again, none.
   press(name) {
     const chosen = this.chosenHead();
-    const empty = readSwitches({}, this.forms);
-    const back = tryOf(this.lists, empty, chosen) === name;
+    const back = tryOf(this.lists, NO_SWITCHES, chosen) === name;
     const { kind } = this.state;
     if (name === "causal" && !back) this.showKind("decoder_self");
     if (name === "padding" && kind === "decoder_self" && !back) this.showKind("cross");
     this.setMode(false);
-    this.switched(back ? empty : switchesOf(name, empty, chosen));
-    this.schedule();
+    this.switched(back ? NO_SWITCHES : switchesOf(name, NO_SWITCHES, chosen));
+    if (kind !== this.state.kind) this.schedule();
   }
 
   showKind(kind) {
@@ -257,7 +291,7 @@ export class Lab {
     this.report({
       ...{ kind, layer, head },
       row: this.shownRow === null ? 0 : this.shownRow + 1,
-      switches: writeSwitches(this.lists, this.forms),
+      switches: this.params(),
       cards: this.opened ? "open" : "folded",
       pane: this.shownPane,
       revision: this.revision,
@@ -395,26 +429,30 @@ export class Lab {
     if (!this.models.after) return;
     const { kinds, header } = this.models.after;
     const { kind } = this.state;
-    const { lists, forms, knocking } = this;
+    const { lists, knocking } = this;
     const [std, trained] = [header.d_k ** -0.5, header.trained_scale];
-    this.cards.draw({ lists, forms, kinds, kind, ...this.chosen(), header, std, trained, knocking });
-    const empty = readSwitches({}, this.forms);
+    this.cards.draw({ lists, forms: SWITCH_FORMS, kinds, kind, ...this.chosen(), header, std, trained, knocking });
     this.tries.draw({
       tries: header.tries,
       opened: this.opened,
-      pressed: tryOf(lists, empty, this.chosenHead()),
-      switched: Object.keys(writeSwitches(lists, forms)).length > 0,
+      pressed: tryOf(lists, NO_SWITCHES, this.chosenHead()),
+      switched: Object.keys(this.params()).length > 0,
       causal: header.causal,
       scaling: trained !== 1,
     });
     this.tries.element.hidden = !header.cards; // the page has its own switches
     this.cards.element.hidden = !header.cards || !(this.opened || !header.tries);
+    const notes = header.cards ? switchNotes(sharedTexts(header.texts), header) : [];
+    if (notes.join() === this.noted) return;
+    this.noted = notes.join();
+    this.notes.replaceChildren(...notes.map((note) => el("p", { class: "hs-note" }, note)));
   }
 
   draw() {
     if (!this.difference || !this.element.clientWidth) return;
     const { element, state } = this;
     this.width = element.clientWidth;
+    element.inert = false;
     element.toggleAttribute("data-big", state.big);
     this.theme = readTheme(element);
     element.dataset.theme = this.theme.dark ? "dark" : "light";
@@ -467,7 +505,9 @@ export class Lab {
 
   drawTranslations() {
     const { says, t } = this;
-    const known = says && says.id === this.models.after.id && says.before;
+    const old = !says || says.id !== this.models.after.id;
+    this.translations.toggleAttribute("data-old", old);
+    if (old && this.translations.childElementCount) return; // they keep their room
     const side = (name) =>
       el(
         "p",
@@ -476,7 +516,7 @@ export class Lab {
         " ",
         el("span", { dir: "auto" }, ...says[name].map(([text, marked]) => (marked ? el("b", null, text) : text))),
       );
-    this.translations.replaceChildren(...(known ? ["before", "after"].map(side) : []));
+    this.translations.replaceChildren(...(!old && says.before ? ["before", "after"].map(side) : []));
   }
 
   drawPictures() {
@@ -522,14 +562,14 @@ export class Lab {
   }
 
   drawSentence() {
-    const { t, lists, forms } = this;
+    const { t, lists } = this;
     const [before, after] = ["before", "after"].map((name) => ({
       model: this.models[name],
       view: this.chosenView(name),
     }));
     const { header } = this.models.after;
-    const done = readSwitches(header.switches, forms);
-    const pressed = tryOf(done, readSwitches({}, forms), this.chosenHead());
+    const done = readSwitches(header.switches, SWITCH_FORMS);
+    const pressed = tryOf(done, NO_SWITCHES, this.chosenHead());
     this.pressed = pressed;
     const { sentence, measures } = labSentence({
       ...{ t, before, after, pressed, lists },
@@ -541,7 +581,7 @@ export class Lab {
     });
     this.measures = measures;
     const same = this.isSwitched("zero") || this.isSwitched("replaced") ? "" : this.sameText(); // nothing to measure
-    const training = pressed === "scaling" && !same ? t("lab_says_training", trainedShares(header.trained)) : "";
+    const training = pressed === "scaling" && !same ? t("lab_says_training", TRAINED) : "";
     const narrow = this.element.classList.contains("hs-narrow"); // there it follows the pictures
     this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...(narrow ? [] : boldText(` ${training}`)));
     this.training.replaceChildren(...(narrow ? boldText(training) : []));
@@ -644,12 +684,6 @@ export class Lab {
     return parts;
   }
 }
-
-const trainedShares = ({ scaled, unscaled, seeds }) => ({
-  seeds,
-  scaled: scaled.toFixed(1),
-  unscaled: unscaled.toFixed(1),
-});
 
 // "a **b** c": the text between the asterisks is bold.
 function boldText(text) {

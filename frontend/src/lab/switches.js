@@ -5,6 +5,7 @@ import { headsIn, sentenceOf, sentenceValue, targetsOf } from "./params.js";
 import { MOST_PADS, WEIGHT_RULES } from "../state/generated.js";
 import { hint } from "../core/tooltip.js";
 
+const OUTPUTS = ["own", "mean", "other"]; // of a head; a page without a server may offer fewer
 const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
 const STEP = 0.1;
 const SNAP = 0.16; // the slider snaps to a mark within this many octaves
@@ -170,7 +171,7 @@ export class SwitchCards {
   // Two switches: "mean", and "resample" from a sentence or a seed.
   makeOutput() {
     const { t } = this.hooks;
-    const seg = this.segments("resample", ["own", "mean", "other"], (value) => {
+    const seg = this.segments("resample", OUTPUTS, (value) => {
       if (value === "own") this.putOutput(null);
       else if (value === "mean") this.putOutput("mean", "");
       else this.putOutput("resample", this.seed.value || "1");
@@ -366,6 +367,9 @@ export class SwitchCards {
 
   drawOutput() {
     const { seg, from, label, where, card } = this.output;
+    const { offered = OUTPUTS } = this.subject.header;
+    card.hidden = offered.length === 1;
+    for (const button of seg.children) button.hidden = !offered.includes(button.dataset.value);
     const outputs = this.outputs();
     const last = outputs.at(-1);
     this.press(seg, !last ? "own" : last.name === "mean" ? "mean" : "other");

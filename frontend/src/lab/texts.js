@@ -1,3 +1,16 @@
+// Notes about switches, also of the anatomy.
+export const NOTE_TEXTS = {
+  uncausal:
+    "This model was trained without the causal mask: its decoder self-attention sees all tokens that are fed, also " +
+    "later ones (section 3.2.3). The switch for this mask changes nothing here.",
+  silent:
+    "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O, and the residual " +
+    "connection carries x past it (section 3.1).",
+  silent_without_residual:
+    "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O. This model has no " +
+    "residual connection to carry x past it (section 3.1 has one), so nothing of x remains.",
+};
+
 // The lab's texts.
 export const LAB_TEXTS = {
   lab: "Masking and scaling lab",

@@ -3,6 +3,8 @@ import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
 import { savingMenu } from "../saving/menu.js";
 import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
+import { appLive } from "../live/live.js";
+import { liveMeasures } from "./live.js";
 import { MEASURES_TEXTS } from "./texts.js";
 import { exactText, meanText, tickText } from "./numbers.js";
 import { axisTicks, markLegend, scatterPlot } from "./plot.js";
@@ -15,7 +17,7 @@ import { measureTable } from "./table.js";
 
 const MEASURES = ["saturated", "entropy", "largest", "gradient", "spread"];
 
-class View extends PlainView {
+export class Measures extends PlainView {
   constructor(parent) {
     super(parent, "measures", MEASURES_TEXTS);
   }
@@ -264,4 +266,4 @@ class View extends PlainView {
   }
 }
 
-export default plainComponent(View);
+export default plainComponent(Measures, (view) => liveMeasures(view, appLive()));

@@ -1,17 +1,21 @@
 import { documentTop, el } from "../core/dom.js";
-import { FigurePlot, figureMarkup } from "../figure/plot.js";
+import { figureMarkup } from "../figure/markup.js";
+import { FigurePlot } from "../figure/plot.js";
 import { FIGURE_TEXTS } from "../figure/texts.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
+import { appLive } from "../live/live.js";
+import { POSITIONS } from "../state/generated.js";
 import { encodingTable, rowsOf, wavelengths, dotProducts, byOffset } from "./numbers.js";
 import { sameProducts, defaultDims, readDims } from "./numbers.js";
 import { FIGURES } from "./fill.js";
+import { livePositions } from "./live.js";
 import { encodingSentences, distanceSentences, checkSentences } from "./sentences.js";
 import { POSITION_TEXTS } from "./texts.js";
 
 // Position encodings under sliders: everything is computed and drawn here on every move; Python is told afterwards, for
-// the link. data: {part: "encoding" | "distance", figures: {name: JSON text}, values: {d_model, length, dims, k, q},
-// limits: {d_model, length: [low, high]}, own, tokens, curves, revision, big, texts}; dims null: the default for any
-// d_model.
+// the link. data: {model, part: "encoding" | "distance", figures: {name: JSON text}, values: {d_model, length, dims, k, q},
+// own: the model's d_model, halves: whether it stores all sines first, tokens: of the source, revision, big, texts}; dims
+// null: the default for any d_model. The engine gives the tokens of what is typed.
 
 const REPORT_PAUSE = 300; // milliseconds from the last move until Python is told
 const FIRST = 2; // figures of the first screen
@@ -22,11 +26,18 @@ const PARTS = {
   distance: { sliders: ["d_model", "length", "k", "q"], figures: ["products", "offsets", "map", "shifted"] },
 };
 
-class View extends PlainView {
+export class Positions extends PlainView {
+  /** @type {string[] | null} */ computed = null; // tokens of the source
+  follow = () => {};
+
   constructor(parent) {
     super(parent, "positions", { ...FIGURE_TEXTS, ...POSITION_TEXTS }, { fitsWindow: true });
     this.sent = new Set();
     this.done = {};
+  }
+
+  get tokens() {
+    return this.computed ?? this.data.tokens;
   }
 
   destroy() {
@@ -60,7 +71,7 @@ class View extends PlainView {
     this.controls = Object.fromEntries(this.part.sliders.map((name) => [name, this.slider(name)]));
     const rows = Object.values(this.controls).map((control) => control.row);
     this.wrong = el("p", { class: "pos-wrong", role: "status", "data-testid": "positions-wrong" });
-    this.says = el("p", { class: "pos-says", "data-testid": "positions-says" });
+    this.says = el("p", { class: "hs-point", "data-testid": "positions-says" });
     this.checks = el("ul", { class: "pos-checks", "data-testid": "positions-checks" });
     this.plots = Object.fromEntries(this.part.figures.map((name) => [name, new FigurePlot(this.t, () => {})]));
     const boxes = Object.entries(this.plots).map(([name, plot]) =>
@@ -72,6 +83,7 @@ class View extends PlainView {
       el("div", { class: "pos-controls" }, ...rows),
       this.wrong,
       el("div", { class: "pos-figures", "data-part": this.data.part }, ...boxes),
+      (this.about = el("div", { class: "pos-about" })),
     ];
   }
 
@@ -106,14 +118,14 @@ class View extends PlainView {
 
   // The description of a slider.
   words(name) {
-    const { data, values } = this;
+    const { own } = this.data;
     const [low, high] = this.limits(name);
-    return { low, high, own: data.own, tokens: data.tokens, most: data.curves, last: values.d_model - 1 };
+    return { low, high, own, tokens: this.tokens.length, most: POSITIONS.curves, last: this.values.d_model - 1 };
   }
 
   limits(name) {
     if (name === "k" || name === "q") return [0, this.values.length - 1];
-    return this.data.limits[name] || [0, 0];
+    return POSITIONS[name] || [0, 0];
   }
 
   bounded(name, value) {
@@ -148,7 +160,7 @@ class View extends PlainView {
 
   typed() {
     const { d_model } = this.values;
-    const most = this.data.curves;
+    const most = POSITIONS.curves;
     const { found, wrong, many } = readDims(this.dims.value, d_model, most);
     this.note = "";
     if (wrong.length) this.note = this.t("dims_wrong", { last: d_model - 1, wrong: wrong.join(", ") });
@@ -186,8 +198,16 @@ class View extends PlainView {
     this.component.setStateValue("values", { ...values, revision: this.data.revision });
   }
 
+  // A length that nobody chose leaves room for the sentence.
+  fitLength() {
+    const room = (tokens) => this.bounded("length", Math.max(POSITIONS.start.length, tokens.length));
+    if (this.fitted && this.values.length === room(this.fitted)) this.values.length = room(this.tokens);
+    this.fitted = this.tokens;
+  }
+
   paint() {
     const began = performance.now();
+    this.fitLength();
     this.showControls();
     const values = this.numbers();
     this.showSays(values);
@@ -241,7 +261,7 @@ class View extends PlainView {
     }
     const axisWidth = this.plots.curves ? this.plots.curves.box.clientWidth - 110 : 0; // of the axis, in CSS pixels
     const most = Math.max(4, Math.floor(axisWidth / (1.3 * this.theme.size)));
-    return { dModel, length, k, q, most, dims: this.shown(), ...this.kept };
+    return { dModel, length, k, q, most, dims: this.shown(), tokens: this.tokens, ...this.kept };
   }
 
   // Products of a large table are first computed from p - q, and summed one by one as soon as the slider rests: the two
@@ -265,6 +285,9 @@ class View extends PlainView {
     const isEncoding = this.data.part === "encoding";
     this.says.replaceChildren(...(isEncoding ? encodingSentences : distanceSentences)(this.t, values));
     if (!isEncoding) this.checks.replaceChildren(...checkSentences(this.t, values));
+    const { part, halves, model, own } = this.data;
+    const about = [this.t(`${part}_about`), halves && this.t("halves", { name: model, half: own / 2 })];
+    this.about.replaceChildren(...about.filter(Boolean).map((text) => el("p", {}, text)));
   }
 
   // A click on a column: in the encoding it selects its dimension, in the products its q.
@@ -282,11 +305,11 @@ class View extends PlainView {
   clicked(dimension) {
     const dims = this.shown();
     const without = dims.filter((dim) => dim !== dimension);
-    const most = this.data.curves;
+    const most = POSITIONS.curves;
     if (without.length < dims.length) this.choose(without);
     else if (dims.length < most) this.choose([...dims, dimension]);
     else this.choose(dims, this.t("dims_many", { most, wrong: dimension }));
   }
 }
 
-export default plainComponent(View);
+export default plainComponent(Positions, (view) => livePositions(view, appLive()));

@@ -3,13 +3,15 @@ import { mapByShift, shiftMap, rowsOf, wavelengthText } from "./numbers.js";
 
 // The figures of transformer/figures/positions.py with the arrays of another d_model, length, k or q. Python made them
 // once, with their colours and texts; here their traces, shapes and annotations are filled with new numbers. A test
-// compares both with each other. values: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix, offsets}.
+// compares both with each other. values: {dModel, length, dims, k, q, tokens, most, table, wavelengths, rows, matrix,
+// offsets}; tokens: of the sentence.
 
 const SHOWN = 32; // dimensions of M_k and positions beside it, SHOWN there
 const DOTTED = 64; // positions at most that a curve shows as dots, DOTTED there
 const [A_WAVE, A_CURVE] = [32, 64]; // points of a drawn wave, points of a curve at least; the same there
 const RINGS = 100; // points at most that are drawn as rings, RINGS there
 const FEW = 5; // positions on an axis that plotly would number in halves, FEW there
+const LONGEST_LABEL = 18; // letters of a token on an axis, as in transformer/figures/style.py
 
 function sayIn(text, values) {
   return chooseParticles(text.replace(/\{(\w+)\}/g, (match, name) => (name in values ? String(values[name]) : match)));
@@ -65,8 +67,16 @@ function sineOf(length, dimension, wavelength) {
   return [Float32Array.from(places), Float32Array.from(places, (x) => wave(x * ((2 * Math.PI) / wavelength)))];
 }
 
+// A token as plotly shows it letter by letter, cut if it is too long for an axis.
+function tickText(token) {
+  const letters = Array.from(token);
+  const cut = letters.length > LONGEST_LABEL ? `${letters.slice(0, LONGEST_LABEL - 1).join("")}…` : token;
+  const plain = cut.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, "·");
+  return plain.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
 function curvesFigure(figure, values) {
-  const { dims, length } = values;
+  const { dims, length, tokens } = values;
   const { meta } = figure.layout;
   const places = positionLabels(length);
   const none = new Float32Array(0);
@@ -85,19 +95,25 @@ function curvesFigure(figure, values) {
     const marker = { ...trace.marker, opacity: Number(length <= DOTTED) };
     return { ...both, x: places, y: visible ? columnOf(values, dimension, length) : none, marker };
   });
-  const marked = Math.min(meta.ticks.length, length);
+  const marked = Math.min(tokens.length, length);
   const columns = dims.map((dimension) => columnOf(values, dimension, marked));
   const marks = {
     ...figure.data[figure.data.length - 1],
     x: positionLabels(marked * dims.length, (i) => i % marked),
     y: Float32Array.from({ length: marked * dims.length }, (_, i) => columns[Math.floor(i / marked)][i % marked]),
+    visible: tokens.length > 0,
   };
   const range = [-0.5, length - 0.5];
   const step = Math.ceil(length / values.most);
-  const tickvals = meta.ticks.map((_, i) => i).filter((i) => i % step === 0);
-  const tokens = { range, tickvals, ticktext: tickvals.map((i) => meta.ticks[i]) };
+  const ticks = tokens.map(tickText);
+  const tickvals = ticks.map((_, i) => i).filter((i) => i % step === 0);
+  const above = { range, tickvals, ticktext: tickvals.map((i) => ticks[i]), visible: tokens.length > 0 };
   const { xaxis } = axisTicks(figure, { xaxis: length });
-  const axes = { xaxis: { ...xaxis, range }, ...axisOf(figure, "xaxis2", tokens) };
+  const axes = {
+    xaxis: { ...xaxis, range },
+    ...axisOf(figure, "xaxis2", above),
+    meta: { ...meta, labels: { ...meta.labels, x2: tokens } },
+  };
   return withTraces(figure, [...filled, marks], axes);
 }
 
@@ -189,7 +205,7 @@ function shiftedFigure(figure, values) {
 // Every figure: how to fill it, and which of the values change it.
 export const FIGURES = {
   encoding: { fill: encodingFigure, needs: ["dModel", "length", "dims"] },
-  curves: { fill: curvesFigure, needs: ["dModel", "length", "dims", "most"] },
+  curves: { fill: curvesFigure, needs: ["dModel", "length", "dims", "tokens", "most"] },
   wavelengths: { fill: lengthsFigure, needs: ["dModel", "length", "dims"] },
   products: { fill: matrixFigure, needs: ["dModel", "length", "q", "exact"] },
   offsets: { fill: offsetsFigure, needs: ["dModel", "length", "q", "exact"] },

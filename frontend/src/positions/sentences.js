@@ -1,6 +1,6 @@
 import { el } from "../core/dom.js";
 import { formatDeviation } from "../core/format.js";
-import { figureMarkup } from "../figure/plot.js";
+import { figureMarkup } from "../figure/markup.js";
 import { mapByShift, shiftError, wavelengthText } from "./numbers.js";
 
 // The sentences below the sliders. t: the texts; now: the values that fill the figures.

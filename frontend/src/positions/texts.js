@@ -42,4 +42,16 @@ export const POSITION_TEXTS = {
     "the products depend only on <i>p</i> − <i>q</i>: for equal <i>p</i> − <i>q</i> they differ by at most {spread}",
   spread_fails: "for equal <i>p</i> − <i>q</i> the products differ by up to {spread}",
   spread_waiting: "computing every product …",
+  encoding_about:
+    "Section 3.5: attention alone does not know the order of its tokens, so each position adds its own vector, a row of " +
+    "the first picture. Its left columns change at every position, its right columns hardly at all. Click a column to " +
+    "draw it as a curve, or to remove its curve.",
+  distance_about:
+    "Click a column of the first picture to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear " +
+    "function” of PE(p): the map turns every pair of dimensions by an angle that depends only on k.",
+  halves:
+    "{name} stores these numbers in another order, as Marian's models do: all sines come before all cosines, " +
+    "PE(p, i) = sin(p / 10000^(2i/d_model)), and PE(p, {half} + i) is the cosine of the same angle. Here they are drawn " +
+    "in the paper's order. Wavelengths, lengths and dot products are the same in both orders, and so are the map’s " +
+    "blocks, for dimensions i and {half} + i instead of 2i and 2i + 1.",
 };

@@ -41,7 +41,7 @@ function rampEnds(values) {
   return el("span", { class: "softmax-ends", "aria-hidden": "true" }, ...values.map(end));
 }
 
-class View extends PlainView {
+export class Softmax extends PlainView {
   constructor(parent) {
     super(parent, "softmax", SOFTMAX_TEXTS);
     this.scores = [...START];
@@ -247,4 +247,4 @@ class View extends PlainView {
   }
 }
 
-export default plainComponent(View);
+export default plainComponent(Softmax);

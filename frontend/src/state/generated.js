@@ -75,11 +75,75 @@ export const START_ANATOMY = /** @type {any} */ ({
   "tempo": "normal",
 });
 
+// Its values that are one of several.
+export const ANATOMY_CHOICES = /** @type {Record<string, string[]>} */ ({
+  "matrix": ["queries", "keys", "values", "x", "memory", "normed", "dot", "scaled", "scores", "weights", "head_outputs", "concat", "update", "sum", "leaves", "pre", "activation", "rows", "embedding", "positions", "hidden", "logits"],
+  "opened": ["", "more", "parameters", "switches", "more.parameters", "more.switches", "parameters.switches", "more.parameters.switches"],
+  "tempo": ["normal", "slow", "fast"],
+});
+
+// Tokens of each side that the anatomy draws.
+export const LONGEST_DRAWN = /** @type {number} */ (64);
+
 // <pad> that the lab puts behind the source.
 export const MOST_PADS = /** @type {number} */ (64);
 
 // What makes the weights of a head: the model, or a switch.
 export const WEIGHT_RULES = /** @type {const} */ (["softmax", "uniform", "argmax"]);
+
+// Parameters of a link that are switches.
+export const SWITCHES = /** @type {readonly string[]} */ (["scaling", "causal", "padding", "pad", "hide", "mean", "resample", "zero", "weights", "paint", "positions", "skip", "neurons"]);
+
+// How links write a switch of the Lab: the kinds of attention allowed, and whether heads are the whole value.
+export const SWITCH_FORMS = /** @type {Record<string, {kinds: string[], bare: boolean}>} */ ({
+  "scaling": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
+  "causal": {"kinds": ["decoder_self"], "bare": false},
+  "padding": {"kinds": ["encoder_self", "cross"], "bare": false},
+  "pad": {"kinds": [], "bare": false},
+  "hide": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
+  "mean": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": true},
+  "resample": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
+  "zero": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": true},
+  "weights": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
+});
+
+// Of small models, as docs/table3.md.
+export const TRAINED_EXACT = /** @type {Record<string, number>} */ ({
+  "scaled": 97.98466666666667,
+  "unscaled": 93.07066666666667,
+  "seeds": 3,
+});
+
+// Draws of the random experiment that a site has.
+export const DRAWS = /** @type {number} */ (3);
+
+// The pages of the site without a server.
+export const SITE_PAGES = /** @type {Record<string, {parts: string[], styles: string[], own: string[]}>} */ ({
+  "heads": {"parts": [], "styles": ["explorer", "formation"], "own": []},
+  "lessons": {"parts": [], "styles": [], "own": []},
+  "anatomy": {"parts": ["flow"], "styles": ["anatomy"], "own": ["head"]},
+  "decoding": {"parts": ["step"], "styles": ["decoding"], "own": []},
+  "positions": {"parts": ["encoding", "distance"], "styles": ["positions"], "own": []},
+  "feedforward": {"parts": ["activity"], "styles": ["feedforward"], "own": ["layer", "threshold"]},
+  "lab": {"parts": ["compare", "measures", "scaling", "softmax"], "styles": ["lab", "measures", "softmax", "why"], "own": []},
+  "training": {"parts": [], "styles": ["training"], "own": ["kind", "layer", "head", "rows"]},
+});
+
+// Of neurons: thresholds, the first one of every non-linearity, a published share, bins of a histogram.
+export const ACTIVITY = /** @type {{thresholds: number[], first: Record<string, number>, published: number, bins: number}} */ ({
+  "thresholds": [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.35, 1.4, 1.45, 1.5, 1.55, 1.6, 1.65, 1.7, 1.75, 1.8, 1.85, 1.9, 1.95, 2.0],
+  "first": {"relu": 0.0, "gelu": 0.2, "swish": 0.3},
+  "published": 0.03,
+  "bins": 60,
+});
+
+// Of the encodings: the ends of the sliders, where they start, and how many curves can be told apart.
+export const POSITIONS = /** @type {{d_model: number[], length: number[], start: Record<string, number>, curves: number}} */ ({
+  "d_model": [2, 512],
+  "length": [2, 512],
+  "start": {"length": 64, "k": 5, "q": 10},
+  "curves": 6,
+});
 
 // What Python does with a run of the Training page.
 export const RUN_COMMANDS = /** @type {const} */ (["pause", "go", "stop", "again", "remove"]);

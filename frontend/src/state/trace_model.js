@@ -16,6 +16,7 @@ export class TraceModel {
       const [layers, heads, queries, keys] = kindData.picture.shape;
       const masks = kindData.masks ? pack.array(kindData.masks) : null;
       this.kinds[kind] = { ...kindData, layers, heads, queries, keys, masks, bytes: pack.array(kindData.picture) };
+      Object.defineProperty(this.kinds[kind], "checks", { get: () => kindData.checks }); // may be computed only then
     }
     this.exact = new Map();
     this.cache = new Map();
@@ -164,13 +165,14 @@ export class TraceModel {
   meaning(side, index, state) {
     const { meanings, words, word_labels: wordLabels } = this.header;
     const word = words[side][index];
-    const meaning = state.meanings === "on" && meanings && meanings[side] && meanings[side][word];
+    const meaning = state.meanings === "on" && meanings?.[side]?.[word];
     return meaning ? { word: printable(wordLabels[side][word]), meaning: printable(meaning) } : null;
   }
 
-  // {any: whether a word has a meaning}; null if there is nothing to tell this reader.
+  // {any: whether a word has a meaning}; null if there is nothing to tell this reader. "asked": the server knows.
   meaningsKnown() {
     const { meanings } = this.header;
+    if (meanings === "asked") return { any: true };
     return meanings ? { any: Object.values(meanings).some((side) => side && side.some(Boolean)) } : null;
   }
 

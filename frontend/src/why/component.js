@@ -2,6 +2,8 @@ import { el, svgEl } from "../core/dom.js";
 import { arrowStep } from "../core/keys.js";
 import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
 import { formatWeight, formatScore } from "../core/format.js";
+import { appLive } from "../live/live.js";
+import { liveWhy } from "./live.js";
 import { WHY_TEXTS } from "./texts.js";
 import { numberText, countText, richText, linePath, plotSvg, pointMark, legend, histogram } from "./plots.js";
 import { savingMenu } from "../saving/menu.js";
@@ -22,7 +24,7 @@ const TICKS = [1, 4, 16, 32, 64, 128, 256, 1024]; // of the slider
 const SATURATED = 0.8; // a mean of the largest weights from which the sentence says so
 const MANY = 10; // heads; more do not fit side by side
 
-class View extends PlainView {
+export class Why extends PlainView {
   constructor(parent) {
     super(parent, "why", WHY_TEXTS);
   }
@@ -33,18 +35,19 @@ class View extends PlainView {
     const { depth, quantity } = data.shown;
     if (!before || before.d_k !== data.d_k) this.at = this.nearest(Math.log2(depth));
     if (!before) this.quantity = quantity;
-    const changed = !before || JSON.stringify([before.chosen, before.own]) !== JSON.stringify([data.chosen, data.own]);
-    if (changed) this.chosen = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
+    const about = ({ chosen, saved }) => JSON.stringify([chosen, saved.model]);
+    if (!before || about(before) !== about(data))
+      this.chosen = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
   }
 
   // Tells the link, once a slider rests.
-  tell() {
+  tell(pause = PAUSE, more = {}) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      const { quantity, chosen } = this;
-      const depth = this.data.depths[this.at];
-      this.component.setStateValue("shown", { depth, quantity, chosen });
-    }, PAUSE);
+      const { quantity, chosen, data } = this;
+      const shown = { depth: data.depths[this.at], quantity, chosen, draw: data.seed, ...more };
+      this.component.setStateValue("shown", shown);
+    }, pause);
   }
 
   term(name, definition) {
@@ -82,6 +85,13 @@ class View extends PlainView {
     marks[marks.length - 1].classList.add("why-last");
     this.own = mark(d_k, "why-here", "");
     const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
+    const again = () => this.tell(0, { draw: (this.data.seed + 1) % this.data.draws });
+    const draw = el(
+      "button",
+      { type: "button", class: "why-again", "data-testid": "why-again", click: again },
+      this.t("again"),
+    );
+    this.hint(draw, () => [this.t("again_term")]);
     const save = savingMenu(this, "why-save", () => this.savedRandom());
     const saveOwn = savingMenu(this, "why-own-save", () => this.savedOwn());
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
@@ -119,7 +129,7 @@ class View extends PlainView {
     );
     return [
       this.sentence,
-      el("div", { class: "why-slide" }, this.number, track, save),
+      el("div", { class: "why-slide" }, this.number, track, draw, save),
       this.random,
       el("p", { class: "why-lead" }, this.t("lead"), " (", this.term("footnote_term", "footnote"), ")"),
       el("p", { class: "why-note" }, ...richText(this.t("additive_note"))),
@@ -486,4 +496,4 @@ class View extends PlainView {
   }
 }
 
-export default plainComponent(View);
+export default plainComponent(Why, (view) => liveWhy(view, appLive()));

@@ -17,6 +17,8 @@ export const WHY_TEXTS = {
     "product has mean 0 and variance d_k.”",
   footnote_term: "footnote 4",
   slider: "d_k, the length of q and k",
+  again: "Draw again",
+  again_term: "Draws new random numbers for q and k.",
   depth: "d_k = {d}",
   this_model: "this model: {d}",
   summary:

@@ -13,7 +13,7 @@ from transformer.figures.style import PALETTE
 PARTS = {
     "positions": ("learned", "order"),
     "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
-    "feedforward": ("activity", "neurons", "nonlinearity"),
+    "feedforward": ("neurons", "nonlinearity"),
 }
 
 

@@ -128,7 +128,7 @@ def test_tables_2_and_3_are_saved_with_what_they_show(open_page: Callable[..., A
 
 
 @pytest.mark.parametrize(
-    ("page", "part"), [("embeddings", "residual"), ("feedforward", "activity"), ("positions", "order")]
+    ("page", "part"), [("embeddings", "residual"), ("feedforward", "nonlinearity"), ("positions", "order")]
 )
 def test_figures_of_a_sentence_say_it(open_page: Callable[..., AppTest], page: str, part: str) -> None:
     figures = data_of(open_page(page, part=part), "figure")

@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.decoding import beam, given, payload, step
 from pages.decoding.paint import read_heads, read_weights, shortened
-from pages.decoding.step import Branch, after_beginning, read_branches, translations, without, written
+from pages.decoding.step import Branch, read_branches, translations
 from pages.frame.state import max_tokens
 from pages.runtime.ahead import AHEAD
 from pages.runtime.cache import MODELS
@@ -27,7 +27,7 @@ from pages.runtime.memory import MEMORY
 from pages.runtime.queue import MODEL_QUEUE, TurnQueue
 from pages.runtime.shared import clear_caches
 from tests.pages.runtime.test_queue import begin, nobody_left, until
-from tests.support.app import address, components, messages, page_text
+from tests.support.app import ROOT, address, components, messages, page_text
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.beam_rule import BeamRule, length_penalty
 from transformer.inference.sampling import Sampling
@@ -51,27 +51,18 @@ def data(app: AppTest, name: str = "decoding") -> dict[str, Any]:
     return dict(json.loads(proto.json))
 
 
+def numbers(app: AppTest) -> dict[str, Any]:
+    """What the picture draws."""
+    return dict(data(app)["numbers"])
+
+
 # -- branches in links -------------------------------------------------------------------------------------------------
 
 
-def test_branches_are_read_as_they_are_written() -> None:
-    branches = [Branch(0, 2, 417), Branch(1, 4, 0)]
-    assert read_branches(written(branches)) == branches and read_branches("") == []
+def test_the_branches_of_a_link_are_read() -> None:
+    assert read_branches("1.3.417_2.5.0") == [Branch(0, 2, 417), Branch(1, 4, 0)] and read_branches("") == []
     for wrong in ("1.2", "0.1.5", "1.0.5", "a.b.c", "1.2.3__1.2.4", "1.1.1_" * 9, "1.2.١"):
         assert read_branches(wrong) is None
-
-
-def test_a_removed_translation_takes_those_along_that_branch_off_from_it() -> None:
-    branches = [Branch(0, 1, 5), Branch(1, 2, 6), Branch(0, 3, 7), Branch(3, 4, 8)]
-    assert without(branches, 1) == [Branch(0, 3, 7), Branch(1, 4, 8)]
-    assert without(branches, 2) == [Branch(0, 1, 5), Branch(0, 3, 7), Branch(2, 4, 8)]
-    assert without(branches, 4) == branches[:3]
-
-
-def test_branches_inside_a_beginning_go_with_what_branches_off_from_them() -> None:
-    branches = [Branch(0, 0, 5), Branch(1, 4, 6), Branch(0, 2, 7), Branch(3, 3, 8)]
-    assert after_beginning(branches, 2) == [Branch(0, 2, 7), Branch(1, 3, 8)]
-    assert after_beginning(branches, 0) == branches and after_beginning(branches, 5) == []
 
 
 def test_a_branch_shares_the_beginning_and_goes_on_from_its_token() -> None:
@@ -93,7 +84,7 @@ def test_a_branch_shares_the_beginning_and_goes_on_from_its_token() -> None:
 def test_the_first_screen_shows_the_least_certain_step(open_page: Callable[..., AppTest], folder: Path) -> None:
     app = open_page("decoding", target="")
     assert not app.exception and not messages(app)
-    found = data(app)
+    found = numbers(app)
     (line,) = found["lines"]
     step = found["at"]["step"]
     (first,) = continuations(tiny(folder), SOURCE, limit=LIMIT)
@@ -112,33 +103,36 @@ def test_the_first_screen_shows_the_least_certain_step(open_page: Callable[..., 
 def test_a_link_opens_branches_beginning_and_step(open_page: Callable[..., AppTest]) -> None:
     app = open_page("decoding", target="", begin="re", branches="1.2.9_2.3.8", at="3.4")
     assert not app.exception and not messages(app)
-    found = data(app)
+    found = numbers(app)
     assert len(found["lines"]) == 3 and found["at"] == {"line": 2, "step": 3}
     assert [line["shared"] for line in found["lines"]] == [0, 1, 2] and found["lines"][0]["forced"] > 0
     assert {"begin": "re", "branches": "1.2.9_2.3.8", "at": "3.4"}.items() <= address(app).items()
 
 
-def test_a_typed_beginning_leaves_out_the_branches_inside_it_and_a_link_keeps_them(
-    open_page: Callable[..., AppTest],
-) -> None:
-    app = open_page("decoding", target="", begin="re", branches="1.1.9")
-    assert not messages(app) and address(app)["branches"] == "1.1.9"
-    app.run()
-    assert not messages(app) and len(data(app)["lines"]) == 2
-    app.text_input(key="decoding_begin").input("").run()
-    assert not messages(app) and len(data(app)["lines"]) == 2
-    app.text_input(key="decoding_begin").input("re").run()
-    assert "do not fit" in messages(app, notes=True) and address(app)["begin"] == "re"
-    assert len(data(app)["lines"]) == 1 and "branches" not in address(app)
+def chosen(app: AppTest, **state: Any) -> AppTest:
+    """The browser's report after a person chose something in the picture."""
+    app.session_state[step.KEY] = {"state": {"revision": data(app)["revision"], **state}}
+    return app.run()
+
+
+def test_what_a_person_chooses_is_shown_and_in_the_link(open_page: Callable[..., AppTest]) -> None:
+    app = chosen(open_page("decoding", target="", begin="re"), begin="", branches="1.2.9", at="2.3", big="x")
+    assert not app.exception and not messages(app)
+    assert len(numbers(app)["lines"]) == 2 and numbers(app)["at"] == {"line": 1, "step": 2}
+    assert {"branches": "1.2.9", "at": "2.3"}.items() <= address(app).items() and "begin" not in address(app)
+    assert data(app)["state"] == {"begin": "", "branches": "1.2.9", "at": "2.3"}
+
+
+@pytest.mark.parametrize("state", [{"revision": 99, "begin": ""}, {"begin": 7}, {"branches": None}])
+def test_a_report_that_is_old_or_no_text_changes_nothing(open_page: Callable[..., AppTest], state: Any) -> None:
+    app = chosen(open_page("decoding", target="", begin="re", branches="1.3.9"), **state)
+    assert not app.exception and data(app)["state"] == {"begin": "re", "branches": "1.3.9", "at": ""}
 
 
 @pytest.mark.parametrize(
     "params, said",
     [
         ({"branches": "x"}, "cannot be read"),
-        ({"branches": "1.99.5"}, "do not fit"),
-        ({"begin": "re 漢"}, "cannot write"),
-        ({"begin": "re sta vu " * 20}, "begin with less"),
         ({"part": "beam", "beams": "99"}, "a whole number from 1 to 8"),
         ({"part": "beam", "alpha": "-1"}, "a number from 0 to 2"),
         ({"part": "sampling", "temperature": "0"}, "a number from 0.1 to 5"),
@@ -151,6 +145,22 @@ def test_what_cannot_be_is_said_in_a_sentence_and_the_page_goes_on(
     app = open_page("decoding", target="", **params)
     assert not app.exception and said in messages(app, notes=True)
     assert components(app, "beam" if params.get("part") == "beam" else "decoding")
+
+
+@pytest.mark.parametrize(
+    "params, name, said",
+    [
+        ({"branches": "1.99.5"}, "unfit", True),
+        ({"begin": "re 漢"}, "wrong", "cannot write"),
+        ({"begin": "re sta vu " * 20}, "wrong", "begin with less"),
+    ],
+)
+def test_what_cannot_be_written_is_said_in_the_picture(
+    open_page: Callable[..., AppTest], params: dict[str, str], name: str, said: Any
+) -> None:
+    found = numbers(open_page("decoding", target="", **params))
+    assert len(found["lines"]) == 1 and found["lines"][0]["forced"] == 0
+    assert found[name] is True if said is True else said in found[name]
 
 
 def test_the_tree_holds_the_n_best_list_and_greedys_row(open_page: Callable[..., AppTest], folder: Path) -> None:
@@ -174,17 +184,14 @@ def test_the_tree_holds_the_n_best_list_and_greedys_row(open_page: Callable[...,
     }
 
 
-def test_with_as_many_translations_as_fit_no_token_starts_another(
-    open_page: Callable[..., AppTest], folder: Path
-) -> None:
+def test_as_many_translations_as_fit_stand_side_by_side(open_page: Callable[..., AppTest], folder: Path) -> None:
     (first,) = continuations(tiny(folder), SOURCE, limit=LIMIT)
     others = [token for token in first.steps[0].ids if token not in (first.hypothesis.ids[0], 2)]
-    for count, full in ((step.MOST - 1, False), (step.MOST, True)):
-        asked = written([Branch(0, 0, token) for token in others[:count]])
-        app = open_page("decoding", target="", branches=asked)
-        assert not app.exception and len(data(app)["lines"]) == count + 1
-        assert ("At most 9 translations stand side by side" in messages(app, notes=True)) == full
-        assert data(app)["grows"] == (not full)
+    asked = "_".join(f"1.1.{token}" for token in others[: step.MOST])
+    app = open_page("decoding", target="", branches=asked)
+    assert not app.exception and len(numbers(app)["lines"]) == step.MOST + 1
+    script = (ROOT / "frontend" / "src" / "decoding" / "branches.js").read_text(encoding="utf-8")
+    assert f"const MOST = {step.MOST};" in script
 
 
 MISSISSIPPI = "mississippi"  # one of the sources on which the beam and greedy search of the model "reverse" agree
@@ -250,7 +257,7 @@ def test_the_winner_is_told_with_its_score_and_against_greedy_search() -> None:
 def test_samples_are_those_of_the_interface(open_page: Callable[..., AppTest], folder: Path) -> None:
     app = open_page("decoding", target="", part="sampling", temperature="1.5", top_k="4", seed="3")
     assert not app.exception and not messages(app)
-    found, model = data(app), tiny(folder)
+    found, model = numbers(app), tiny(folder)
     wanted = [model.translate(SOURCE, limit=LIMIT, sample=Sampling(1.5, 4, seed=3 + n)).text for n in range(6)]
     assert [line["text"] for line in found["lines"]] == wanted
     assert sum(found["bars"]["rules"][1]["p"]) == pytest.approx(1) and not any(found["bars"]["rules"][1]["p"][4:])
@@ -260,7 +267,7 @@ def test_samples_are_counted_in_a_sentence_for_one_text_and_for_more(open_page: 
     said = page_text(open_page("decoding", target="", part="sampling", top_k="1"))
     assert "here all 6 samples have the same text." in said and "different text" not in said
     app = open_page("decoding", target="", part="sampling", temperature="5")
-    count = len({line["text"] for line in data(app)["lines"]})
+    count = len({line["text"] for line in numbers(app)["lines"]})
     assert count > 1 and f"here 6 samples with {count} different texts." in page_text(app)
     app = open_page("decoding", target="", part="sampling", top_k="1", lang="ko")
     assert "샘플 6개가 모두 같은 문장입니다" in page_text(app)
@@ -271,7 +278,7 @@ def test_each_rule_of_sampling_starts_from_what_the_one_before_left(
 ) -> None:
     app = open_page("decoding", target="", part="sampling", temperature="2", top_k="3", top_p="0.7", seed="5", at="1.2")
     assert not app.exception and not messages(app)
-    bars, model, sample = data(app)["bars"], tiny(folder), Sampling(2.0, 3, 0.7, seed=5)
+    bars, model, sample = numbers(app)["bars"], tiny(folder), Sampling(2.0, 3, 0.7, seed=5)
     (drawn,) = continuations(model, SOURCE, limit=LIMIT, sample=sample)
     assert bars["ids"] == list(drawn.steps[1].ids)
     assert bars["p"] == pytest.approx(drawn.steps[1].probabilities, abs=1e-5)
@@ -291,7 +298,7 @@ def test_each_rule_of_sampling_starts_from_what_the_one_before_left(
 
 
 def test_a_rule_that_is_off_leaves_the_distribution_before_it(open_page: Callable[..., AppTest]) -> None:
-    bars = data(open_page("decoding", target="", part="sampling", top_k="2"))["bars"]
+    bars = numbers(open_page("decoding", target="", part="sampling", top_k="2"))["bars"]
     temperature, top_k, top_p = bars["rules"]
     assert [one["value"] for one in bars["rules"]] == [None, 2, None]
     assert top_p["p"] == top_k["p"] != temperature["p"]
@@ -591,7 +598,7 @@ def test_what_the_next_click_needs_is_computed_ahead(
     monkeypatch.setattr(AHEAD, "expect", lambda _viewer, works: expected.extend(works))
     link = {"target": "", "source": SOURCE}
     open_page("decoding", part="beam", **link)
-    found = data(open_page("decoding", **link))
+    found = numbers(open_page("decoding", **link))
     for work in expected:
         work()
     for module, name in ((beam, "n_best"), (payload, "continuations")):
@@ -599,5 +606,5 @@ def test_what_the_next_click_needs_is_computed_ahead(
     for choice in ({"beams": "8"}, {"beams": "1"}, {"alpha": "2"}, {"alpha": "1"}):
         assert data(open_page("decoding", part="beam", **link, **choice), "beam")["steps"]
     token = next(one for one in found["bars"]["ids"] if one not in found["lines"][0]["ids"])
-    lines = data(open_page("decoding", **link, branches=f"1.{found['at']['step'] + 1}.{token}"))["lines"]
+    lines = numbers(open_page("decoding", **link, branches=f"1.{found['at']['step'] + 1}.{token}"))["lines"]
     assert lines[1]["ids"][found["at"]["step"]] == token

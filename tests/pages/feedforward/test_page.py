@@ -16,19 +16,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.feedforward import activity, neurons
 from pages.runtime import cache
-from tests.support.app import ROOT, address, app_test, messages, switch_page
+from tests.support.app import ROOT, address, app_test, components, messages, switch_page
 from tests.support.build import tiny_model, tiny_pretrained
-from transformer.analysis.activations import active_share, thresholds
+from transformer.analysis.activations import active_counts, histogram, spread, thresholds
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import load
 from transformer.probing.neuron_survey import TOP_TOKENS, Reading
 
 PARTS = {
-    "activity": {"feedforward-active", "feedforward-histogram", "feedforward-spread"},
+    "activity": set(),  # a picture of its own
     "neurons": {"feedforward-strongest", "feedforward-vocabulary"},
     "nonlinearity": {"feedforward-nonlinearity"},
 }
@@ -62,47 +63,62 @@ def says(app: AppTest) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", " ".join(bodies)))
 
 
-def moved(app: AppTest, frame: int, kind: str = "relu") -> AppTest:
-    """The browser's report after a person moves the slider."""
-    app.session_state[f"figure_{activity.KEY}_{kind}"] = {"frame": frame}
+def picture(app: AppTest) -> dict[str, Any]:
+    """The data of the part Activity."""
+    (proto,) = components(app, "feedforward")
+    return dict(json.loads(proto.json))
+
+
+def chosen(app: AppTest, **state: Any) -> AppTest:
+    """The browser's report after a person chose something in the picture."""
+    app.session_state[activity.KEY] = {"state": {"revision": picture(app)["revision"], **state}}
     return app.run()
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_is_reached_by_link(open_page: Callable[..., AppTest], part: str) -> None:
     app = open_page(part=part, stack="decoder", layer="2")
-    assert not app.exception and not messages(app)
-    assert set(drawn(app)) == PARTS[part] and "ection 3.3" in says(app) and "quation 2" in says(app)
+    assert not app.exception and not messages(app) and set(drawn(app)) == PARTS[part]
     for figure in drawn(app).values():
         assert "equation 2" in figure["figure"]["layout"]["title"]["subtitle"]["text"]
     params = address(app)
     assert (params["stack"], params["layer"], params.get("part", "activity")) == ("decoder", "2", part)
 
 
-def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder: Path) -> None:
-    app = open_page()
+def test_the_counts_are_those_of_the_trace(open_page: Callable[..., AppTest], folder: Path) -> None:
+    found = picture(open_page())["numbers"]
     trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
-    means = {
-        (stack, layer): 100 * share
-        for stack, side in activity.sides(trace).items()
-        for layer, share in enumerate(active_share(side.activation, [0.0])[0].mean(-1).tolist())
-    }
-    stack, layer = max(means, key=means.__getitem__)
-    assert f"most in {stack} layer {layer + 1} ({means[stack, layer]:.1f}%)" in says(app)
-    assert f"Of 37 neurons, {int((trace.encoder_ff.activation[0] <= 0).all(0).sum())} are active on no token" in says(
-        app
-    )
+    assert (found["source"], found["target"], found["activation"]) == ("ka lo mi", "re sta vu", "relu")
+    for stack, side in activity.sides(trace).items():
+        counts = found[stack]
+        assert counts["tokens"] == list(activity.labels(trace)[stack]) and counts["neurons"] == 37
+        assert counts["active"] == active_counts(side.activation, thresholds()).tolist()
+        assert counts["spread"][1][10] == spread(side.activation, 0.5)[1].tolist()
+        first, edges = counts["histogram"][0], histogram(side.pre_activation[0], side.activation[0]).edges
+        assert [(first["first"] + bin) * first["width"] for bin in range(len(edges))] == pytest.approx(edges.tolist())
+        assert sum(first["before"]) == sum(first["after"]) == side.activation[0].numel()
+        assert first["negative"] == int((side.pre_activation[0] < 0).sum())
+        assert first["zero"] == int((side.activation[0] == 0).sum())
 
 
-def test_the_threshold_is_set_by_link_and_slider(open_page: Callable[..., AppTest]) -> None:
-    app = open_page(threshold="50")
-    assert drawn(app)["feedforward-active"]["start"] == 10 and "are above 0.50" in says(app)
-    app = moved(app, 20)
-    assert not app.exception and address(app)["threshold"] == "100" and "are above 1.00" in says(app)
-    assert "&gt; 1.00" in drawn(app)["feedforward-spread"]["figure"]["layout"]["title"]["subtitle"]["text"]
-    assert drawn(app)["feedforward-active"]["start"] is None  # where it stands is the browser's to say
-    app = moved(app, 0)
-    assert address(app)["threshold"] == "0" and "are active (above 0)" in says(app)
+def test_a_layer_with_numbers_that_are_not_finite_is_not_counted() -> None:
+    overflowing = torch.tensor([[1.0, torch.inf]])
+    assert activity._histogram(overflowing, overflowing) is None
+
+
+def test_what_a_person_chooses_is_in_the_link(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(threshold="50", panel="few")
+    assert picture(app)["state"] == {"stack": "encoder", "layer": 1, "threshold": 50, "panel": "few"}
+    assert address(app)["panel"] == "few"
+    app = chosen(app, threshold=100, stack="decoder", layer=2, panel="")
+    assert not app.exception and not messages(app)
+    assert picture(app)["state"] == {"stack": "decoder", "layer": 2, "threshold": 100, "panel": ""}
+    params = address(app)
+    assert (params["threshold"], params["stack"], params["layer"]) == ("100", "decoder", "2") and "panel" not in params
+    app = chosen(app, threshold="5", stack="middle", layer=True, panel="x")
+    assert picture(app)["state"]["threshold"] == 100 and picture(app)["state"]["stack"] == "decoder"
+    app = chosen(app, threshold=0, revision=99)
+    assert picture(app)["state"]["threshold"] == 100  # older than Python's last change
 
 
 def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder: Path) -> None:
@@ -112,8 +128,8 @@ def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder:
     app = open_page(checkpoint="gelu", threshold="3")
     assert not app.exception and "from 0 to 200 in steps of 5. Shown: 5." in messages(app)
     app = open_page(checkpoint="gelu")
-    assert "are above 0.20" in says(app) and "threshold" not in address(app)
-    assert drawn(app)["feedforward-active"]["start"] == thresholds().index(0.2)
+    assert picture(app)["state"]["threshold"] == 20 and "threshold" not in address(app)
+    assert picture(app)["numbers"]["activation"] == "gelu"
     for part in ("neurons", "nonlinearity"):
         app = open_page(checkpoint="gelu", part=part)
         assert not app.exception and set(drawn(app)) == PARTS[part]

@@ -129,9 +129,9 @@ def test_depth_and_scores_are_in_the_link(open_lab: Callable[..., AppTest]) -> N
     app = open_lab(part="scaling", d_k="256", draw="3", quantity="key")
     wanted = {"d_k": "256", "draw": "3", "quantity": "key"}
     assert not messages(app) and {name: address(app)[name] for name in wanted} == wanted
-    app.session_state["why"] = {"shown": {"depth": 64, "quantity": "product", "chosen": None}}
+    app.session_state["why"] = {"shown": {"depth": 64, "quantity": "product", "chosen": None, "draw": 4}}
     app.run()
-    assert address(app)["d_k"] == "64" and "quantity" not in address(app)
+    assert (address(app)["d_k"], address(app)["draw"]) == ("64", "4") and "quantity" not in address(app)
     assert "The link asks for d_k" in messages(open_lab(part="scaling", d_k="33"))
     app = open_lab(part="softmax", scores="10,0,0,-2.5,0", temperature="0.5")
     assert not messages(app) and (address(app)["scores"], address(app)["temperature"]) == ("10,0,0,-2.5,0", "0.5")
@@ -211,13 +211,6 @@ def test_a_head_output_that_is_not_to_be_had_is_left_out(
     app = open_lab(**{name: value, "scaling": "off"})
     assert not app.exception and reason in messages(app) and "Your other switches still apply" in messages(app)
     assert name in address(app) and trace_ids(app) == (traced(), traced(scaling="off"))
-
-
-def test_a_layer_without_heads_is_explained(open_lab: Callable[..., AppTest]) -> None:
-    text = messages(open_lab(zero="cross.2,encoder_self"), notes=True)
-    assert "Every head is knocked out in encoder self-attention, layer 1; encoder self-attention, layer 2" in text
-    assert "cross-attention, layer 2. There the sub-layer returns only the bias of W_O" in text
-    assert "Every head is knocked out" not in messages(open_lab(zero="cross.2.1,cross.2.2"), notes=True)
 
 
 @pytest.mark.parametrize("part", ["compare", "measures", "leak", "scaling", "softmax"])

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.positions.encoding import Values, default_dims, make_figures, read_dims
+from pages.positions.encoding import read_dims
 from transformer.analysis.positions import by_offset, dot_products, frequencies, shift_error, shift_map, shifted
 from transformer.analysis.positions import wavelengths as wavelengths_of
 from transformer.figures.positions import SHOWN, wavelength_text
 from transformer.figures.style import MOST_LABELS
 from transformer.model.positions import sinusoidal
+from transformer.view.position_figures import Values, default_dims, make_figures
 
 REFERENCE = Path(__file__).parents[3] / "frontend" / "src" / "positions" / "reference.json"
-TOKENS = ("The", "<b>cat</b>", "a very long token of many letters", "</s>")
+TOKENS = ("The", "<b>cat</b>", "a very long token of many letters", "a\u200bb", "</s>")
 SIZES = ((2, 2, 1), (7, 6, 3), (13, 20, 5))  # length, d_model, k
 VALUES = (Values(2, 2, None, 0, 1), Values(20, 7, (0, 7, 19), 4, 2), Values(10, 5, (0, 1, 2, 3, 8, 9), 4, 0))
 TYPED = ("", "0, 5 7;19", "3,3,3", "20", "-1,x,<b>,1e1,2.5", "0,1,2,3,4,5,6,7", "٣,²")
@@ -60,13 +61,13 @@ def figures(values: Values) -> dict[str, Any]:
     made = make_figures(values, TOKENS, "dark")
     now = {
         "dModel": values.d_model, "length": values.length, "k": values.k, "q": values.q, "most": MOST_LABELS,
-        "dims": list(values.dims or default_dims(values.d_model)),
+        "dims": list(values.dims or default_dims(values.d_model)), "tokens": TOKENS,
     }  # fmt: skip
     return {"now": now, "wanted": {name: json.loads(figure().to_json()) for name, figure in made.items()}}
 
 
 def reference() -> Any:
-    smallest = make_figures(Values(2, 2, (0,)), TOKENS, "dark")
+    smallest = make_figures(Values(2, 2, (0,)), theme="dark")
     typed = [{"text": text, "dims": list(read_dims(text, 20)[0]), "wrong": read_dims(text, 20)[1]} for text in TYPED]
     return json.loads(
         json.dumps(

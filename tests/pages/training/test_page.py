@@ -15,12 +15,12 @@ from streamlit.testing.v1 import AppTest
 from pages.frame.state import KEY
 from pages.registry import pages
 from pages.runtime import session_models
-from pages.training import form, presets, runs
+from pages.training import form, runs
 from tests.fuzz.folders import base
 from tests.support.app import address, app_test, checkpoints, messages, switch_page, written
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
-from transformer.live_training import workshop
+from transformer.live_training import presets, workshop
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.presets import PRESETS
 

@@ -6,6 +6,11 @@ export const FLOW_TEXTS = {
   an_encoder: "Encoder",
   an_decoder: "Decoder",
   an_switches: "Switch parts of the model",
+  an_switches_on: "Switched: {switches}.",
+  an_cut: "The translation has {target} tokens. This drawing shows the first {limit}.",
+  an_too_long:
+    "The source has {source} tokens and the target {target}. This drawing shows up to {limit} per side. Shorten the text, or use the page Heads, which shows longer texts.",
+  an_unapplied: "Not applied here: {switches}.",
   an_switched: "({n} switched)",
   flow_source: "Source",
   flow_target: "Fed in",

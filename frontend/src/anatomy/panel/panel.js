@@ -200,7 +200,7 @@ export class ExplanationPanel {
 
   drawSwitches(state, data, matrix) {
     const { t } = this;
-    const words = data.header.phrases;
+    const words = data.phrases;
     const on = words.length > 0;
     this.off.hidden = !on;
     if (!on) return;

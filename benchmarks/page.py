@@ -1,0 +1,298 @@
+"""The model in the page: from a key or a switch to the picture, beside BertViz and beside the server; and the site."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+from benchmarks import peer
+from benchmarks.app import App, free_port, running
+from benchmarks.browser import Settling, Theirs, context, opened, timed
+from benchmarks.process import sample
+from benchmarks.report import Table, load
+from benchmarks.sentences import pairs, typed
+from benchmarks.timing import percentile
+from benchmarks.trace import threads
+from benchmarks.viewer import Run, Viewer
+from tests.browser.find import FLAGS, find_browser
+from transformer.inference.pretrained import Pretrained
+from transformer.web.site import write_site
+
+FASTER = {12: 5, 64: 15, 128: 35}  # tokens a side -> how many times as fast as BertViz
+ROUNDS = {12: 11, 64: 9, 128: 5}
+TRANSLATED, SWITCHED = 2.5, 5.0  # times as fast as through the server
+FIRST, READY, ALL = 400, 2000, 45.0  # KB until the first picture, milliseconds from the cache, MB in all
+SHARE = 0.1  # of the server's CPU
+TYPING, HIGH = 200, 150  # viewers; milliseconds that 95% of their runs may take
+# A browser that says its connection is metered never loads the engine: the app as it is without one.
+METERED = "Object.defineProperty(navigator, 'connection', {value: {saveData: true}})"
+READY_NOW = "window.__headscopeLive?.engine"
+COUNTED = re.compile(r"\d+ of")  # the label of a field of the site, once the model is there
+_version = ""
+
+
+def browser_version() -> str:
+    return _version
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """A plain host for static files, without compression. Gives its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "http.server", str(port), "--directory", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/"):
+                break
+            time.sleep(0.05)
+        yield f"http://localhost:{port}/"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class Screen(Settling):
+    """A page of the app, with the engine or without."""
+
+    def __init__(self, browser: Browser, app: App, engine: bool, path: str = "", **params: str) -> None:
+        self.context: BrowserContext = context(browser)
+        if not engine:
+            self.context.add_init_script(METERED)
+        self.page: Page = self.context.new_page()
+        opened(self.page, f"{app.address}/{path}?{urlencode(params)}")
+        if engine:
+            self.page.wait_for_function(READY_NOW)
+        self.settle()
+
+    @property
+    def field(self) -> Locator:
+        return self.page.locator(".st-key-source input")
+
+    def last_key(self, source: str) -> float:
+        """All of a sentence is typed; milliseconds from its last key to the picture."""
+        self.field.fill(source[:-1])
+        self.page.wait_for_timeout(600)
+        return timed(self.page, "redrawn", ["input"], lambda: self.field.press_sequentially(source[-1]))
+
+    def pasted(self, source: str) -> float:
+        return timed(self.page, "redrawn", ["input"], lambda: self.field.fill(source))
+
+    def entered(self, source: str) -> float:
+        """Through the server: from Enter."""
+        self.field.fill(source)
+        took = timed(self.page, "redrawn", ["keydown"], lambda: self.field.press("Enter"))
+        self.settle()
+        return took
+
+    def switch(self, name: str) -> float:
+        button = self.page.get_by_test_id(name)
+        took = timed(self.page, "redrawn", ["click"], button.click)
+        self.settle()
+        return took
+
+    def close(self) -> None:
+        self.context.close()
+
+
+def typing(browser: Browser, app: App, model: Pretrained, rounds: dict[int, int]) -> Table:
+    """A sentence typed, both texts given, beside BertViz."""
+    table = Table(
+        "From the last key to all heads, both texts given, milliseconds (median / best)",
+        ("tokens a side", "in the page", "BertViz: traced, HTML built and opened", "BertViz : in the page", "wanted"),
+        load(),
+    )
+    with peer.serving(free_port()) as site, threads(1):
+        theirs = Theirs(site, browser, model.config.encoder_layers * model.config.heads)
+        for tokens, count in rounds.items():
+            sentences = pairs(model.tokenizer, tokens, count + 2)
+            screen = Screen(browser, app, True, source=sentences[0][0], target=sentences[0][1])
+            screen.last_key(sentences[1][0])
+            times: tuple[list[float], list[float]] = ([], [])
+            for source, target in sentences[2:]:
+                times[0].append(screen.last_key(source))
+                start = time.perf_counter()
+                trace = model.trace(source, target)
+                traced = (time.perf_counter() - start) * 1e3
+                times[1].append(traced + theirs.build_and_open(trace))
+                theirs.close()
+            screen.close()
+            _compare(table, (tokens,), times[0], times[1], FASTER[tokens])
+    return table
+
+
+def _compare(table: Table, cells: tuple[object, ...], ours: list[float], theirs: list[float], wanted: float) -> None:
+    faster = statistics.median(theirs) / statistics.median(ours)
+    table.add(
+        *cells, *(f"{statistics.median(times):.0f} / {min(times):.0f}" for times in (ours, theirs)),
+        f"{faster:.1f} / {min(theirs) / min(ours):.1f}", f"{wanted:g} x", good=faster >= wanted,
+    )  # fmt: skip
+
+
+def beside_the_server(browser: Browser, app: App, rounds: int) -> Table:
+    """A new sentence that the model translates, and switches of the Lab, in turns with a page without the engine."""
+    table = Table(
+        "In the page and through the server, side by side, milliseconds (median / best)",
+        ("what", "in the page", "through the server", "server : page", "wanted"),
+        load(),
+    )
+    fresh = iter(typed(4 * rounds + 8, seed=11))
+    live, plain = (Screen(browser, app, engine, source=next(fresh)) for engine in (True, False))
+    live.pasted(next(fresh))
+    plain.entered(next(fresh))
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        times[0].append(live.pasted(next(fresh)))
+        times[1].append(plain.entered(next(fresh)))
+    _compare(table, ("a new sentence, translated by the model",), *times, TRANSLATED)
+    live.close()
+    plain.close()
+    shown = {"source": next(fresh), "try": "nothing", "cards": "open"}
+    live, plain = (Screen(browser, app, engine, "lab", **shown) for engine in (True, False))
+    for one, other in (("scaling-off", "scaling-on"), ("causal-off", "causal-on")):
+        found: tuple[list[float], list[float]] = ([], [])
+        for _ in range(rounds):
+            for times_of, screen in zip(found, (live, plain), strict=True):
+                times_of.append(screen.switch(one))
+                screen.switch(other)
+        _compare(table, (f"a switch of the Lab, {one}, to both pictures",), *found, SWITCHED)
+    live.close()
+    plain.close()
+    return table
+
+
+def ready_on_site(page: Page) -> None:
+    """Until the model is there: then the label of the field counts tokens."""
+    expect(page.locator(".hs-field-source label")).to_have_text(COUNTED, timeout=60_000)
+
+
+def site(browser: Browser, app: App, model: Pretrained) -> Table:
+    """The site on a host without compression: its first picture, the engine, and all that travels."""
+    table = Table("The site without a server", ("what", "measured", "beside it", "wanted"), load())
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "site"
+        write_site(folder, [model])
+        with serving(folder) as address:
+            visitor = context(browser)
+            page, sizes = visitor.new_page(), []
+            session = visitor.new_cdp_session(page)
+            session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
+            session.send("Network.enable")
+            first = opened(page, address)
+            until_first = sum(sizes) / 1e3
+            ready_on_site(page)
+            page.wait_for_timeout(500)
+            whole = sum(sizes) / 1e6
+            page.close()
+            again = visitor.new_page()
+            start = time.perf_counter()
+            again.goto(address, wait_until="commit")
+            ready_on_site(again)
+            ready = (time.perf_counter() - start) * 1e3
+            visitor.close()
+        stranger = context(browser)
+        theirs = opened(stranger.new_page(), app.address)
+        stranger.close()
+    table.add("first picture, KB", f"{until_first:.0f}", "", f"{FIRST}", good=until_first <= FIRST)
+    table.add("first picture, ms", f"{first:.0f}", f"the app's: {theirs:.0f}", "not later", good=first <= theirs)
+    table.add("engine ready from the browser's cache, ms", f"{ready:.0f}", "", f"{READY}", good=ready < READY)
+    if model.name == "en-de":
+        table.add("everything downloaded, MB", f"{whole:.1f}", "", f"{ALL:g}", good=whole <= ALL)
+    return table
+
+
+def cpu(browser: Browser, app: App, rounds: int) -> Table:
+    """What one who only types and looks costs the server, with the engine and without."""
+    table = Table(
+        "CPU of the server for one sentence of a viewer who types and looks, milliseconds",
+        ("in the page", "through the server", "page : server", "wanted"),
+        load(),
+    )
+    fresh = iter(typed(2 * rounds + 8, seed=12))
+    costs = []
+    for engine in (True, False):
+        screen = Screen(browser, app, engine, source=next(fresh))
+        before = sample(app.pid).cpu
+        for _ in range(rounds):
+            (screen.pasted if engine else screen.entered)(next(fresh))
+            screen.page.wait_for_timeout(2500)  # the fields tell the server meanwhile
+            screen.settle()
+        costs.append((sample(app.pid).cpu - before) * 1e3 / rounds)
+        screen.close()
+    share = costs[0] / costs[1]
+    table.add(*(f"{cost:.0f}" for cost in costs), f"{share:.2f}", f"{SHARE:g}", good=share <= SHARE)
+    return table
+
+
+async def _type(host: str, viewers: int, pause: float, seconds: float, sentences: Iterator[str]) -> list[Run]:
+    """Viewers whose browsers have the engine type sentences nobody typed before."""
+    everyone = [Viewer(host) for _ in range(viewers)]
+    for viewer in everyone:
+        await viewer.open(source="The dog sees the cat.")
+        viewer.states["headscope.live"] = {"json_value": '{"engine": "en-de"}'}
+    until, runs = time.monotonic() + seconds, []
+
+    async def act(number: int, viewer: Viewer) -> None:
+        rng = random.Random(number)
+        while time.monotonic() < until:
+            await asyncio.sleep(rng.expovariate(1 / pause))
+            runs.append(await viewer.type(source=next(sentences)))
+
+    async with asyncio.TaskGroup() as group:
+        for number, viewer in enumerate(everyone):
+            group.create_task(act(number, viewer))
+    for viewer in everyone:
+        with contextlib.suppress(Exception):
+            await viewer.close()
+    return runs
+
+
+def crowd(app: App, quick: bool) -> Table:
+    table = Table(
+        "Typing viewers on one process, engine in their browsers: what still goes to the server, milliseconds",
+        ("viewers", "reruns", "a second", "p50", "p95", "longest", "wanted"),
+        load(),
+    )
+    seconds = 5.0 if quick else 60.0
+    viewers = 20 if quick else TYPING
+    runs = asyncio.run(_type(app.host, viewers, 10.0, seconds, itertools.cycle(typed(1800, seed=5))))
+    times = [run.milliseconds for run in runs]
+    high = percentile(times, 0.95)
+    table.add(
+        viewers, len(runs), f"{len(runs) / seconds:.1f}", f"{statistics.median(times):.0f}", f"{high:.0f}",
+        f"{max(times):.0f}", f"p95 {HIGH}", good=high < HIGH,
+    )  # fmt: skip
+    table.notes.append("Each types a sentence every 10 s on average, by viewers without a browser over loopback.")
+    return table
+
+
+def measure(model: Pretrained, quick: bool = False) -> list[Table]:
+    global _version
+    with contextlib.ExitStack() as stack:
+        app = stack.enter_context(running(model.path))
+        browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path=find_browser(), args=FLAGS)
+        stack.callback(browser.close)
+        _version = f"Chromium {browser.version}"
+        tables = [
+            typing(browser, app, model, {12: 1} if quick else ROUNDS),
+            beside_the_server(browser, app, 1 if quick else 9),
+            site(browser, app, model),
+            cpu(browser, app, 2 if quick else 12),
+        ]
+    with running(model.path) as app:
+        tables.append(crowd(app, quick))
+    return tables

@@ -1,0 +1,164 @@
+// The pack of the explorer, made from a trace of the engine; `full_pack` of transformer/view/pack.py makes the same on
+// the server.
+import { PackWriter } from "../core/pack.js";
+import { isSpecial, wordLabels, wordNumbers } from "../engine/words.js";
+
+const ROWS = { encoder_self: "source", decoder_self: "target", cross: "target" };
+const COLUMNS = { encoder_self: "source", decoder_self: "target_in", cross: "source" };
+const TOLERANCE = 1e-5; // of weights recomputed from Q and K
+const SIDES = ["source", "target_in", "target_out"];
+const bySide = (make) => Object.fromEntries(SIDES.map((side) => [side, make(side)]));
+
+// header: what else the pack says: state, texts, meanings, wording, recorded, alignment.
+export function explorerPack(trace, header = {}) {
+  const writer = new PackWriter();
+  const kinds = Object.keys(ROWS).filter((kind) => trace[kind]?.weights);
+  const tokens = { source: trace.source_tokens, target_in: trace.target_in || [], target_out: trace.target_out || [] };
+  const labels = bySide((side) => trace[`${side}_labels`] || []);
+  const words = bySide((side) => wordNumbers(tokens[side], labels[side]));
+  const [, heads] = trace.encoder_self.weights.shape;
+  return writer.finish({
+    id: traceId(trace),
+    checkpoint: trace.checkpoint,
+    languages: trace.languages,
+    sentences: { source: trace.source_text, target: trace.target_text || "" },
+    tokens,
+    labels,
+    words,
+    special: bySide((side) => isSpecial(tokens[side])),
+    word_labels: bySide((side) => wordLabels(labels[side], words[side])),
+    meanings: null,
+    probabilities: (trace.probabilities || []).map((value) => Math.round(value * 1e6) / 1e6),
+    own: trace.own,
+    causal: trace.causal,
+    heads,
+    d_head: trace.encoder_self.values.shape[3],
+    kinds: Object.fromEntries(kinds.map((kind) => [kind, kindOf(trace[kind], kind, writer)])),
+    exact: kinds.flatMap((kind) => exactOf(trace[kind], kind, writer)),
+    wording: {},
+    ...header,
+  });
+}
+
+// Equal for equal passes.
+export function traceId(trace) {
+  const { checkpoint, source_ids: source, source_labels, target_out_ids: out = [], target_out_labels = [] } = trace;
+  return ["engine", checkpoint, source, source_labels, out, target_out_labels, JSON.stringify(trace.switches)].join(
+    "|",
+  );
+}
+
+function kindOf(attention, kind, writer) {
+  const { weights, mask } = attention;
+  const [layers, , queries, keys] = weights.shape;
+  const found = {
+    layers,
+    rows: ROWS[kind],
+    columns: COLUMNS[kind],
+    ...masksOf(mask, queries * keys, writer),
+    zero: attention.zero,
+    replaced: attention.replaced,
+    picture: writer.add(weightBytes(weights.data), weights.shape),
+  };
+  // Computed when they are read, for the badges of the open head: not where a header is copied or written as text.
+  return Object.defineProperty(found, "checks", { get: () => (attention.checks ??= checksOf(attention)) });
+}
+
+// Weights in 8 bits. A loop, because `from` with a function takes four times as long.
+export function weightBytes(weights) {
+  const bytes = new Uint8Array(weights.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = roundToEven(Math.fround(255 * weights[i]));
+  return bytes;
+}
+
+// As torch and NumPy round.
+export function roundToEven(value) {
+  const rounded = Math.round(value);
+  return rounded - value === 0.5 && rounded % 2 ? rounded - 1 : rounded;
+}
+
+// The distinct masks, 1 = hidden, and the mask of each head; null if no cell is hidden.
+function masksOf({ data, shape: [layers, heads, queries, keys] }, size, writer) {
+  if (data.every(Boolean)) return { masks: null };
+  const distinct = [];
+  const same = (one, other) => one.every((shown, cell) => shown === other[cell]);
+  const numbers = Array.from({ length: layers }, (_, layer) =>
+    Array.from({ length: heads }, (_, head) => {
+      const from = (layer * heads + head) * size;
+      const mask = data.subarray(from, from + size);
+      const known = distinct.findIndex((other) => same(mask, other));
+      return known < 0 ? distinct.push(mask) - 1 : known;
+    }),
+  );
+  const hidden = new Uint8Array(distinct.length * size);
+  distinct.forEach((mask, number) =>
+    hidden.set(
+      mask.map((shown) => 1 - shown),
+      number * size,
+    ),
+  );
+  return { masks: writer.add(hidden, [distinct.length, queries, keys]), mask_of: numbers };
+}
+
+function exactOf(attention, kind, writer) {
+  const [layers, heads] = attention.weights.shape;
+  const part = ({ data, shape: [, , rows, width] }, layer, head) => {
+    const from = (layer * heads + head) * rows * width;
+    return writer.add(data.subarray(from, from + rows * width), [rows, width]);
+  };
+  const found = [];
+  for (let layer = 0; layer < layers; layer++)
+    for (let head = 0; head < heads; head++) {
+      const arrays = ["weights", "queries", "keys", "values"].map((name) => [name, part(attention[name], layer, head)]);
+      const about = { scale: attention.scale[layer][head], rule: attention.rule[layer][head] };
+      found.push({ kind, layer, head, ...about, ...Object.fromEntries(arrays) });
+    }
+  return found;
+}
+
+/** Largest deviations over all heads of a kind, as `check` of transformer/analysis/attention.py finds them: of the sum of
+ * a row from 1, of a masked weight from 0, and of a weight from what Q and K give. Loops over typed arrays: at 128 tokens
+ * these are 25 million products. */
+function checksOf({ weights, mask, scores, queries, keys, scale, rule }) {
+  const [layers, heads, rows, columns] = weights.shape;
+  const depth = queries.shape[3];
+  const computed = new Float64Array(columns);
+  let [row_sum, masked, recomputed, largest] = [0, 0, 0, 0];
+  for (let at = 0; at < layers * heads * rows; at++) {
+    const matrix = Math.floor(at / rows); // of one head of one layer
+    const [layer, head] = [Math.floor(matrix / heads), matrix % heads];
+    const from = at * columns;
+    let top = -Infinity;
+    for (let key = 0; key < columns; key++) {
+      const [q, k] = [at * depth, (matrix * columns + key) * depth];
+      let sum = 0;
+      for (let i = 0; i < depth; i++) sum += queries.data[q + i] * keys.data[k + i];
+      computed[key] = sum * scale[layer][head];
+      largest = Math.max(largest, Math.abs(computed[key]));
+      if (mask.data[from + key]) top = Math.max(top, computed[key]);
+    }
+    applyRule(computed, rule[layer][head], top, mask.data, scores.data, from);
+    let total = 0;
+    for (let key = 0; key < columns; key++) {
+      const weight = weights.data[from + key];
+      total += weight;
+      if (!mask.data[from + key]) masked = Math.max(masked, Math.abs(weight));
+      recomputed = Math.max(recomputed, Math.abs(computed[key] - weight));
+    }
+    row_sum = Math.max(row_sum, Math.abs(total - 1));
+  }
+  return { row_sum, masked, recomputed, tolerance: TOLERANCE * Math.max(1, largest / 100) };
+}
+
+// The products of a row become its weights under what makes them: 0 softmax, 1 even, 2 all on the best key. top: the
+// largest visible product; from: place of the row in mask and scores.
+function applyRule(row, rule, top, mask, scores, from) {
+  let [sum, best] = [0, 0];
+  for (let key = 0; key < row.length; key++) {
+    const shown = mask[from + key];
+    if (scores[from + key] > scores[from + best]) best = key;
+    row[key] = shown ? (rule === 1 ? 1 : Math.exp(row[key] - top)) : 0;
+    sum += row[key];
+  }
+  for (let key = 0; key < row.length; key++) row[key] = rule === 2 ? Number(key === best) : row[key] / sum;
+}

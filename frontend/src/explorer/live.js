@@ -1,0 +1,66 @@
+// The explorer while one types: every pass is computed in the page.
+import { explorerPack } from "./from_trace.js";
+import { markFresh } from "../live/live.js";
+
+/**
+ * Lets an explorer follow the sentence; of a pass that is not over yet, it shows the heads of the encoder, then the words.
+ * @param {any} explorer of mountExplorer
+ * @param {import("../live/live.js").Live} live
+ * @param {any} about what the packs say beside the numbers: texts, recorded, alignment, wording, meanings
+ */
+export function liveExplorer(explorer, live, about = {}) {
+  let server = null; // the header of its last pack
+  let ordered = null; // a state that the server wants to be taken over
+  let asked = ""; // what is drawn or being computed
+  let trace = null; // what is drawn
+
+  // Whether the server shows what only it knows, or another model.
+  const paused = () => server && (server.live === false || server.checkpoint !== live.engine?.about.name);
+
+  const show = (found) => {
+    explorer.show(explorerPack(found, { ...about, ...(ordered && { state: ordered }) }));
+    ordered = null;
+  };
+
+  const part = ({ stage, trace: known, text }) => {
+    if (stage === "words") explorer.write(text);
+    else if (explorer.state().kind === "encoder_self") show(known);
+  };
+
+  const follow = async () => {
+    const { engine, sentence, limit } = live;
+    const wanted = JSON.stringify([engine?.about.name, sentence]);
+    if (!engine || paused() || !sentence.source.trim() || wanted === asked) return;
+    asked = wanted;
+    try {
+      const found = await engine.trace({ ...sentence, limit, channel: "sentence" }, part);
+      if (wanted !== asked) return;
+      trace = found;
+      show(trace);
+      markFresh(explorer.element);
+    } catch (error) {
+      if (error.name !== "Dropped" && error.name !== "InputError") throw error;
+      if (wanted === asked) asked = ""; // the fields say what is wrong with the text
+    }
+  };
+
+  // Takes the header of a pack of the server. Returns whether the engine draws what the pack is about.
+  const order = (header) => {
+    if (!header.state) return trace !== null; // exact numbers of a head: the engine knows those of all
+    server = header;
+    const { texts, recorded, alignment, wording, meanings, state } = header;
+    about = { texts, recorded, alignment, wording, meanings: meanings && "asked" };
+    if (paused()) {
+      [asked, trace] = ["", null];
+      explorer.element.style.removeProperty("--hs-stale");
+      return false;
+    }
+    if (!trace && header.kinds) return false; // until the engine has its own
+    ordered = state;
+    if (trace) show(trace);
+    return true;
+  };
+
+  follow();
+  return { order, stop: live.onChange(follow) };
+}

@@ -1,0 +1,76 @@
+// The texts of the page Feed-forward, part Activity.
+export const FEEDFORWARD_TEXTS = {
+  region: "Active neurons of the feed-forward sub-layers",
+  says:
+    "Few neurons work at a time: in this sentence {encoder} of the encoder's activations and {decoder} of the " +
+    "decoder's are above {threshold}, fewest in {least} ({low}), most in {most} ({high}).",
+  says_zero:
+    "Few neurons work at a time: in this sentence {encoder} of the encoder's neurons and {decoder} of the " +
+    "decoder's are active (above 0), fewest in {least} ({low}), most in {most} ({high}).",
+  explain:
+    "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of the {count} " +
+    "hidden numbers of a layer. It is active at a token where its activation is above a threshold.",
+  few: "Why so few?",
+  few_relu: "Why so few, and what is the dashed line?",
+  few_relu_about:
+    "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation adds nothing to the " +
+    "output: activation sparsity. Li et al., “The Lazy Neuron Phenomenon” (ICLR 2023), report {share} non-zero activations " +
+    "for T5-Base. That is another, larger model on other data: the line is a size to compare with, not a target.",
+  few_about:
+    "This model has {name} instead of max(0, ·). Its activations are small rather than 0, so a threshold above 0, here " +
+    "{threshold} at first, decides which of them count as active.",
+  not_finite: "Not every activation of this layer is a finite number, so there is nothing to count.",
+  // -- the map
+  active: "Active neurons per layer and token",
+  active_equation: "{equation}; active: activation &gt; threshold; numbers: %",
+  equation: "{formula}, equation 2",
+  equation_gelu: "{formula}, equation 2 with GELU instead of max(0, ·)",
+  equation_swish: "{formula}, equation 2 with swish instead of max(0, ·)",
+  threshold: "Threshold: {value}",
+  threshold_name: "Threshold",
+  map_encoder: "Encoder: a column for each layer, a row for each source token",
+  map_decoder: "Decoder: a column for each layer, a row for each token that is fed",
+  map_label: "{title}. Use the arrow keys to read the numbers one by one.",
+  mean: "mean, %",
+  layer: "layer {layer}",
+  layer_share: "active {share}",
+  layer_mean: "active {share}, mean over tokens",
+  row: "{row} · {token}",
+  published: "{share} in T5-Base (another model, other data)",
+  // -- one layer
+  stack: "Stack",
+  encoder: "encoder",
+  decoder: "decoder",
+  layer_choice: "Layer",
+  layer_name: "{stack} layer {layer}",
+  histogram: "Before and after the non-linearity: {layer}",
+  histogram_equation:
+    "<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}; counts on log axes",
+  before: "before: z",
+  after: "after: a",
+  value: "z, a",
+  bin: "from {from} to {to}",
+  bin_count: "{count} numbers",
+  histogram_says: "{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.",
+  spread: "On how many tokens a neuron is active: {layer}",
+  spread_equation: "active: activation &gt; {threshold}; {equation}",
+  spread_axis: "tokens of the sentence, {count} in all",
+  neurons_log: "neurons, log",
+  spread_tokens: "active on {tokens} tokens",
+  spread_count: "{count} neurons",
+  spread_says:
+    "Of {neurons} neurons, {never} are active on no token of this sentence, {once} on exactly one token and {always} on " +
+    "all {tokens}.",
+  // -- saved
+  sentences: "{source} → {target}",
+  csv_stack: "stack",
+  csv_layer: "layer",
+  csv_row: "row",
+  csv_token: "token",
+  csv_share: "active above {threshold}, %",
+  csv_mean: "mean over tokens",
+  csv_from: "from",
+  csv_to: "to",
+  csv_tokens: "tokens",
+  csv_neurons: "neurons",
+};

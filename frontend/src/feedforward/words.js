@@ -1,0 +1,20 @@
+// Shares in words.
+
+// Only 0 is "0%" and only 1 is "100%"; as `percent` of pages/feedforward/activity.py.
+export function percent(share) {
+  if (share === 0 || share === 1) return `${100 * share}%`;
+  if (share < 5e-5) return "<\u00a00.01%";
+  if (share > 0.9995) return ">\u00a099.9%";
+  return `${(100 * share).toFixed(share < 0.001 ? 2 : 1)}%`;
+}
+
+export const percentDigits = (share) => (100 * share).toFixed(1);
+
+// The shares of active neurons at one threshold: [layer][token], their means over tokens, and over everything.
+export function sharesOf({ active, neurons }, threshold) {
+  const shares = active.map((tokens) => tokens.map((counts) => counts[threshold] / neurons));
+  const means = shares.map(mean);
+  return { shares, means, whole: mean(means) };
+}
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

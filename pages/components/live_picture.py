@@ -1,0 +1,30 @@
+"""Pictures that a browser with the engine draws by itself: frontend/src/live/view.js is their other side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.frame.frame import PageFrame
+from transformer.view.languages import browser_texts
+
+
+def chosen(key: str, frame: PageFrame) -> Mapping[str, Any]:
+    """What a person chose in the picture of this key since Python's last change."""
+    reported = st.session_state.get(key)
+    told = reported.get("state") if isinstance(reported, Mapping) else getattr(reported, "state", None)
+    return told if isinstance(told, Mapping) and told.get("revision") == frame.state.revision else {}
+
+
+def sent(frame: PageFrame, entry: str, state: Mapping[str, Any], numbers: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The data of a picture. entry: of the frontend; numbers: what is drawn, None if the browser computes it."""
+    return {
+        "model": frame.model.name,
+        "state": state,
+        "revision": frame.state.revision,
+        "numbers": numbers,
+        "big": frame.state.view.big,
+        "texts": browser_texts(entry),
+    }

@@ -1,0 +1,43 @@
+"""The engine: the browser computes the model itself, and draws while one types.
+
+It loads after the first picture; until then, and for models without graphs, the server computes. Once it is there,
+Python learns of a new sentence after a pause, and pages that need no numbers of their own run without a pass
+(`PageFrame.live`).
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.frame.state import State, longest, max_tokens
+from pages.runtime.engine_files import has_graphs
+from transformer.view.bundle import script
+
+KEY = "live"
+PAUSE = "400ms"  # from the last key until the server is told
+
+_live = st.components.v2.component("headscope.live", js=script("live"))
+
+
+def engine_model() -> str:
+    """The model that this viewer's browser computes now; "" for none."""
+    reported = st.session_state.get(KEY)
+    found = reported.get("engine") if reported is not None else None
+    return found if isinstance(found, str) else ""
+
+
+def draw(state: State, quiet: bool) -> None:
+    """Tell the browser what to compute. quiet: the fields do not ask for a run at each pause, the component does when
+    one is due."""
+    texts = {"source": state.source, "target": state.target}
+    if max(map(len, texts.values())) > longest():  # refused; no answer repeats it
+        texts = dict.fromkeys(texts, "")
+    data = {
+        "model": state.checkpoint if has_graphs(state.checkpoint) else "",
+        "quiet": quiet,
+        "sentence": texts,
+        "switches": state.switches.to_params(),
+        "limit": max_tokens(),
+    }
+    with st.container(key="hs-feeds-live"):
+        _live(key=KEY, data=data, height=1, on_engine_change=lambda: None, on_typed_change=lambda: None)

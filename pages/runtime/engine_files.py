@@ -1,0 +1,73 @@
+"""The files of the engine, which computes a model in the browser: its scripts, and the graphs and weights of models.
+
+A model has them if its folder does (`transformer.web.folder`): the bundled ones, and those written by `headscope
+export-web`. A model that somebody uploaded or trained here is computed by the server.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from pages.runtime import cache
+from transformer.checkpoints.folder import ABOUT, GRAPHS, CheckpointError, read_json
+from transformer.view.bundle import FOLDER
+from transformer.web.folder import files
+
+PATH = "/engine"
+WASM = (
+    "ort.wasm"  # sent with its encoding, so that the browser compiles it while it arrives and keeps the compiled code
+)
+# A browser asks each time whether a file is still the same, and gets the tag of its content; most keep it themselves
+# (engine/download.js).
+HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+# Streamlit's server packs what has no encoding: a second of a core for the weights, which become 8% smaller.
+AS_IT_IS = {**HEADERS, "Content-Encoding": "identity"}
+
+
+def has_graphs(name: str) -> bool:
+    """Whether the browser can compute this model."""
+    folder = cache.checkpoints().get(name)
+    return folder is not None and all((folder / file).is_file() for file in (ABOUT, *GRAPHS))
+
+
+def _sent(
+    request: Request, file: Path, media_type: str = "application/octet-stream", headers: dict[str, str] = HEADERS
+) -> Response:
+    """A file, unless the browser has this version of it."""
+    response = FileResponse(file, headers=headers, media_type=media_type, stat_result=file.stat())
+    if request.headers.get("if-none-match") == response.headers["etag"]:
+        return Response(status_code=304, headers={**HEADERS, "ETag": response.headers["etag"]})
+    return response
+
+
+def _script(request: Request) -> Response:
+    if request.path_params["name"] == WASM:
+        return _sent(request, FOLDER / f"{WASM}.gz", "application/wasm", {**HEADERS, "Content-Encoding": "gzip"})
+    if request.path_params["name"] == "engine.js":
+        return _sent(request, FOLDER / "engine.js", "text/javascript")
+    return Response(status_code=404)
+
+
+def _model_file(request: Request) -> Response:
+    model, name = request.path_params["model"], request.path_params["name"]
+    if not has_graphs(model):
+        return Response(status_code=404)
+    folder = cache.checkpoints()[model]
+    try:
+        known = files(read_json(folder / ABOUT))
+    except (CheckpointError, AttributeError, KeyError, TypeError):  # somebody else's file
+        return Response(status_code=404)
+    if name == ABOUT:
+        return _sent(request, folder / ABOUT, "application/json")
+    if name not in known or not (folder / name).is_file():
+        return Response(status_code=404)
+    return _sent(request, folder / name, headers=AS_IT_IS)
+
+
+def routes() -> list[BaseRoute]:
+    """Beside the pages."""
+    return [Route(f"{PATH}/models/{{model}}/{{name}}", _model_file), Route(f"{PATH}/{{name}}", _script)]

@@ -1,0 +1,109 @@
+"""Decoding, Feed-forward and Positions with the engine in the app: they follow the keys and the choices without the
+server, which learns of them later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+
+import transformer
+from tests.support.server import WAIT
+from transformer.inference.pretrained import Pretrained
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import DESK
+from tests.browser.explorer_page import params_of
+from tests.browser.test_live import FAST, READY, type_
+
+
+@pytest.fixture(scope="module")
+def reverse() -> Pretrained:
+    return transformer.load("reverse")
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser whose connection is fast enough for the engine."""
+    context = browser.new_context(viewport=DESK)
+    context.set_default_timeout(WAIT)
+    context.add_init_script(FAST)
+    yield context
+    context.close()
+
+
+def offline(context: BrowserContext, server: str, path: str, selector: str, **params: str) -> Page:
+    """A page that the engine draws, without the server."""
+    page = context.new_page()
+    page.goto(f"{server}/{path}?{urlencode({'checkpoint': 'reverse', 'source': 'stone', **params})}")
+    page.wait_for_selector(selector)
+    page.wait_for_function(READY)
+    context.set_offline(True)
+    return page
+
+
+def lines(page: Page, count: int) -> list[str]:
+    expect(page.locator(".decoding-line")).to_have_count(count)
+    return ["".join(one.locator(".decoding-chip").all_inner_texts()) for one in page.locator(".decoding-line").all()]
+
+
+def test_decoding_follows_keys_branches_and_a_beginning(
+    visitor: BrowserContext, server: str, reverse: Pretrained
+) -> None:
+    page = offline(visitor, server, "decoding", "[data-testid=decoding-bar-1]", at="1.1")
+    type_(page, "word")
+    chips = page.locator(".decoding-line").first.locator(".decoding-chip")
+    expect(chips).to_have_text([*reverse.translate("word").text, "</s>"])
+    other = page.get_by_test_id("decoding-bar-2").locator(".decoding-token").inner_text()
+    page.get_by_test_id("decoding-bar-2").click()
+    first, second = lines(page, 2)
+    assert second.removesuffix("</s>") == reverse.translate("word", prefix=other).text != first
+    expect(page.get_by_test_id("decoding-says")).to_contain_text(f"but “{other}” was taken")
+    page.get_by_test_id("decoding-drop-1").click()
+    page.get_by_label("Begin with").fill("xy")
+    expect(page.locator(".decoding-chip[data-forced]")).to_have_count(2)
+    assert lines(page, 1)[0].removesuffix("</s>") == reverse.translate("word", prefix="xy").text
+    page.get_by_label("Begin with").fill("漢")
+    expect(page.get_by_test_id("decoding-notes")).to_contain_text("cannot write")
+    page.get_by_label("Begin with").fill("xy")
+    visitor.set_offline(False)
+    page.wait_for_function("() => new URLSearchParams(location.search).get('begin') === 'xy'")
+    assert params_of(page)["source"] == "word" and "branches" not in params_of(page)
+    assert lines(page, 1)[0].startswith("xy")
+
+
+def test_active_neurons_follow_keys_and_choices(visitor: BrowserContext, server: str, reverse: Pretrained) -> None:
+    page = offline(visitor, server, "feedforward", "[data-testid=feedforward][data-drawn]")
+    type_(page, "word")
+    side = reverse.trace("word").encoder_ff
+    share = float((side.activation > 0).double().mean())
+    says = page.get_by_test_id("feedforward-says")
+    expect(says).to_contain_text(f"in this sentence {100 * share:.1f}% of the encoder's neurons")
+    slider = page.get_by_test_id("feedforward-threshold")
+    slider.fill("20")
+    share = float((side.activation > 1).double().mean())
+    expect(says).to_contain_text(f"{100 * share:.1f}% of the encoder's activations")
+    page.get_by_test_id("feedforward-layer").select_option("2")
+    negative = float((side.pre_activation[1] < 0).double().mean())
+    expect(page.locator(".ff-figure-histogram .ff-sentence")).to_contain_text(f"{100 * negative:.1f}% of the")
+    page.locator(".ff-map").first.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):  # the bars, w, o, o in layer 2
+        page.keyboard.press(key)
+    share = float((side.activation[1, 1] > 1).double().mean())
+    expect(page.get_by_test_id("tooltip")).to_contain_text(f"active {100 * share:.1f}%")
+    expect(page.locator(".ff-part .hs-spoken").first).to_contain_text("2 · o, layer 2")
+    visitor.set_offline(False)
+    page.wait_for_function("() => new URLSearchParams(location.search).get('threshold') === '100'")
+    assert params_of(page)["layer"] == "2" and params_of(page)["source"] == "word"
+    assert slider.input_value() == "20"
+
+
+def test_the_tokens_under_the_encodings_follow_the_keys(visitor: BrowserContext, server: str) -> None:
+    page = offline(visitor, server, "positions", "[data-testid=positions][data-drawn]", length="16")
+    tokens = page.locator("[data-testid=positions-curves] .x2tick text")
+    expect(tokens).to_have_text([*"stone", "</s>"])
+    type_(page, "abc")
+    expect(tokens).to_have_text([*"abc", "</s>"])

@@ -1,0 +1,133 @@
+"""Texts that pages and pictures both write, by name: `generate` puts them into frontend/src/state/texts.js."""
+
+from __future__ import annotations
+
+from transformer.texts import N_, translate
+
+# NAME_in: the same for some heads instead of all.
+SHARED_TEXTS: dict[str, str] = {
+    # -- names of heads
+    "encoder_self": N_("encoder self-attention"),
+    "decoder_self": N_("decoder self-attention"),
+    "cross": N_("cross-attention"),
+    "kind_layer": N_("{kind}, layer {layer}"),
+    "kind_head": N_("{kind}, head {head} of every layer"),
+    "kind_layer_head": N_("{kind}, layer {layer}, head {head}"),
+    "layer": N_("layer {layer} of every attention"),
+    "head": N_("head {head} of every layer"),
+    "layer_head": N_("layer {layer}, head {head} of every attention"),
+    "places": N_("{count} places"),
+    "list": N_("{first}; {second}"),
+    "and": N_("{first} and {last}"),
+    # -- switches
+    "scaling_off": N_("scaling off"),
+    "scaling_off_in": N_("scaling off in {heads}"),
+    "scaling": N_("scores × {factor}"),
+    "scaling_in": N_("scores × {factor} in {heads}"),
+    "causal": N_("causal mask off"),
+    "causal_in": N_("causal mask off in {heads}"),
+    "padding": N_("padding mask off"),
+    "padding_in": N_("padding mask off in {heads}"),
+    "pad": N_("{count} <pad> after the source"),
+    "hide_source_one": N_("token {tokens} of the source hidden"),
+    "hide_source_some": N_("tokens {tokens} of the source hidden"),
+    "hide_source_many": N_("{count} tokens of the source hidden"),
+    "hide_target_one": N_("token {tokens} of the target hidden"),
+    "hide_target_some": N_("tokens {tokens} of the target hidden"),
+    "hide_target_many": N_("{count} tokens of the target hidden"),
+    "hide_in": N_("{hidden} in {heads}"),
+    "mean": N_("every head at its mean"),
+    "mean_in": N_("heads at their mean in {heads}"),
+    "drawn": N_("every head's output from a sentence drawn with seed {seed}"),
+    "drawn_in": N_("head outputs from a sentence drawn with seed {seed} in {heads}"),
+    "resample": N_("every head's output from another sentence"),
+    "resample_in": N_("head outputs from another sentence in {heads}"),
+    "zero": N_("every head knocked out"),
+    "zero_in": N_("heads knocked out in {heads}"),
+    "zero_one": N_("1 head knocked out"),
+    "zero_one_in": N_("1 head knocked out: {heads}"),
+    "zero_some": N_("{count} heads knocked out"),
+    "zero_some_in": N_("{count} heads knocked out: {heads}"),
+    "zero_all_in": N_("{count} heads knocked out in {heads}"),
+    "uniform": N_("weights uniform"),
+    "uniform_in": N_("weights uniform in {heads}"),
+    "argmax": N_("weights argmax"),
+    "argmax_in": N_("weights argmax in {heads}"),
+    "skip_many": N_("{count} sub-layers left out"),
+    "skip": N_("left out: {sub_layers}"),
+    "encoder_self_part": N_("self-attention, encoder layer {layer}"),
+    "encoder_ff_part": N_("feed-forward, encoder layer {layer}"),
+    "decoder_self_part": N_("self-attention, decoder layer {layer}"),
+    "decoder_cross_part": N_("cross-attention, decoder layer {layer}"),
+    "decoder_ff_part": N_("feed-forward, decoder layer {layer}"),
+    "neurons_encoder_one": N_("neuron {neurons} of encoder layer {layer} silenced"),
+    "neurons_encoder_some": N_("{count} neurons of encoder layer {layer} silenced"),
+    "neurons_decoder_one": N_("neuron {neurons} of decoder layer {layer} silenced"),
+    "neurons_decoder_some": N_("{count} neurons of decoder layer {layer} silenced"),
+    "remove_source": N_("no positions in the source"),
+    "remove_target": N_("no positions in the target"),
+    "remove_both": N_("no positions"),
+    "shuffle_source": N_("positions of the source shuffled"),
+    "shuffle_target": N_("positions of the target shuffled"),
+    "shuffle_both": N_("positions of both sides shuffled"),
+    "reverse_source": N_("positions of the source reversed"),
+    "reverse_target": N_("positions of the target reversed"),
+    "reverse_both": N_("positions of both sides reversed"),
+    "shift_source": N_("positions of the source shifted by {amount}"),
+    "shift_target": N_("positions of the target shifted by {amount}"),
+    "shift_both": N_("positions of both sides shifted by {amount}"),
+    "scale_source": N_("positions of the source × {amount}"),
+    "scale_target": N_("positions of the target × {amount}"),
+    "scale_both": N_("positions of both sides × {amount}"),
+    "more_switches": N_("{count} more switches"),
+    "no_switches": N_("no switches"),
+    # -- parts of the Lab
+    "part_compare": N_("Before and after"),
+    "part_measures": N_("Every head in numbers"),
+    "part_scaling": N_("Why √dₖ"),
+    "part_softmax": N_("Softmax by hand"),
+    "part_encoding": N_("The encoding"),
+    "part_distance": N_("Distance and shift"),
+    # -- about the page Heads
+    "heads_lead": N_(
+        "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell."
+    ),
+    "about_heads": N_("What am I looking at?"),
+    "about_squares": N_(
+        "Every small square is one **head**. Each row is a query token, each column a key token. The "
+        "stronger the colour of a cell, the more of that key's value flows to the query. A row sums to 1."
+    ),
+    "about_kinds": N_(
+        "*Encoder self*: source tokens attend to source tokens. *Decoder self*: each target token attends to "
+        "itself and to earlier target tokens; a mask hides the later ones. *Cross*: target tokens attend to the "
+        "source. A decoder row is one step: the decoder is fed one token and predicts the next. **Rows** chooses "
+        "which of the two labels the row. Attention Is All You Need, sections 3.2.1 to 3.2.3."
+    ),
+    "about_kinds_uncausal": N_(
+        "*Encoder self*: source tokens attend to source tokens. *Decoder self*: target tokens attend to all "
+        "target tokens that are fed, also to later ones: this model was trained without the causal mask of the "
+        "paper. *Cross*: target tokens attend to the source. A decoder row is one step: the decoder is fed one "
+        "token and predicts the next. **Rows** chooses which of the two labels the row. Attention Is All You "
+        "Need, sections 3.2.1 to 3.2.3."
+    ),
+    "about_formation": N_(
+        "**How it learned** shows the same attention at recorded states of the training, from random weights "
+        "to the finished model, with BLEU and loss on the validation text. The recorded steps are log-spaced. "
+        "The target is the same at every state; *Output* is the translation that the model of that state "
+        "makes. *Formed at steps* is computed from these states: the first state at which a head has its "
+        "largest weight on a paired word, or on the token before or after, in at least half of the rows, and "
+        "in twice as many rows as any untrained head. Nothing was recorded between two states."
+    ),
+    # -- what a picture says of its trace
+    "no_mask": N_("Decoder self (no mask)"),
+    "mask_off": N_("Decoder self (mask off)"),
+    "mask_partly_off": N_("Decoder self (mask partly off)"),
+    "chip_uncausal": N_("{token}: probability {p}, with the whole target in sight"),
+    "sentences": N_("{source} → {target}"),
+    "switched": N_("Switched: {switches}"),
+}
+
+
+def say(name: str, **values: object) -> str:
+    """One of these texts in the reader's language."""
+    return translate(SHARED_TEXTS[name], **values)
