@@ -1,4 +1,5 @@
 # make app             start the app on http://localhost:8501, or the next free port (PORT=8600 make app: there)
+# make site            Headscope without a server, in the folder site/ (ARGS="elsewhere --checkpoint reverse": another)
 # make test            the quick tests, one visit to every page in Chromium included (ARGS="-k attention": some of them)
 # make test-all        everything that protects a release, style and types included: what continuous integration runs
 # make test-long       load, replicas behind nginx, three-seed trainings, long fuzzing
@@ -9,6 +10,7 @@
 # make frontend-test   its unit tests
 # make bench           the ratios of benchmarks/
 # make screenshots     pictures of every page, light and dark
+# make graphs          the graphs of the bundled models for the browser, after a change of transformer/model/ or weights
 # make texts           locale/headscope.pot, for translators
 #
 # Each makes .venv on its first run and installs the tested versions (constraints.txt) there; later runs start at once.
@@ -31,10 +33,13 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
 	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
 
-.PHONY: app test test-all test-long mutants lint frontend frontend-lint frontend-test bench screenshots texts clean
+.PHONY: app site test test-all test-long mutants lint frontend frontend-lint frontend-test bench screenshots graphs texts clean
 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
+
+site: .venv/installed-app
+	$(PYTHON) -m transformer site $(or $(ARGS),site)
 
 # The programs that tests need (Chromium, nginx, redis-server) are installed once, before the workers of pytest-xdist start.
 test: .venv/installed-test
@@ -57,6 +62,9 @@ bench: .venv/installed-bench
 
 screenshots: .venv/installed-test
 	$(PYTHON) -m tests.browser.screenshots $(ARGS)
+
+graphs: .venv/installed-web
+	$(PYTHON) -m transformer.web.folder
 
 texts: .venv/installed-test
 	$(PYTHON) -m tests.support.locale_template
@@ -95,6 +103,7 @@ $(PYTHON):
 .venv/installed-app: EXTRAS =
 .venv/installed-test: EXTRAS = [test]
 .venv/installed-bench: EXTRAS = [bench]
+.venv/installed-web: EXTRAS = [web]
 .venv/installed-%: pyproject.toml constraints.txt hatch_build.py $(PYTHON)
 	@echo "Installing the tested versions into .venv (a few minutes, this once)"
 	@$(INSTALL) --editable '.$(EXTRAS)'

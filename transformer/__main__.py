@@ -10,7 +10,20 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from transformer import startup, texts
-from transformer.cli import align, describe, evaluate, get, heads, importance, record, serve, train, translate
+from transformer.cli import (
+    align,
+    describe,
+    evaluate,
+    export_web,
+    get,
+    heads,
+    importance,
+    record,
+    serve,
+    site,
+    train,
+    translate,
+)
 from transformer.cli.common import BROKEN_PIPE, CommandError, Parser, one_line
 from transformer.texts import UserError, _, use_language
 
@@ -25,6 +38,8 @@ COMMANDS = {
     "describe": describe,
     "record": record,
     "get": get,
+    "export-web": export_web,
+    "site": site,
     "app": serve,
 }
 
@@ -112,8 +127,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def app() -> int:
-    """Run the console command `headscope`, which starts the app; `headscope get MODEL` fetches a model."""
-    if sys.argv[1:2] == ["get"]:
+    """Run the console command `headscope`, which starts the app; `headscope get MODEL` fetches a model, `headscope
+    export-web MODEL FOLDER` and `headscope site FOLDER` write files for browsers."""
+    if sys.argv[1:2] in (["get"], ["export-web"], ["site"]):
         return main()
 
     def work() -> int:

@@ -9,6 +9,7 @@ const USED_IN = {
   anatomy: ["lab"],
   explorer: ["lab", "anatomy", "heads", "state"],
   lab: ["anatomy"],
+  state: ["lab", "explorer", "site"],
   figure: ["positions"],
 };
 const BUILT = {
@@ -20,6 +21,7 @@ const BUILT = {
   formation: /^(aligned_out|aligned_in|previous|next|bleu|exact)$/,
   measures: /^(full|unit|formula|meaning|term)_/,
   positions: /^((d_model|length|k|q)(_term)?)$/,
+  state: /^(kind|layer|mask|chip)_|_(in|part|source|target|both|one|some|many)$/,
   training: /^(loss|exact|forced)_(unit|title)$/,
 };
 const SOURCES = import.meta.dirname;

@@ -1,5 +1,7 @@
 // Shapes that many files share. Types only: nothing of this reaches a browser.
 
+declare module "plotly.js-cartesian-dist-min";
+
 type Choices = typeof import("./state/generated.js").CHOICES;
 type Kind = Exclude<Choices["kind"][number], "all">;
 type Colour = [red: number, green: number, blue: number];
@@ -44,6 +46,10 @@ interface Window {
   __headscopeLeaving: any;
   __headscopeLinks?: { ask: (path: string) => void };
   __headscopeHistory: boolean;
+  __headscopeLive: any;
   __headscopeMemory: any;
   __headscopeConnection: any;
 }
+
+/** Length and hash of ort.wasm.gz; build.js puts it into the engine. */
+declare const ORT_WASM: { bytes: number; hash: string };

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from tests.support.build import D_FF, tiny_model, tiny_pretrained
 from transformer.analysis.activations import (
     ACTIVE,
-    active_share,
+    active_counts,
     histogram,
     left_of_zero,
     nonlinearity,
@@ -37,30 +37,22 @@ def trace() -> Trace:
     return tiny_pretrained().trace("ka lo mi nu re", "sta ti vu")
 
 
-def test_shares_solved_by_hand() -> None:
-    found = active_share(BY_HAND, [0.0, 0.1, 0.5, 2.5])
-    assert found.shape == (4, 1, 3)
+def test_active_neurons_solved_by_hand() -> None:
+    found = active_counts(BY_HAND, [0.0, 0.1, 0.5, 2.5])
     # a value equal to a threshold is not above it, and one below 0 never is
-    assert found[:, 0].tolist() == [[0.5, 0.5, 0.25], [0.5, 0.25, 0.25], [0.25, 0.25, 0.25], [0.0, 0.0, 0.25]]
+    assert found.tolist() == [[[2, 2, 1, 0], [2, 1, 1, 0], [1, 1, 1, 1]]]
 
 
 @pytest.mark.parametrize("kind", ACTIVE)
-def test_shares_are_those_of_a_loop(trace: Trace, kind: str) -> None:
+def test_active_neurons_are_those_of_a_loop(trace: Trace, kind: str) -> None:
     activation = trace.encoder_ff.activation if kind == "relu" else F.gelu(trace.encoder_ff.pre_activation)
     steps = thresholds()
-    found = active_share(activation, steps)
+    found = active_counts(activation, steps)
     for at, threshold in enumerate(steps):
         for layer, rows in enumerate(activation):
             for token, row in enumerate(rows):
-                wanted = sum(one > np.float32(threshold) for one in row.tolist()) / D_FF
-                assert found[at, layer, token].item() == pytest.approx(wanted, abs=1e-7)
-    assert (found.diff(dim=0) <= 0).all()
-
-
-def test_the_first_share_of_a_relu_is_what_is_above_0(trace: Trace) -> None:
-    for side in (trace.encoder_ff, trace.decoder_ff):
-        above = (side.activation > 0).float().mean(-1)
-        assert torch.equal(active_share(side.activation, thresholds())[0], above)
+                assert found[layer, token, at].item() == sum(one > np.float32(threshold) for one in row.tolist())
+    assert (found.diff(dim=-1) <= 0).all()
 
 
 def test_gelu_of_a_negative_number_stays_below_the_threshold() -> None:
@@ -74,7 +66,7 @@ def test_thresholds_rise_and_hold_the_one_shown_first() -> None:
     assert set(ACTIVE.values()) <= set(steps) and sorted(set(steps)) == list(steps)
     assert (steps[0], steps[-1], len(steps)) == (0.0, 2.0, 41)
     with pytest.raises(ValueError, match="must increase"):
-        active_share(BY_HAND, [0.2, 0.1])
+        active_counts(BY_HAND, [0.2, 0.1])
 
 
 def test_spread_solved_by_hand_and_by_a_loop(trace: Trace) -> None:

@@ -399,8 +399,8 @@ def test_too_many_tokens_get_an_error_message(context: BrowserContext, server: s
     page = context.new_page()
     text = "the cat and the dog and " * 14
     page.goto(f"{server}/anatomy?{urlencode({'source': text, 'target': text})}")
-    expect(page.locator(".hs-message.hs-warning")).to_contain_text("64")
-    assert page.locator("[data-testid=anatomy]").count() == 0
+    expect(page.get_by_test_id("anatomy-notes")).to_contain_text("64")
+    expect(page.get_by_test_id("anatomy-canvas")).to_be_hidden()
     expect(page.locator("[data-testid=stTextInput] input").first).to_have_value(text)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from pages.components.descriptions import phrases
 from tests.support.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
 from transformer.analysis import anatomy
 from transformer.inference.pretrained import Pretrained
@@ -101,7 +100,7 @@ def layered(place: str) -> str:
 def packs(model: Pretrained, trace: Trace, before: Trace | None, switches: dict[str, str]) -> list[str]:
     state = {"revision": 1, "t": STEP, "head": HEAD}
     made = [
-        trace_pack(model, trace, before, switches, state, phrases=phrases(trace.interventions)),
+        trace_pack(model, trace, before, switches, state),
         open_pack(trace, 0, 0),
     ]
     made += [place_pack(model, trace, layered(place), STEP, before) for place in STEPS]

@@ -66,8 +66,20 @@ def test_a_beginning_is_kept_and_marked(page: Page) -> None:
     assert line.startswith("Mein Bruder ")
     page.get_by_label("Begin with").fill("漢字")
     page.keyboard.press("Enter")
-    expect(page.locator(".hs-error")).to_contain_text("cannot write")
+    expect(page.get_by_test_id("decoding-notes")).to_contain_text("cannot write")
     expect(page.get_by_label("Begin with")).to_have_value("漢字")
+
+
+def test_a_typed_beginning_leaves_out_the_branches_inside_it(page: Page) -> None:
+    page.get_by_test_id("decoding-chip-0-1").click()
+    expect(page.get_by_test_id("decoding-chip-0-1")).to_have_attribute("aria-pressed", "true")
+    page.get_by_test_id("decoding-bar-1").click()
+    lines(page, 2)
+    page.get_by_label("Begin with").fill("Mein Bruder hat")
+    lines(page, 1)
+    expect(page.get_by_test_id("decoding-notes")).to_contain_text("do not fit")
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('branches')")
+    assert params_of(page)["begin"] == "Mein Bruder hat"
 
 
 def test_the_tree_of_beam_search_grows_and_every_node_opens_its_attention(page: Page) -> None:

@@ -38,6 +38,7 @@ SUBJECTS = {
     "embeddings lens": ".hs-emb-table",
     "embeddings layernorm": figure_named("layer-norm"),
     "feedforward": "[data-testid=figure]",
+    "feedforward activity": "[data-testid=feedforward]",
     "heads": "[data-testid^=grid-]",
     "heads training": "[data-testid=formation-slider]",
     "lab": "[data-testid=pane-after]",

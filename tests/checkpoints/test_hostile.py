@@ -13,11 +13,13 @@ from safetensors.torch import save
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.frame import examples, state
+from pages.frame import state
+from pages.frame.examples import examples
 from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, marian, pages
 from tests.support.app import model_sizes
 from transformer.checkpoints.folder import LARGEST_BESIDE, LARGEST_JSON, METRICS
+from transformer.view.examples import MOST
 
 pytestmark = pytest.mark.slow  # many cases
 
@@ -55,7 +57,7 @@ def captions(app: AppTest) -> str:
 )  # fmt: skip
 def test_invalid_examples_are_skipped(data: bytes, tmp_path: Path) -> None:
     page_of(tmp_path, "heads", {"source": "ka lo"}, **{folders.EXAMPLES: data})
-    assert examples.examples(transformer.load(tmp_path / "mine")) == ()
+    assert examples(transformer.load(tmp_path / "mine")) == ()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_an_example_with_an_odd_view_is_shown(view: Any, tmp_path: Path) -> None
 
 def test_examples_are_bounded(tmp_path: Path) -> None:
     folders.write(tmp_path / "mine", {**folders.base(), folders.EXAMPLES: json.dumps([GOOD] * 500).encode()})
-    assert len(examples.examples(transformer.load(tmp_path / "mine"))) == examples.MOST
+    assert len(examples(transformer.load(tmp_path / "mine"))) == MOST
 
 
 def test_a_card_is_bounded_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:

@@ -3,106 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from transformer.analysis.activations import ACTIVE, nonlinearity
 from transformer.figures import feedforward, single_neurons
-from transformer.figures.style import BLUE, GREY, INK, ORANGE
-
-STEPS = (0.0, 0.05, 0.1)
-RNG = np.random.default_rng(4)
-SHARES = {
-    "encoder": np.sort(RNG.random((3, 2, 5), dtype=np.float32), 0)[::-1],
-    "decoder": np.sort(RNG.random((3, 3, 7), dtype=np.float32), 0)[::-1],
-}
-TOKENS = {"encoder": ["the", "the", "<b>x</b>", ".", "</s>"], "decoder": ["<s>", *"abcdef"]}
-
-
-def activity(**more: object) -> go.Figure:
-    return feedforward.activity(SHARES, STEPS, TOKENS, **{"published": 0.03, **more})  # type: ignore[arg-type]
-
-
-def test_the_map_shows_every_share_and_the_means_over_tokens() -> None:
-    theme = "dark"
-    figure = activity(start=1, theme=theme)
-    first, second, third, fourth, line, second_line = figure.data
-    for bar, heat, stack, colour in ((first, third, "encoder", BLUE), (second, fourth, "decoder", ORANGE)):
-        assert np.allclose(heat.z, 100 * SHARES[stack][1].T) and np.allclose(bar.y, 100 * SHARES[stack][1].mean(-1))
-        assert list(heat.x) == list(bar.x) == list(range(1, len(SHARES[stack][1]) + 1))
-        assert bar.marker.color == colour[theme] == heat.colorscale[1][1]
-        assert (heat.zmin, heat.zmax) == (0, pytest.approx(100 * max(share.max() for share in SHARES.values())))
-    for dashes, layers in ((line, 2), (second_line, 3)):
-        assert list(dashes.x) == [0.5, layers + 0.5] and list(dashes.y) == [3.0, 3.0]  # one line, unbroken
-    assert line.line.color == GREY[theme] and line.line.dash == "dash"
-    assert line.name == "3.0% in T5-Base (another model, other data)" and line.showlegend and not second_line.showlegend
-    assert figure.layout.yaxis3.range == (6.5, -0.5)  # the first token on top
-    assert list(figure.layout.yaxis3.ticktext) == ["the", "the", "&lt;b&gt;x&lt;/b&gt;", ".", "&lt;/s&gt;"]
-    assert figure.layout.meta["labels"]["y4"] == TOKENS["decoder"]
-    assert "equation 2" in figure.layout.title.subtitle.text and "max(0, " in figure.layout.title.subtitle.text
-
-
-def test_a_share_of_a_relu_is_compared_with_a_relu_only() -> None:
-    for kind in ("gelu", "swish"):
-        figure = activity(kind=kind)
-        assert len(figure.data) == 4 and not figure.layout.showlegend
-
-
-def test_a_number_that_the_dashed_line_would_cross_is_in_its_bar() -> None:
-    shares = {"encoder": np.array([[[0.2], [0.27], [0.31], [0.6]]]), "decoder": np.array([[[0.1], [0.3]]])}
-    tokens = {stack: ["a"] for stack in shares}
-    figure = feedforward.activity(shares, [0.0], tokens, published=0.3)
-    # The axis ends at 72, so a number takes 14.4 above its bar.
-    assert list(figure.data[0].textposition) == ["inside", "inside", "outside", "outside"]
-    assert list(figure.data[1].textposition) == ["outside", "outside"]
-    assert list(figure.frames[0].data[0].textposition) == list(figure.data[0].textposition)
-
-
-def test_every_threshold_is_a_frame_and_the_slider_knows_them() -> None:
-    figure = activity(start=2)
-    assert [frame.name for frame in figure.frames] == ["0.00", "0.05", "0.10"]
-    for index, frame in enumerate(figure.frames):
-        assert tuple(frame.traces) == (0, 1, 2, 3)
-        for column, stack in enumerate(SHARES):
-            assert np.allclose(frame.data[column].y, 100 * SHARES[stack][index].mean(-1))
-            assert np.allclose(frame.data[column + 2].z, 100 * SHARES[stack][index].T)
-            assert frame.data[column].type == "bar" and frame.data[column + 2].type == "heatmap"
-    (slider,) = figure.layout.sliders
-    assert slider.active == 2 and slider.currentvalue.prefix == "Threshold: " and len(slider.steps) == 3
-    top = figure.layout.yaxis.range[1]
-    assert top > max(frame.data[0].y.max() for frame in figure.frames) and figure.layout.yaxis2.range[1] == top
-
-
-def test_a_map_of_many_tokens_is_no_higher_than_a_screen_and_a_half_and_writes_no_numbers() -> None:
-    shares = {stack: np.zeros((1, 4, 128), dtype=np.float32) for stack in SHARES}
-    figure = feedforward.activity(shares, [0.0], {stack: ["a"] * 128 for stack in shares}, kind="gelu")
-    assert figure.layout.height < 1_300 and figure.data[2].texttemplate is None and len(figure.data) == 4
-    assert len(figure.layout.yaxis3.ticktext) <= 40
-    assert "GELU(" in figure.layout.title.subtitle.text and figure.data[2].zmax > 0  # also where nothing is active
-
-
-def test_the_histogram_has_every_count() -> None:
-    edges, before, after = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([5, 0, 2]), np.array([0, 6, 1])
-    first, second = feedforward.histogram(edges, before, after, "decoder", 1).data
-    assert list(first.y) == [5, 0, 2] and list(second.y) == [0, 6, 1]
-    assert list(first.x) == list(second.x) == [-0.5, 0.5, 1.5] and list(first.width) == [1.0] * 3
-    assert np.asarray(first.customdata).tolist() == [[-1, 0], [0, 1], [1, 2]]
-    figure = feedforward.histogram(edges, before, after, "decoder", 1, "gelu", theme="dark")
-    assert (
-        figure.data[0].marker.color == ORANGE["dark"] and figure.layout.yaxis.type == figure.layout.yaxis2.type == "log"
-    )
-    assert "decoder layer 2" in figure.layout.title.text and "equation 2" in figure.layout.title.subtitle.text
-
-
-def test_the_spread_has_a_bar_for_every_number_of_tokens() -> None:
-    counts = np.array([690, 0, 12, 1])
-    figure = feedforward.spread(counts, "encoder", 0, 0.2)
-    (bars,) = figure.data
-    assert list(bars.x) == [0, 1, 2, 3] and list(bars.y) == [690, 0, 12, 1] and bars.marker.color == BLUE["light"]
-    assert "3 in all" in figure.layout.xaxis.title.text and "0.20" in figure.layout.title.subtitle.text
-    low, high = figure.layout.yaxis.range
-    assert 10**low < 1 and 10**high > 690
-    assert feedforward.spread(np.ones(130), "encoder", 0, 0.0).data[0].texttemplate is None
+from transformer.figures.style import BLUE, INK, ORANGE
 
 
 @pytest.mark.parametrize(("kind", "word"), [("relu", "max(0, "), ("gelu", "GELU("), ("swish", "swish(")])

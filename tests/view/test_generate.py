@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from transformer.view.generate import GENERATED, generated
+from transformer.view.generate import GENERATED, SHARED, TEXTS, generated
 
 
-def test_the_browsers_choices_and_defaults_are_pythons() -> None:
-    assert GENERATED.read_text(encoding="utf-8") == generated(), "run `python -m transformer.view.generate`"
+def test_what_the_browser_shares_with_python_is_pythons() -> None:
+    for path, module in ((GENERATED, generated()), (TEXTS, generated(SHARED))):
+        assert path.read_text(encoding="utf-8") == module, "run `python -m transformer.view.generate`"

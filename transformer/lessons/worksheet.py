@@ -117,7 +117,7 @@ def _escape(text: str) -> str:
 
 
 @cache
-def _markdown() -> MarkdownIt:
+def markdown() -> MarkdownIt:
     """Emphasis, code and lists; links and pictures stay text, so that a sheet fetches nothing."""
     return MarkdownIt("commonmark", {"html": False}).disable(["link", "image", "autolink", "reference"])
 
@@ -155,7 +155,7 @@ def _output(row: Entry) -> str:
 def _stop(row: Entry) -> str:
     number = row.stop.section
     section = f"<small>{_escape(_('Section {number} of the paper', number=number))}</small>" if number else ""
-    text = f"<div>{_markdown().render(translate(row.stop.text))}</div>"
+    text = f"<div>{markdown().render(translate(row.stop.text))}</div>"
     head = f"<h2>{row.number}. {_escape(translate(row.stop.title))}</h2>{section}"
     asked = _question(row, row.stop.question) if row.stop.question is not None else _lines(2)
     return f'<section class="stop">{_code(row.link)}{head}{text}{asked}</section>'

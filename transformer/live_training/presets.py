@@ -1,10 +1,11 @@
-"""Experiments for a class, and the preset to compare each with. Results: docs/playground.md."""
+"""Experiments for a class, in words too, and the preset to compare each with. Results: docs/playground.md."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from transformer.live_training.experiment import Experiment
+from transformer.live_training.experiment import Experiment, ExperimentError
+from transformer.texts import _
 
 BASE = Experiment()
 # One head with wide queries and keys, which needs section 3.2.1's factor most.
@@ -46,9 +47,104 @@ PARTNERS = {
     "no-warmup": "fast",
     "learned-positions": "reverse",
 }
+OWN = "own"  # pairs that a person types, which is not in PRESETS
+FIRST = "reverse"
 BESIDE_ONLY = ("wide", "shallow", "deep", "fast")  # presets that only serve for comparison
 
 
 def partner(name: str) -> str | None:
     """The preset to compare with, which differs in one setting; None for presets that are compared with none."""
     return PARTNERS.get(name)
+
+
+def names() -> list[str]:
+    """The presets to choose from; one that only serves as a reference is left out."""
+    return [*(name for name in PRESETS if name not in BESIDE_ONLY), OWN]
+
+
+def preset(name: str) -> Experiment | None:
+    """The experiment of a preset; None for own pairs."""
+    return PRESETS.get(name)
+
+
+def base(name: str) -> Experiment:
+    """The experiment whose values the fields of a preset start with."""
+    return PRESETS.get(name) or PRESETS[FIRST]
+
+
+def reference(name: str, experiment: Experiment) -> Experiment | None:
+    """The experiment to compare with: the same, but with the part that the preset takes away. None if there is none."""
+    partner_name = partner(name) if name in PRESETS else None
+    if partner_name is None:
+        return None
+    back = {field: getattr(PRESETS[partner_name], field) for field in PRESETS[name].differences(PRESETS[partner_name])}
+    try:
+        changed = replace(experiment, **back)
+    except ExperimentError:  # the other changes do not fit the reference
+        return None
+    return changed if changed.differences(experiment) else None
+
+
+def plain() -> Experiment:
+    """The small version of the paper's model, which names of runs refer to."""
+    return replace(PRESETS[FIRST])
+
+
+def label(name: str) -> str:
+    return {
+        "reverse": _("Reverse"),
+        "copy": _("Copy"),
+        "sort": _("Sort"),
+        "shift": _("Shift"),
+        "no-mask": _("No causal mask"),
+        "no-positions": _("No positions"),
+        "wide-unscaled": _("No scaling"),
+        "one-head": _("One head"),
+        "no-residual": _("No residuals"),
+        "pre-norm": _("Pre-norm"),
+        "no-norm": _("No LayerNorm"),
+        "no-warmup": _("No warm-up"),
+        "learned-positions": _("Learned positions"),
+        OWN: _("Your own pairs"),
+    }.get(name, name)
+
+
+def look_for(name: str) -> str:
+    """What is trained and what to watch, in one line."""
+    return {
+        "reverse": _(
+            "A small Transformer learns to write ten letters backwards. Watch cross-attention: an even field becomes a "
+            "diagonal."
+        ),
+        "copy": _(
+            "A small Transformer learns to copy ten letters. The diagonal runs the other way: output 1 reads input 1."
+        ),
+        "sort": _(
+            "A small Transformer learns to sort ten letters. No diagonal: every output looks for the next letter, "
+            "wherever it is."
+        ),
+        "shift": _(
+            "A small Transformer learns to replace each of ten letters by another. Cross-attention does the same as "
+            "for copy."
+        ),
+        "no-mask": _(
+            "Reverse without the causal mask: every position sees the token that it must write. Watch decoder "
+            "self-attention: it learns to look there."
+        ),
+        "no-positions": _(
+            "Reverse without positions: attention cannot tell the places of equal letters apart. Watch for a diagonal."
+        ),
+        "wide-unscaled": _(
+            "Reverse with one wide head and no division by √d_k: scores are large from the start, and rows of "
+            "attention are nearly black and white."
+        ),
+        "one-head": _("Sort with one layer and one head: every output must compare all the letters."),
+        "no-residual": _("Reverse without residual connections: what a sub-layer does not pass on is lost."),
+        "pre-norm": _("Reverse with 4 + 4 layers, and LayerNorm before each sub-layer, as in most later models."),
+        "no-norm": _("Reverse with 4 + 4 layers and no LayerNorm: nothing keeps the numbers between layers in bounds."),
+        "no-warmup": _("Reverse with a high learning rate from the first step on, when all weights are still random."),
+        "learned-positions": _(
+            "Reverse with a learned table of positions, random at first, instead of sine and cosine."
+        ),
+        OWN: _("Paste inputs and answers. A tenth of them is kept aside and never trained on."),
+    }.get(name, "")

@@ -1,6 +1,7 @@
 // The texts of the Training page.
 export const TRAINING_TEXTS = {
   region: "Runs during training",
+  presets: "What to train",
   nothing: "No run yet: press Train it live.",
   runs: "Runs",
   run_choose: "{label}: show its heads and predictions",

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findProblems } from "./check.js";
+
+const ABOUT = { languages: ["English", "German"], trained_up_to: 50 };
+const LIMIT = 128;
+const problems = (source, tokens, { target = "", targetTokens = 1, unknown = [], about = ABOUT } = {}) =>
+  findProblems(
+    { source, target },
+    { source: { tokens, unknown }, target: { tokens: targetTokens, unknown: [] } },
+    about,
+    LIMIT,
+  );
+const keys = (...asked) => problems(...asked).map(([, key]) => key);
+
+test("an ordinary sentence has no problem", () => {
+  assert.deepEqual(problems("The man is here.", 6), []);
+  assert.deepEqual(problems("The man is here.", 6, { target: "Der Mann ist hier.", targetTokens: 6 }), []);
+});
+
+test("a text that cannot be computed has one problem", () => {
+  assert.deepEqual(problems(" ", 1), [["note", "source_none", { limit: LIMIT }]]);
+  assert.deepEqual(keys("\u200b\u200b", 1), ["source_unreadable"]);
+  assert.deepEqual(keys("x", 2, { target: "\u200b", targetTokens: 1 }), ["target_unreadable"]);
+  assert.deepEqual(problems("x", 129), [["error", "source_long", { tokens: 129, limit: LIMIT }]]);
+  assert.deepEqual(keys("x", 2, { target: "y", targetTokens: 129 }), ["target_long"]);
+  assert.deepEqual(keys("x", 128), ["untrained"]);
+});
+
+test("a text in other letters means nothing to a model of English", () => {
+  assert.deepEqual(keys("안녕 세상", 5), ["reads"]);
+  assert.deepEqual(keys("Seoul 서울", 5), []); // most letters are Latin
+  assert.deepEqual(keys("2 + 2 = 4", 7, { unknown: ["+", "="] }), ["unknown"]);
+});
+
+test("to any other model a text means nothing if it does not know most of its tokens", () => {
+  const about = { languages: ["digits", "Korean numerals"] };
+  assert.deepEqual(keys("이만", 3, { about }), []);
+  assert.deepEqual(keys("abc", 4, { about, unknown: ["a", "b"] }), ["reads", "unknown"]);
+  assert.deepEqual(keys("ab12", 5, { about, unknown: ["a"] }), ["unknown"]);
+});
+
+test("long unknown tokens are cut", () => {
+  const [[, , { tokens }]] = problems("x", 4, { unknown: ["a", "b".repeat(21)] });
+  assert.equal(tokens, `a ${"b".repeat(20)}…`);
+});

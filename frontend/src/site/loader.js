@@ -1,0 +1,66 @@
+// Loads the engine, and the model that the frame wants.
+import { Engine } from "../engine/client.js";
+import { fileAddress } from "./files.js";
+
+const AFTER_PICTURE = 300; // milliseconds from the first picture to the download
+const WITHOUT_PICTURE = 1500; // the same if there is none
+
+const inMegabytes = (bytes) => Math.round(bytes / 1e6);
+
+export class ModelLoader {
+  // frame: see frame.js.
+  constructor(frame) {
+    this.frame = frame;
+    this.engine = null;
+    this.wanted = null; // web.json of the model
+  }
+
+  // about: web.json of a model
+  async open(about) {
+    if (about === this.wanted) return;
+    this.wanted = about;
+    this.frame.live.set({ engine: null });
+    await firstPicture();
+    if (about === this.wanted) await this.load(about);
+  }
+
+  // asked: the reader wants it, whatever the connection costs
+  async load(about, asked = false) {
+    const { frame } = this;
+    const say = (kind, name, values = {}, press = undefined) => {
+      if (about === this.wanted)
+        frame.messages.say("model", name ? [{ kind, text: frame.t(name, values), press }] : []);
+    };
+    const total = inMegabytes(Object.values(about.files).reduce((sum, { bytes }) => sum + bytes, 0));
+    const { saveData, type } = /** @type {any} */ (navigator).connection ?? {};
+    if (!asked && !Engine.wanted({ saveData, type }))
+      // a slow connection is no reason: there is no server to ask
+      return say("note", "metered", { total }, [frame.t("load"), () => this.load(about, true)]);
+    const failed = ({ reason, message }) => {
+      const again = reason === "download" ? [frame.t("again"), () => this.load(about, true)] : undefined;
+      frame.live.set({ engine: null });
+      say("error", `no_${reason}`, { reason: message }, again);
+    };
+    const progress = ({ loaded, total }) =>
+      say("quiet", loaded < total ? "loading" : "starting", { loaded: inMegabytes(loaded), total: inMegabytes(total) });
+    try {
+      this.engine ??= new Engine({ script: fileAddress("engine.js"), wasm: fileAddress("ort.wasm.gz"), failed });
+      await this.engine.open({ base: fileAddress(`models/${encodeURIComponent(about.name)}/`), about, progress });
+    } catch (error) {
+      return error.name === "Dropped" ? undefined : failed(error); // Dropped: another model is opened
+    }
+    if (about !== this.wanted) return undefined;
+    say("quiet", "");
+    return frame.live.set({ engine: this.engine });
+  }
+}
+
+let drawn = null;
+// The first picture has what it needs before the model is downloaded.
+function firstPicture() {
+  drawn ??= new Promise((resolve) => {
+    document.addEventListener("headscope:drawn", () => setTimeout(resolve, AFTER_PICTURE), { once: true });
+    setTimeout(resolve, WITHOUT_PICTURE);
+  });
+  return drawn;
+}

@@ -1,0 +1,232 @@
+"""The site without a server, as a web host serves it: below a path, from files alone."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlencode
+
+import pytest
+
+import transformer
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect
+
+from tests.browser.explorer_page import click_head, hover, params_of, wait_for_params, weight_in
+from transformer.view.examples import read_examples
+from transformer.view.site_pages import SITE_PAGES
+from transformer.web.site import write_site
+
+COUNTED = re.compile(r"\d+ of \d+ tokens")  # said by the field of the source, once the model is there
+LARGEST_START = 400_000  # bytes until the first picture
+
+
+class Files(SimpleHTTPRequestHandler):
+    """The web server of Python, silent."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a site of two small models, below a path."""
+    folder = tmp_path_factory.mktemp("host")
+    write_site(folder / "teaching" / "heads", [transformer.load("reverse"), transformer.load("sort")])
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}/teaching/heads/"
+        server.shutdown()
+
+
+def opened(context: BrowserContext, address: str, **params: str) -> Page:
+    page = context.new_page()
+    found: list[str] = []
+    page.on("pageerror", lambda error: found.append(str(error)))
+    page.on("console", lambda said: found.append(said.text) if said.type in ("error", "warning") else None)
+    page.problems = found  # type: ignore[attr-defined]
+    page.goto(f"{address}?{urlencode(params)}" if params else address)
+    return page
+
+
+def ready(page: Page) -> Page:
+    """The same page, once the model is there."""
+    expect(page.locator(".hs-field-source label")).to_have_text(COUNTED)
+    return page
+
+
+def chosen(page: Page, kind: str) -> Locator:
+    """The head that the grid of a kind has chosen."""
+    return page.get_by_test_id(f"grid-{kind}").locator('[aria-selected="true"]')
+
+
+def problems(page: Page) -> list[str]:
+    """What its console says, and errors of its scripts."""
+    return page.problems  # type: ignore[attr-defined, no-any-return]
+
+
+def test_the_picture_follows_each_key_without_a_network(context: BrowserContext, site: str) -> None:
+    model = transformer.load("reverse")
+    page = ready(opened(context, site))
+    context.set_offline(True)
+    source = page.get_by_test_id("source")
+    source.fill("")
+    for text in ("d", "do", "dog", "dogs"):
+        source.press_sequentially(text[-1])
+        trace = model.trace(text)
+        expect(page.locator(".hs-field-source label")).to_contain_text(f" {len(trace.source_ids)} of ")
+        expect(page.get_by_test_id("chips").get_by_role("listitem")).to_have_text(list(trace.target_out_labels))
+    click_head(page, "cross", 1, 0)
+    assert weight_in(hover(page, "cross", 0, 2)) == pytest.approx(float(trace.cross.weights[1, 0, 0, 2]), abs=1e-4)
+    wait_for_params(page, source="dogs", layer="2", head="1")
+    assert problems(page) == []
+
+
+def test_the_first_picture_needs_no_model(browser: Browser, site: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.route(re.compile("/models/|engine.js"), lambda route: route.abort())
+    finished: list[Request] = []
+    page.on("requestfinished", lambda request: finished.append(request))
+    page.goto(site)
+    page.wait_for_selector("[data-drawn]")
+    sizes = [request.sizes() for request in finished]
+    assert 0 < sum(size["responseBodySize"] + size["responseHeadersSize"] for size in sizes) < LARGEST_START
+    example = read_examples(transformer.load("reverse"))[0]
+    labels = transformer.load("reverse").trace(example.source).target_out_labels
+    expect(page.get_by_test_id("chips").get_by_role("listitem")).to_have_text(list(labels))
+    expect(page.get_by_test_id("badge-recomputed").first).to_have_attribute("data-ok", "true")  # exact numbers
+    context.close()
+
+
+def test_a_link_of_the_app_opens_the_same(context: BrowserContext, site: str) -> None:
+    link = {
+        "checkpoint": "reverse", "source": "mississippi", "kind": "encoder_self", "layer": "2", "head": "3",
+        "pieces": "marked", "cell": "2,5",
+    }  # fmt: skip
+    page = ready(opened(context, site, **link))
+    expect(page.get_by_test_id("explorer")).to_have_attribute("data-kind", "encoder_self")
+    expect(chosen(page, "encoder_self")).to_have_text("Layer 2, head 3")
+    expect(page.get_by_test_id("opt-pieces")).to_have_value("marked")
+    expect(page.get_by_test_id("opt-pieces")).to_be_visible()  # a switch that is not as usual is not folded away
+    page.get_by_test_id("opt-scale").select_option("head")
+    wait_for_params(page, scale="head")
+    assert params_of(page) == {**link, "scale": "head"}
+    other = ready(opened(context, page.url))
+    expect(other.get_by_test_id("opt-scale")).to_have_value("head")
+    expect(chosen(other, "encoder_self")).to_have_text("Layer 2, head 3")
+    assert problems(page) + problems(other) == []
+
+
+def test_what_a_link_asks_for_in_vain_is_said(context: BrowserContext, site: str) -> None:
+    page = opened(context, site, checkpoint="en-de", kind="cross", layer="99", head="2", source="ab")
+    said = page.get_by_test_id("messages")
+    expect(said).to_contain_text("no model “en-de”")
+    expect(said).to_contain_text("layer “99”")
+    expect(chosen(page, "cross")).to_have_text("Layer 1, head 2")
+    page.get_by_test_id("kind-all").click()
+    expect(said).not_to_contain_text("en-de")
+
+
+def test_back_and_forward_go_through_what_was_looked_at(context: BrowserContext, site: str) -> None:
+    page = ready(opened(context, site, source="abcd", kind="cross", layer="1", head="1"))
+    moment = "new Promise((done) => setTimeout(done, 1600))"  # as history.js: MOMENT
+    page.get_by_test_id("kind-encoder_self").click()
+    wait_for_params(page, kind="encoder_self")
+    page.evaluate(moment)
+    page.get_by_test_id("source").fill("dogs")
+    wait_for_params(page, source="dogs")
+    page.evaluate(moment)
+    page.get_by_role("link", name="Lab", exact=True).click()
+    expect(page.get_by_test_id("lab")).to_be_visible()
+    for _ in range(2):
+        page.go_back()
+    explorer, source = page.get_by_test_id("explorer"), page.get_by_test_id("source")
+    expect(source).to_have_value("abcd")
+    expect(explorer).to_have_attribute("data-kind", "encoder_self")
+    page.go_back()
+    expect(explorer).to_have_attribute("data-kind", "cross")
+    for _ in range(3):
+        page.go_forward()
+    expect(page.get_by_test_id("lab")).to_be_visible()
+    expect(source).to_have_value("dogs")
+    assert problems(page) == []
+
+
+def test_an_example_and_another_model_are_chosen(context: BrowserContext, site: str) -> None:
+    page = ready(opened(context, site))
+    example = read_examples(transformer.load("reverse"))[2]
+    page.get_by_test_id("examples").locator("summary").click()
+    page.get_by_test_id("examples").get_by_role("button", name=example.title).click()
+    expect(page.get_by_test_id("source")).to_have_value(example.source)
+    expect(page.get_by_test_id("look-for")).to_contain_text(example.look)
+    page.get_by_role("combobox", name="Model").select_option("sort")
+    first = read_examples(transformer.load("sort"))[0]
+    expect(page.get_by_test_id("source")).to_have_value(first.source)
+    labels = transformer.load("sort").trace(first.source).target_out_labels
+    expect(page.get_by_test_id("chips").get_by_role("listitem")).to_have_text(list(labels))
+    wait_for_params(page, checkpoint="sort", source=first.source)
+    assert problems(page) == []
+
+
+def test_every_page_opens_by_its_address_and_in_korean(context: BrowserContext, site: str) -> None:
+    for name in (name for name in SITE_PAGES if name != "lessons"):  # no lesson speaks of these models
+        page = opened(context, f"{site}{name}/" if name != "heads" else site)
+        shown = page.locator(".hs-page [data-testid]").first
+        expect(shown).to_be_visible()
+        if page.get_by_test_id("source").is_visible():
+            ready(page)
+        page.get_by_test_id("settings").locator("summary").click()
+        page.get_by_role("combobox", name="Language").select_option("ko")
+        expect(page.locator("html")).to_have_attribute("lang", "ko")
+        expect(shown).to_be_visible()
+        expect(page.locator("header nav a").first).to_have_text("헤드")
+        page.reload()  # kept
+        expect(page.locator("header nav a").first).to_have_text("헤드")
+        page.get_by_test_id("settings").locator("summary").click()
+        page.get_by_role("combobox", name="언어").select_option("en")
+        assert problems(page) == []
+        page.close()
+
+
+def test_without_simd_the_page_says_what_is_missing(browser: Browser, site: str) -> None:
+    context = browser.new_context()
+    context.add_init_script("WebAssembly.validate = () => false")
+    page = opened(context, site)
+    expect(page.get_by_test_id("messages")).to_contain_text("WebAssembly with SIMD")
+    expect(page.get_by_test_id("explorer")).to_be_visible()  # the recorded picture
+    context.close()
+
+
+def test_a_download_that_failed_is_tried_again(browser: Browser, site: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.route("**/models/**", lambda route: route.fulfill(status=503))
+    page.goto(site)
+    again = page.get_by_test_id("messages").get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    page.unroute("**/models/**")
+    again.click()
+    ready(page)
+    context.close()
+
+
+def test_colours_and_big_text_stay_with_the_viewer(browser: Browser, site: str) -> None:
+    context = browser.new_context(color_scheme="dark")
+    page = ready(opened(context, site))
+    explorer = page.get_by_test_id("explorer")
+    expect(explorer).to_have_attribute("data-theme", "dark")
+    page.get_by_test_id("settings").locator("summary").click()
+    page.get_by_role("combobox", name="Colours").select_option("light")
+    expect(explorer).to_have_attribute("data-theme", "light")
+    page.get_by_test_id("big").check()
+    expect(explorer).to_have_attribute("data-big", "")
+    page.reload()
+    expect(explorer).to_have_attribute("data-theme", "light")
+    expect(explorer).to_have_attribute("data-big", "")
+    assert "big" not in params_of(page)
+    context.close()
