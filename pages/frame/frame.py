@@ -161,8 +161,10 @@ class PageFrame:
 
     def pass_of_sentence(self) -> Trace:
         """The pass of the sentence pair, computed by the server now if only the browser has it. Raises InputError."""
-        pair = (self.state.source, self.state.target)
-        return self.trace or cache.trace(self.model, self.model.name, *pair, max_tokens())
+        return self._pass_of(self.state)
+
+    def _pass_of(self, state: State) -> Trace:
+        return self.trace or cache.trace(self.model, self.model.name, state.source, state.target, max_tokens())
 
     def offer_downloads(self) -> None:
         """Draw the menu of downloads of the trace."""
@@ -189,7 +191,8 @@ class PageFrame:
             opens = None if content.sentence else next(link for page, link in self.links.items() if page.first)
             sentence.example_menu(self.header, self.model, self.state, opens)
         if self.downloads:
-            downloads.download_menu(self.header, self.pass_of_sentence, self.state)
+            # A file is made when it is asked for, outside the run that knows the state.
+            downloads.download_menu(self.header, partial(self._pass_of, self.state), self.state)
         if content.menus:
             page = next(page for page in self.links if page.name == self.options.page)
             params = {name: text for name, text in written_address().items() if name not in (LESSON, ROOM, STOP)}
