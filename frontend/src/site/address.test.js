@@ -33,6 +33,7 @@ test("without a link the first example opens with its view", () => {
   assert.deepEqual(notices, []);
   assert.deepEqual(shown, {
     ...{ page: "heads", checkpoint: "en-de", source: "a b", target: "", switches: {}, options: { heads: {} } },
+    lesson: null,
     view: { ...START_VIEW, layer: 2, head: 2, cell: [6, 3] },
   });
 });

@@ -35,7 +35,7 @@ export const page = {
     const tell = () => {
       const look = training.open ? "" : frame.example?.look; // it is about the trained model
       if (look) lead.replaceChildren(el("b", null, frame.t("look")), " ", frame.translate(look));
-      else lead.replaceChildren(frame.translate(SHARED_TEXTS.heads_lead));
+      else lead.replaceChildren(makeTexts(texts, SHARED_TEXTS)("heads_lead"));
     };
     const stopTelling = live.onChange(tell);
     tell();
