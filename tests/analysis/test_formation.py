@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from pages.heads.formation import WORDS
 from tests.support.build import HEADS, tiny_pretrained
 from transformer.analysis.formation import Forming, formation, recorded
 from transformer.analysis.heads import READINGS, Seen, head_statistics, read_word_list, statistics
 from transformer.inference.pretrained import load
+from transformer.probing.formed import WORDS
 from transformer.probing.probes import PROBES
 from transformer.tracing.trace import KINDS, Trace
 from transformer.training.recording import Recording
