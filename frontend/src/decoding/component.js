@@ -47,18 +47,17 @@ export class Decoding extends LiveView {
   }
 
   buildControls() {
-    const begin = (pause) => {
-      if (this.field.value === this.state.begin && pause) return;
+    const begin = () => {
       this.begun = true;
-      this.choose({ begin: this.field.value }, pause);
+      this.choose({ begin: this.field.value }, TYPED);
     };
     this.field = el("input", {
       type: "text",
       maxlength: 200,
       placeholder: this.t("begin_empty"),
       "data-testid": "decoding-begin",
-      input: () => begin(TYPED),
-      change: () => begin(0),
+      input: begin,
+      change: () => this.report(),
     });
     const undo = { type: "button", title: this.t("undo_hint"), click: () => this.branch(this.branches.slice(0, -1)) };
     this.undo = el("button", undo, this.t("undo"));

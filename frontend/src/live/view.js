@@ -26,10 +26,17 @@ export class LiveView extends PlainView {
     Object.assign(this.told, changes);
     this.draw();
     this.follow();
-    const report = () => this.component.setStateValue("state", { ...this.told, revision: this.data.revision });
     clearTimeout(this.reporting);
-    if (pause) this.reporting = setTimeout(report, pause);
-    else report();
+    this.reporting = setTimeout(() => this.report(), pause);
+    if (!pause) this.report();
+  }
+
+  // Tells Python what it has not been told yet.
+  report() {
+    if (!this.reporting) return;
+    clearTimeout(this.reporting);
+    this.reporting = undefined;
+    this.component.setStateValue("state", { ...this.told, revision: this.data.revision });
   }
 
   destroy() {

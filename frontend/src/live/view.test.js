@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Live } from "./live.js";
-import { followLive } from "./view.js";
+import { followLive, LiveView } from "./view.js";
 
 globalThis.document = /** @type {any} */ ({ documentElement: {}, addEventListener() {} });
 const settled = () => new Promise((resolve) => setTimeout(resolve));
@@ -99,4 +99,33 @@ test("after a text that cannot be traced the same one is tried again", async () 
   view.follow();
   await settled();
   assert.equal(view.computed, "found");
+});
+
+test("what was chosen is told once: after its pause, or when it is asked for", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const told = [];
+  const view = Object.assign(Object.create(LiveView.prototype), {
+    ...{ state: { begin: "", at: "" }, told: {}, data: { revision: 3 }, draw() {}, follow() {} },
+    component: { setStateValue: (name, state) => told.push([name, state]) },
+  });
+  view.choose({ begin: "a" }, 400);
+  view.choose({ begin: "ab" }, 400);
+  context.mock.timers.tick(399);
+  assert.deepEqual([told, view.state.begin], [[], "ab"]);
+  view.report();
+  context.mock.timers.tick(1000);
+  view.report();
+  assert.deepEqual(told, [["state", { begin: "ab", revision: 3 }]]);
+  view.choose({ at: "1.2" });
+  context.mock.timers.tick(1000);
+  assert.deepEqual(told.slice(1), [["state", { begin: "ab", at: "1.2", revision: 3 }]]);
+});
+
+test("an echo of an older report changes no choice, and a change of Python does", () => {
+  const view = Object.assign(Object.create(LiveView.prototype), { state: { at: "1.2" }, told: { at: "1.2" } });
+  view.data = { revision: 3, state: { at: "" } };
+  view.take({ revision: 3 });
+  assert.deepEqual(view.state, { at: "1.2" });
+  view.take({ revision: 2 });
+  assert.deepEqual([view.state, view.told], [{ at: "" }, {}]);
 });
