@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -19,6 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request,
 from tests.browser.explorer_page import click_head, hover, params_of, wait_for_params, weight_in
 from transformer.view.examples import read_examples
 from transformer.view.site_pages import SITE_PAGES
+from transformer.web.single_file import write_single_file
 from transformer.web.site import write_site
 
 COUNTED = re.compile(r"\d+ of \d+ tokens")  # said by the field of the source, once the model is there
@@ -36,7 +38,7 @@ class Files(SimpleHTTPRequestHandler):
 def site(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a site of two small models, below a path."""
     folder = tmp_path_factory.mktemp("host")
-    write_site(folder / "teaching" / "heads", [transformer.load("reverse"), transformer.load("sort")])
+    write_site(folder / "teaching" / "heads", [transformer.load("reverse"), transformer.load("ko-numbers")])
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://localhost:{server.server_port}/teaching/heads/"
@@ -164,12 +166,12 @@ def test_an_example_and_another_model_are_chosen(context: BrowserContext, site: 
     page.get_by_test_id("examples").get_by_role("button", name=example.title).click()
     expect(page.get_by_test_id("source")).to_have_value(example.source)
     expect(page.get_by_test_id("look-for")).to_contain_text(example.look)
-    page.get_by_role("combobox", name="Model").select_option("sort")
-    first = read_examples(transformer.load("sort"))[0]
+    page.get_by_role("combobox", name="Model").select_option("ko-numbers")
+    first = read_examples(transformer.load("ko-numbers"))[0]
     expect(page.get_by_test_id("source")).to_have_value(first.source)
-    labels = transformer.load("sort").trace(first.source).target_out_labels
+    labels = transformer.load("ko-numbers").trace(first.source).target_out_labels
     expect(page.get_by_test_id("chips").get_by_role("listitem")).to_have_text(list(labels))
-    wait_for_params(page, checkpoint="sort", source=first.source)
+    wait_for_params(page, checkpoint="ko-numbers", source=first.source)
     assert problems(page) == []
 
 
@@ -229,4 +231,60 @@ def test_colours_and_big_text_stay_with_the_viewer(browser: Browser, site: str) 
     expect(explorer).to_have_attribute("data-theme", "light")
     expect(explorer).to_have_attribute("data-big", "")
     assert "big" not in params_of(page)
+    context.close()
+
+
+def test_a_picture_that_no_longer_fits_the_text_is_dim(browser: Browser, site: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.route("**/models/**", lambda route: None)  # the model is on its way
+    page.goto(site)
+    explorer = page.get_by_test_id("explorer")
+    expect(explorer).to_have_css("opacity", "1")
+    page.get_by_test_id("source").fill("dogs")
+    expect(explorer).to_have_css("opacity", "0.4")
+    expect(page.get_by_test_id("messages")).to_contain_text("Loading the model")
+    page.unroute("**/models/**")
+    page.reload()
+    ready(page)
+    expect(explorer).to_have_css("opacity", "1")
+    context.close()
+
+
+def test_how_heads_formed_is_shown_for_recorded_sentences(context: BrowserContext, site: str) -> None:
+    page = ready(opened(context, site, checkpoint="ko-numbers"))
+    explorer, formation = page.get_by_test_id("explorer"), page.get_by_test_id("formation")
+    page.get_by_test_id("formation-open-close").click()
+    expect(formation).to_have_attribute("data-state", "recorded")
+    expect(explorer).to_have_attribute("data-training", "0")
+    page.get_by_test_id("formation-slider").fill("3")
+    step = formation.get_attribute("data-step") or ""
+    wait_for_params(page, training=step)
+    other = ready(opened(context, page.url))
+    expect(other.get_by_test_id("explorer")).to_have_attribute("data-training", step)
+    page.get_by_test_id("source").fill("12")
+    expect(formation).to_have_attribute("data-state", "elsewhere")
+    page.get_by_test_id("formation-open").click()
+    expect(formation).to_have_attribute("data-state", "recorded")
+    page.get_by_test_id("formation-back").click()
+    expect(formation).to_have_count(0)
+    expect(explorer).to_have_attribute("data-training", "")
+    assert problems(page) + problems(other) == []
+
+
+def test_a_single_file_needs_no_server(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "headscope.html"
+    write_single_file(file, [transformer.load("reverse")], ["en"])
+    context = browser.new_context(offline=True)
+    page = ready(opened(context, file.as_uri()))
+    page.get_by_test_id("source").fill("dogs")
+    labels = transformer.load("reverse").trace("dogs").target_out_labels
+    expect(page.get_by_test_id("chips").get_by_role("listitem")).to_have_text(list(labels))
+    for name in page.locator("nav a").evaluate_all("links => links.map((link) => link.dataset.page)")[1:]:
+        page.locator(f'nav a[data-page="{name}"]').click()
+        expect(page.locator(".hs-page [data-testid]").first).to_be_visible()
+        expect(page).to_have_url(re.compile(f"page={name}"))
+    other = opened(context, page.url)
+    expect(other.locator(".hs-page [data-testid]").first).to_be_visible()
+    assert problems(page) + problems(other) == []
     context.close()

@@ -164,3 +164,16 @@ def test_links_are_read_and_written_as_the_browser_does() -> None:
         assert view.to_params() == case["written"] and list(view.to_params()) == list(case["written"])
         assert len(notices) == len(case["refused"])
         assert all(f"asks for {name} " in notice for name, notice in zip(case["refused"], notices, strict=True))
+
+
+def test_a_single_file_refers_to_nothing_outside_itself(tmp_path: Path) -> None:
+    file = tmp_path / "headscope.html"
+    assert main(["site", str(file), "--checkpoint", "sort", "--language", "en", "--single-file"]) == 0
+    text = file.read_text(encoding="utf-8")
+    head = text[: text.index("<style>")]
+    assert not [link for link in REFERENCE.findall(head) if not link.startswith("data:")]
+    assert "script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:;" in head and "'self'" not in head
+    assert not re.search(r"<(script|link)[^>]* (src|href)=\"(?!data:)", text)
+    assert 'id="file:models/sort/model.safetensors"' in text and {path.name for path in tmp_path.iterdir()} == {
+        file.name
+    }

@@ -16,6 +16,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "folder", type=Path, metavar="FOLDER", help=_("where to write it; an earlier site there is replaced")
     )
     parser.add_argument(
+        "--single-file",
+        action="store_true",
+        help=_("write one HTML file of this name instead, with everything inside, for a memory stick"),
+    )
+    parser.add_argument(
         "--checkpoint",
         nargs="+",
         default=["en-de"],
@@ -32,9 +37,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from transformer.web.site import write_site  # and with it Babel, which takes 0.1 s to import
+    from transformer.web.single_file import write_single_file  # and with it Babel, which takes 0.1 s to import
+    from transformer.web.site import write_site
 
     models = [load(name) for name in dict.fromkeys(options.checkpoint)]
+    if options.single_file:
+        write_single_file(options.folder, models, options.language)
+        size = options.folder.stat().st_size
+        print(_("{file}, {size:.1f} MB; open it in a browser", file=options.folder, size=size / 1e6))
+        return 0
     names = write_site(options.folder, models, options.language)
     size = sum((options.folder / name).stat().st_size for name in names)
     print(

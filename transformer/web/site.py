@@ -64,21 +64,21 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; \
-worker-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; base-uri 'none'; \
-form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}; base-uri 'none'; form-action 'none'">
 <meta name="description" content="{description}">
 <title>Headscope</title>
 <link rel="icon" href="data:image/svg+xml,{icon}">
-<link rel="stylesheet" href="{root}site.css?v={style}">
-{preloads}
-<script type="module" src="{root}site.js?v={script}"></script>
+{head}
 </head>
 <body>
 <p class="hs-wait">{wait}</p>
 </body>
 </html>
 """
+_POLICY = (
+    "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:"
+)
 _ICON = (
     "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ctext y='13' font-size='13'%3E🔬%3C/text%3E"
     "%3C/svg%3E"
@@ -99,17 +99,10 @@ def write_site(folder: Path, models: Sequence[Pretrained], codes: Sequence[str] 
     Raises SiteError if the folder holds something else, ExportError if a model cannot be exported, OSError; then the
     folder is as it was.
     """
-    names = [model.name for model in models]
-    if len(set(names)) < len(names):
-        raise SiteError("two models have the name {name}; rename a folder", name=max(names, key=names.count))
-    if unknown := [code for code in codes if code not in languages()]:
-        raise SiteError(
-            "there is no language {code!r}; choose {codes}", code=unknown[0], codes=any_of(languages(), unknown[0])
-        )
     before = _listed(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
-        _write_all(Path(made), models, codes or list(languages()))
+        write_files(Path(made), models, codes)
         written = sorted(path.relative_to(made).as_posix() for path in Path(made).rglob("*") if path.is_file())
         (Path(made) / LISTED).write_text("\n".join(written), encoding="utf-8")
         for name in [LISTED, *written]:
@@ -136,15 +129,24 @@ def _listed(folder: Path) -> set[str]:
     return {name for name in names if name and not PurePosixPath(name).is_absolute() and ".." not in name.split("/")}
 
 
-def _write_all(folder: Path, models: Sequence[Pretrained], codes: Sequence[str]) -> None:
+def write_files(folder: Path, models: Sequence[Pretrained], codes: Sequence[str]) -> None:
+    """Write all files into an empty folder, see `write_site`."""
+    names = [model.name for model in models]
+    if len(set(names)) < len(names):
+        raise SiteError("two models have the name {name}; rename a folder", name=max(names, key=names.count))
+    if unknown := [code for code in codes if code not in languages()]:
+        raise SiteError(
+            "there is no language {code!r}; choose {codes}", code=unknown[0], codes=any_of(languages(), unknown[0])
+        )
+    codes = codes or list(languages())
     styles = {f"{name}.css" for page in SITE_PAGES.values() for name in page["styles"]}
     for path in DIST.iterdir():
         if path.name in {*ENGINE, f"{ENTRY}.css", *styles} or path.match(f"{ENTRY}.js") or path.match(f"{ENTRY}-*.js"):
             shutil.copyfile(path, folder / path.name)
     about = [_write_model(folder / "models" / model.name, model) for model in models]
     lessons = write_lessons(folder / "lessons", map(load_language, codes), [model.name for model in models])
-    names = {code: languages()[code] for code in codes}
-    _write_json(folder / "site.json", {"languages": names, "models": about, "lessons": bool(lessons)})
+    spoken = {code: languages()[code] for code in codes}
+    _write_json(folder / "site.json", {"languages": spoken, "models": about, "lessons": bool(lessons)})
     for code in codes:
         _write_json(folder / "texts" / f"{code}.json", _texts(code, about))
         with in_language(load_language(code)):
@@ -251,18 +253,27 @@ def _meanings(language: str, reader: str) -> dict[str, dict[str, str]]:
 def _page(root: str) -> str:
     """The HTML of a page. root: from its folder to that of the site."""
     style, script = (hashlib.sha256((DIST / f"{ENTRY}.{kind}").read_bytes()).hexdigest()[:12] for kind in ("css", "js"))
+    head = [
+        f'<link rel="stylesheet" href="{root}{ENTRY}.css?v={style}">',
+        *(f'<link rel="modulepreload" href="{root}{name}">' for name in _imports(f"{ENTRY}.js")),
+        f'<script type="module" src="{root}{ENTRY}.js?v={script}"></script>',
+    ]
     wait = _(
         "This page needs JavaScript and a web server: in its folder, start python -m http.server, and open "
         "http://localhost:8000."
     )
+    return html_page("\n".join(head), _POLICY, wait)
+
+
+def html_page(head: str, policy: str, wait: str) -> str:
+    """A page that its scripts fill. head: what loads them; policy: what else they may load; wait: what is said until
+    they have."""
     return _PAGE.format(
         language=reader_language().code,
         description=html.escape(_("Type a sentence and see every attention head of a trained Transformer.")),
+        policy=policy,
         icon=_ICON,
-        root=root,
-        style=style,
-        preloads="\n".join(f'<link rel="modulepreload" href="{root}{name}">' for name in _imports(f"{ENTRY}.js")),
-        script=script,
+        head=head,
         wait=html.escape(wait),
     )
 

@@ -1,27 +1,24 @@
-// The files of the site, by paths below its folder. In a site of a single file (headscope site --single-file) they stand
-// in the page, as base64.
-const FOLDER = new URL(".", import.meta.url);
-
+// The files of the site, by paths below its folder. In a site of a single file (headscope site --single-file) they stand in
+// the page, as base64.
 const inPage = (path) => document.getElementById(`file:${path}`);
 
 export const isSingleFile = () => inPage("site.json") !== null;
 
-/** @param {string} path "" for the folder */
-export const fileAddress = (path) =>
-  (isSingleFile() ? location.href.split(/[?#]/)[0] : new URL(".", FOLDER).href) + path;
+/** @param {string} path "" for the folder of the site */
+export function fileAddress(path) {
+  const folder = isSingleFile() ? location.href.split(/[?#]/)[0] : new URL(".", import.meta.url).href;
+  return folder + path;
+}
 
 /** @param {string} path @returns {Promise<Response>} */
 export async function openFile(path) {
   const held = inPage(path);
-  if (held) return new Response(decodeBase64(held.textContent));
-  const answer = await fetch(fileAddress(path));
+  const answer = await fetch(held ? `data:application/octet-stream;base64,${held.textContent}` : fileAddress(path));
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
   return answer;
 }
 
-function decodeBase64(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let at = 0; at < letters.length; at++) bytes[at] = letters.charCodeAt(at);
-  return bytes;
+// A file for the engine: its address, or what it holds if it stands in the page.
+export async function fileOrBlob(path) {
+  return isSingleFile() ? (await openFile(path)).blob() : fileAddress(path);
 }

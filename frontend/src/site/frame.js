@@ -351,12 +351,13 @@ export class Frame {
   }
 
   openPart(name) {
-    this.setOption("part", name);
+    this.setOption(this.state.page, "part", name);
     return this.mount();
   }
 
-  setOption(name, value) {
-    const { page, options } = this.state;
+  // page: it may have been left since, by a picture that reports late
+  setOption(page, name, value) {
+    const { options } = this.state;
     const { [name]: _, ...others } = options[page];
     const chosen = value === null || value === undefined ? others : { ...others, [name]: String(value) };
     this.change({ options: { ...options, [page]: chosen } });
@@ -400,13 +401,14 @@ export class Frame {
       },
       setView: (partial) =>
         this.change({ view: mergeState(this.state.view, { ...partial, big: this.state.view.big }) }),
+      type: (sentence) => this.type(sentence),
       setSwitches: (switches) => {
         this.change({ switches });
         this.ask();
       },
       options: {
         get: (option) => this.state.options[name]?.[option],
-        set: (option, value) => this.setOption(option, value),
+        set: (option, value) => this.setOption(name, option, value),
       },
       openPart: (other) => this.openPart(other),
       lessons: () => this.lessons(),

@@ -1,8 +1,8 @@
 // Loads the engine, and the model that the frame wants.
 import { Engine } from "../engine/client.js";
-import { fileAddress } from "./files.js";
+import { fileAddress, fileOrBlob, isSingleFile } from "./files.js";
 
-const AFTER_PICTURE = 300; // milliseconds from the first picture to the download
+const AFTER_PICTURE = 100; // milliseconds from the first picture to the download
 const WITHOUT_PICTURE = 1500; // the same if there is none
 
 const inMegabytes = (bytes) => Math.round(bytes / 1e6);
@@ -44,8 +44,11 @@ export class ModelLoader {
     const progress = ({ loaded, total }) =>
       say("quiet", loaded < total ? "loading" : "starting", { loaded: inMegabytes(loaded), total: inMegabytes(total) });
     try {
-      this.engine ??= new Engine({ script: fileAddress("engine.js"), wasm: fileAddress("ort.wasm.gz"), failed });
-      await this.engine.open({ base: fileAddress(`models/${encodeURIComponent(about.name)}/`), about, progress });
+      this.engine ??= await makeEngine(failed);
+      const place = `models/${about.name}/`;
+      const blobs = isSingleFile() ? await heldFiles(place, Object.keys(about.files)) : {};
+      const base = fileAddress(place.split("/").map(encodeURIComponent).join("/"));
+      await this.engine.open({ base, about, progress, blobs });
     } catch (error) {
       return error.name === "Dropped" ? undefined : failed(error); // Dropped: another model is opened
     }
@@ -53,6 +56,17 @@ export class ModelLoader {
     say("quiet", "");
     return frame.live.set({ engine: this.engine });
   }
+}
+
+async function makeEngine(failed) {
+  const [script, wasm] = await Promise.all(["engine.js", "ort.wasm.gz"].map(fileOrBlob));
+  return new Engine({ script: script instanceof Blob ? URL.createObjectURL(script) : script, wasm, failed });
+}
+
+// The files of a model that stand in the page.
+async function heldFiles(place, names) {
+  const blobs = await Promise.all(names.map((name) => fileOrBlob(place + name)));
+  return Object.fromEntries(names.map((name, at) => [name, blobs[at]]));
 }
 
 let drawn = null;

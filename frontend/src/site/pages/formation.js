@@ -3,6 +3,7 @@
 import { readPack } from "../../core/pack.js";
 import { Formation } from "../../formation/component.js";
 import { listenToFeeds } from "../../host/streamlit.js";
+import { markFresh } from "../../live/live.js";
 
 const STEP = "training"; // option of the link
 const SAID = ["headscope.recorded", "headscope.pick"]; // by the slider: its state, or the head to choose
@@ -73,6 +74,7 @@ export class RecordedTraining {
       },
       array,
     });
+    markFresh(this.view.element);
   }
 
   // A recorded sentence; its target is typed in unless the model itself writes it.

@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-var s=new URL(".",import.meta.url),r=e=>document.getElementById(`file:${e}`),i=()=>r("site.json")!==null,c=e=>(i()?location.href.split(/[?#]/)[0]:new URL(".",s).href)+e;async function a(e){let t=r(e);if(t)return new Response(l(t.textContent));let n=await fetch(c(e));if(!n.ok)throw new Error(`${e}: ${n.status}`);return n}function l(e){let t=atob(e),n=new Uint8Array(t.length);for(let o=0;o<t.length;o++)n[o]=t.charCodeAt(o);return n}export{i as a,c as b,a as c};
