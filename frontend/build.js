@@ -1,7 +1,7 @@
 // Bundles one script and one style sheet for every entry into transformer/view/dist/, which ships with the Python
 // package, and the engine. `node build.js --check` writes nothing and fails where dist/ differs from the sources.
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import pako from "pako";
@@ -142,8 +142,25 @@ function bundleEngine(runtime) {
   });
 }
 
+// The licences of the packages in the built scripts, for who passes these on. inputs: paths of what was bundled.
+// onnxruntime-web has no such file; its scripts say: Copyright (c) Microsoft Corporation, MIT, the text of our own licence.
+function licencesOf(inputs) {
+  const names = new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+  const texts = [...names].sort().map((name) => {
+    const folder = join(FOLDER, "node_modules", name);
+    const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const own = join(folder, "LICENSE");
+    const text = existsSync(own)
+      ? readFileSync(own, "utf8")
+      : readFileSync(join(FOLDER, "../LICENSE"), "utf8").replace(/Copyright.*/, "Copyright (c) Microsoft Corporation");
+    return `${name} ${version}, ${license}\n\n${text.trim()}\n`;
+  });
+  return Buffer.from(texts.join(`\n${"-".repeat(80)}\n\n`));
+}
+
 const built = { "sources.sha256": Buffer.from(hashOfSources()) };
 const texts = {};
+const bundled = [];
 for (const [name, [script, ...sheets]] of Object.entries(ENTRIES)) {
   const { files, inputs } = await bundle({
     entryPoints: { [name]: join(SOURCES, script) },
@@ -153,11 +170,14 @@ for (const [name, [script, ...sheets]] of Object.entries(ENTRIES)) {
     chunkNames: `${name}-[hash]`,
   });
   Object.assign(built, files);
+  bundled.push(...inputs);
   texts[name] = await textsOf(inputs);
   if (sheets.length) built[`${name}.css`] = (await bundleStyles(sheets)).contents;
 }
 built[RUNTIME] = packedRuntime();
-built["engine.js"] = (await bundleEngine(built[RUNTIME])).contents;
+const engine = await bundleEngine(built[RUNTIME]);
+built["engine.js"] = engine.contents;
+built["licences.txt"] = licencesOf([...bundled, ...engine.inputs]);
 built["texts.json"] = Buffer.from(`${JSON.stringify(texts, null, 1)}\n`);
 
 if (process.argv.includes("--check")) {

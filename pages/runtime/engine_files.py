@@ -6,6 +6,7 @@ export-web`. A model that somebody uploaded or trained here is computed by the s
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from starlette.requests import Request
@@ -15,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from pages.runtime import cache
 from transformer.checkpoints.folder import ABOUT, GRAPHS, CheckpointError, read_json
 from transformer.view.bundle import FOLDER
-from transformer.web.folder import files
+from transformer.web.folder import ENGINE, files
 
 PATH = "/engine"
 WASM = (
@@ -29,7 +30,9 @@ AS_IT_IS = {**HEADERS, "Content-Encoding": "identity"}
 
 
 def has_graphs(name: str) -> bool:
-    """Whether the browser can compute this model."""
+    """Whether browsers compute this model."""
+    if os.environ.get(ENGINE) == "off":
+        return False
     folder = cache.checkpoints().get(name)
     return folder is not None and all((folder / file).is_file() for file in (ABOUT, *GRAPHS))
 

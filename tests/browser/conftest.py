@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ViewportSize
 
 DESK: ViewportSize = {"width": 1440, "height": 900}
-# A slow connection, on which no page loads the engine: tests see the server's pictures, and those of the engine
-# (test_live.py, test_engine.py, test_site.py) ask for it.
-SLOW = "--force-effective-connection-type=2G"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -55,7 +52,7 @@ def browser(browser_path: str) -> Iterator[Browser]:
 
     expect.set_options(timeout=WAIT)  # Playwright's own 5 s are short for a machine that runs other tests beside
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=browser_path, args=[*FLAGS, "--process-per-site", SLOW])
+        found = playwright.chromium.launch(executable_path=browser_path, args=[*FLAGS, "--process-per-site"])
         yield found
         found.close()
 
@@ -96,9 +93,23 @@ def phone(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """A second person's browser at a desk."""
+    context = browser.new_context(viewport=DESK)
+    context.set_default_timeout(WAIT)
+    yield context
+    context.close()
+
+
 @pytest.fixture(scope="session")
 def model() -> Pretrained:
     return transformer.load("en-de")
+
+
+@pytest.fixture(scope="session")
+def reverse() -> Pretrained:
+    return transformer.load("reverse")
 
 
 @pytest.fixture(scope="session")
@@ -106,6 +117,14 @@ def server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The address of a running app. Needs browser_path, so that no server starts without a browser."""
     folder = tmp_path_factory.mktemp("server")
     process, address = start(folder / "log.txt", HEADSCOPE_ROOMS=str(folder / "rooms.sqlite"))
+    yield address
+    stop(process)
+
+
+@pytest.fixture(scope="session")
+def live_server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app whose pages load the engine; those of the others do not."""
+    process, address = start(tmp_path_factory.mktemp("live") / "log.txt", HEADSCOPE_ENGINE="on")
     yield address
     stop(process)
 

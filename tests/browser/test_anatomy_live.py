@@ -10,36 +10,30 @@ import numpy
 import pytest
 
 import transformer
-from tests.support.server import WAIT
 from transformer.analysis.anatomy import steps
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.anatomy_page import Anatomy
-from tests.browser.conftest import DESK
 from tests.browser.explorer_page import wait_for_params
-from tests.browser.test_live import FAST, READY, type_
+from tests.browser.test_live import READY, type_
 
 SHOWN = 1e-5  # of the largest number
 
 
 @pytest.fixture
-def anatomy(browser: Browser, server: str) -> Iterator[Anatomy]:
+def anatomy(visitor: BrowserContext, live_server: str) -> Iterator[Anatomy]:
     """A drawing whose numbers come from the engine, in a browser without a network."""
-    context = browser.new_context(viewport=DESK)
-    context.set_default_timeout(WAIT)
-    context.add_init_script(FAST)
-    found = Anatomy(context.new_page(), server, checkpoint="reverse", source="k a l o", target="")
+    found = Anatomy(visitor.new_page(), live_server, checkpoint="reverse", source="k a l o", target="")
     found.page.wait_for_function(READY)
     found.page.wait_for_timeout(300)  # its pass over the sentence that is drawn already
-    context.set_offline(True)
+    visitor.set_offline(True)
     yield found
     assert not found.problems
-    context.close()
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +43,17 @@ def model() -> Pretrained:
 
 def go(anatomy: Anatomy, **partial: object) -> None:
     anatomy.element.evaluate("({ anatomy }, partial) => anatomy.go(partial)", partial)
-    anatomy.page.wait_for_timeout(500)
+
+
+def until(anatomy: Anatomy, holds: str, value: object) -> None:
+    """Until a condition of the drawing and a value holds."""
+    handle = anatomy.element.element_handle()
+    anatomy.page.wait_for_function(f"([{{ anatomy }}, value]) => {holds}", arg=[handle, value])
 
 
 def numbers(anatomy: Anatomy, name: str) -> dict[str, Any]:
-    """A matrix of the place, as the drawing knows it."""
+    """A matrix of the place, as the drawing knows it, once it is there."""
+    until(anatomy, "anatomy.data.matrix(value)", name)
     found: dict[str, Any] = anatomy.element.evaluate(
         """({ anatomy }, name) => {
           const { data, shape } = anatomy.data.matrix(name);
@@ -86,8 +86,7 @@ def test_the_drawing_follows_keys_and_steps_without_the_server(anatomy: Anatomy,
     same(anatomy, model, model.trace("k a l o"), "decoder.1.cross", "weights", "scores", "leaves", "b_q")
     type_(anatomy.page, "s t e r n")
     trace = model.trace("s t e r n")
-    anatomy.page.wait_for_timeout(500)
-    assert anatomy.element.evaluate("({ anatomy }) => anatomy.data.labels('target_out')") == [*trace.target_out_labels]
+    until(anatomy, "anatomy.data.labels('target_out').join(' ') === value", " ".join(trace.target_out_labels))
     same(anatomy, model, trace, "decoder.1.cross", "weights", "dot", "update", "memory")
     go(anatomy, place="encoder.ff", encoder=0, step="inner")
     same(anatomy, model, trace, "encoder.0.ff", "x", "pre", "b_1", "gamma")
@@ -100,7 +99,7 @@ def test_the_drawing_follows_keys_and_steps_without_the_server(anatomy: Anatomy,
 def test_a_switch_is_drawn_at_once_and_the_server_hears_of_it(anatomy: Anatomy, model: Pretrained) -> None:
     go(anatomy, zoom="sub", place="decoder.cross", decoder=1, head=2, step="values")
     anatomy.element.evaluate("({ anatomy }) => anatomy.switches.knock()")
-    anatomy.page.wait_for_timeout(500)
+    expect(anatomy.page.get_by_test_id("anatomy-notes")).to_contain_text("Switched:")
     trace = model.retrace(model.trace("k a l o"), Interventions.parse({"zero": "cross.2.3"}))
     same(anatomy, model, trace, "decoder.1.cross", "head_outputs", "update")
     notes = anatomy.page.get_by_test_id("anatomy-notes")

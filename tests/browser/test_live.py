@@ -3,38 +3,17 @@ asked only for what it alone knows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-import transformer
-from tests.support.server import WAIT
 from transformer.inference.pretrained import Pretrained
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.browser.conftest import DESK
 from tests.browser.explorer_page import exact, hover, opened, wait_for_params, weight_in
 
-FAST = "Object.defineProperty(navigator, 'connection', {value: {effectiveType: '4g'}})"
 READY = "window.__headscopeLive?.engine"
 STALE = "getComputedStyle(document.documentElement).getPropertyValue('--hs-stale')"
-
-
-@pytest.fixture
-def visitor(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser whose connection is fast enough for the engine."""
-    context = browser.new_context(viewport=DESK)
-    context.set_default_timeout(WAIT)
-    context.add_init_script(FAST)
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def reverse() -> Pretrained:
-    return transformer.load("reverse")
 
 
 def with_engine(context: BrowserContext, server: str, **params: str) -> Page:
@@ -53,9 +32,9 @@ def output(page: Page) -> Locator:
 
 
 def test_the_picture_follows_the_keys_without_the_server(
-    visitor: BrowserContext, server: str, reverse: Pretrained
+    visitor: BrowserContext, live_server: str, reverse: Pretrained
 ) -> None:
-    page = with_engine(visitor, server, source="k a l o", kind="cross", layer="2", head="1")
+    page = with_engine(visitor, live_server, source="k a l o", kind="cross", layer="2", head="1")
     expect(output(page)).to_contain_text("o")
     visitor.set_offline(True)
     for text in ("s t e r", "s t e r n"):
@@ -70,8 +49,10 @@ def test_the_picture_follows_the_keys_without_the_server(
     visitor.set_offline(False)
 
 
-def test_a_given_target_is_read_while_it_is_typed(visitor: BrowserContext, server: str, reverse: Pretrained) -> None:
-    page = with_engine(visitor, server, source="k a l o", kind="decoder_self", layer="1", head="2")
+def test_a_given_target_is_read_while_it_is_typed(
+    visitor: BrowserContext, live_server: str, reverse: Pretrained
+) -> None:
+    page = with_engine(visitor, live_server, source="k a l o", kind="decoder_self", layer="1", head="2")
     type_(page, "o l a", "target")
     trace = reverse.trace("k a l o", "o l a")
     expect(output(page).locator(".hs-chip")).to_have_text(list(trace.target_out_labels))
@@ -82,9 +63,9 @@ def test_a_given_target_is_read_while_it_is_typed(visitor: BrowserContext, serve
 
 
 def test_the_server_hears_of_a_sentence_after_a_pause_and_the_link_opens_it(
-    visitor: BrowserContext, server: str, reverse: Pretrained
+    visitor: BrowserContext, live_server: str, reverse: Pretrained
 ) -> None:
-    page = with_engine(visitor, server, source="k a l o")
+    page = with_engine(visitor, live_server, source="k a l o")
     type_(page, "m i r")
     wait_for_params(page, source="m i r")
     page.get_by_test_id("kind-encoder_self").click()
@@ -96,7 +77,7 @@ def test_the_server_hears_of_a_sentence_after_a_pause_and_the_link_opens_it(
 
 def test_an_old_picture_is_dim_until_the_new_one_is_there(context: BrowserContext, server: str) -> None:
     page = opened(context, server, checkpoint="reverse", source="k a l o")
-    assert page.evaluate(READY) is None  # a slow connection: the server computes
+    assert page.evaluate(READY) is None
     before = page.locator("[data-drawn]").get_attribute("data-drawn")
     type_(page, "k a l o s")
     assert page.evaluate(STALE) == "0.4"
@@ -106,15 +87,15 @@ def test_an_old_picture_is_dim_until_the_new_one_is_there(context: BrowserContex
 
 
 def test_what_only_the_server_knows_comes_from_the_server(
-    visitor: BrowserContext, server: str, reverse: Pretrained
+    visitor: BrowserContext, live_server: str, reverse: Pretrained
 ) -> None:
-    page = with_engine(visitor, server, source="k a l o")
+    page = with_engine(visitor, live_server, source="k a l o")
     type_(page, "")
     expect(page.locator(".hs-error")).to_contain_text("the source text is empty", ignore_case=True)
     type_(page, "k a")
     expect(output(page).locator(".hs-chip")).to_have_text(list(reverse.trace("k a").target_out_labels))
     expect(page.locator(".hs-error")).to_have_count(0)
-    without = opened(visitor, server, checkpoint="reverse~cross.1.1", source="k a l o")  # no graphs have that
+    without = opened(visitor, live_server, checkpoint="reverse~cross.1.1", source="k a l o")  # no graphs have that
     without.wait_for_timeout(1000)
     assert without.evaluate(READY) is None
     type_(without, "k a")

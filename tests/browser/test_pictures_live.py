@@ -3,36 +3,17 @@ server, which learns of them later."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
 
-import transformer
-from tests.support.server import WAIT
 from transformer.inference.pretrained import Pretrained
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import DESK
 from tests.browser.explorer_page import params_of
-from tests.browser.test_live import FAST, READY, type_
-
-
-@pytest.fixture(scope="module")
-def reverse() -> Pretrained:
-    return transformer.load("reverse")
-
-
-@pytest.fixture
-def visitor(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser whose connection is fast enough for the engine."""
-    context = browser.new_context(viewport=DESK)
-    context.set_default_timeout(WAIT)
-    context.add_init_script(FAST)
-    yield context
-    context.close()
+from tests.browser.test_live import READY, type_
 
 
 def offline(context: BrowserContext, server: str, path: str, selector: str, **params: str) -> Page:
@@ -51,9 +32,9 @@ def lines(page: Page, count: int) -> list[str]:
 
 
 def test_decoding_follows_keys_branches_and_a_beginning(
-    visitor: BrowserContext, server: str, reverse: Pretrained
+    visitor: BrowserContext, live_server: str, reverse: Pretrained
 ) -> None:
-    page = offline(visitor, server, "decoding", "[data-testid=decoding-bar-1]", at="1.1")
+    page = offline(visitor, live_server, "decoding", "[data-testid=decoding-bar-1]", at="1.1")
     type_(page, "word")
     chips = page.locator(".decoding-line").first.locator(".decoding-chip")
     expect(chips).to_have_text([*reverse.translate("word").text, "</s>"])
@@ -75,8 +56,8 @@ def test_decoding_follows_keys_branches_and_a_beginning(
     assert lines(page, 1)[0].startswith("xy")
 
 
-def test_active_neurons_follow_keys_and_choices(visitor: BrowserContext, server: str, reverse: Pretrained) -> None:
-    page = offline(visitor, server, "feedforward", "[data-testid=feedforward][data-drawn]")
+def test_active_neurons_follow_keys_and_choices(visitor: BrowserContext, live_server: str, reverse: Pretrained) -> None:
+    page = offline(visitor, live_server, "feedforward", "[data-testid=feedforward][data-drawn]")
     type_(page, "word")
     side = reverse.trace("word").encoder_ff
     share = float((side.activation > 0).double().mean())
@@ -101,8 +82,8 @@ def test_active_neurons_follow_keys_and_choices(visitor: BrowserContext, server:
     assert slider.input_value() == "20"
 
 
-def test_the_tokens_under_the_encodings_follow_the_keys(visitor: BrowserContext, server: str) -> None:
-    page = offline(visitor, server, "positions", "[data-testid=positions][data-drawn]", length="16")
+def test_the_tokens_under_the_encodings_follow_the_keys(visitor: BrowserContext, live_server: str) -> None:
+    page = offline(visitor, live_server, "positions", "[data-testid=positions][data-drawn]", length="16")
     tokens = page.locator("[data-testid=positions-curves] .x2tick text")
     expect(tokens).to_have_text([*"stone", "</s>"])
     type_(page, "abc")

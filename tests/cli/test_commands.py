@@ -741,7 +741,7 @@ def options(**given: Any) -> SimpleNamespace:
     rest = dict.fromkeys(
         ("checkpoint", "max_tokens", "address", "language", "trainings", "training_seconds", "memory", "rooms")
     )
-    return SimpleNamespace(**{**rest, "port": 8501, "operator": False, **given})
+    return SimpleNamespace(**{**rest, "port": 8501, "operator": False, "no_engine": False, **given})
 
 
 def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:

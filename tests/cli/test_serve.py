@@ -101,7 +101,7 @@ def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
     port, asked = free_port(), lambda: serve.prepare(given)[1]
     given: Any = SimpleNamespace(
         checkpoint=None, device="cpu", max_tokens=None, port=port, address="127.0.0.1", language=None,
-        trainings=None, training_seconds=None, memory=None, operator=False,
+        trainings=None, training_seconds=None, memory=None, operator=False, no_engine=False,
         rooms=None,
     )  # fmt: skip
     monkeypatch.delenv(serve.ADDRESS, raising=False)

@@ -53,7 +53,8 @@ def spawn(log: Path, *command: str, **environment: str) -> subprocess.Popen[byte
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+            # Without the engine: it would load in every page of every test (tests/browser/conftest.py, live_server).
+            env={**os.environ, "OMP_NUM_THREADS": "1", "HEADSCOPE_ENGINE": "off", **environment},
         )
 
 

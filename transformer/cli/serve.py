@@ -26,6 +26,7 @@ from transformer.paths import app_folder
 from transformer.rooms import is_url, open_rooms
 from transformer.texts import N_, _, any_of
 from transformer.view.languages import best_language, languages
+from transformer.web.folder import ENGINE
 
 SUMMARY = N_("Start the app in the browser.")
 PORT = 8501
@@ -107,6 +108,11 @@ def add(parser: argparse.ArgumentParser) -> None:
             "because others on this machine can read a password in a command", variable=ROOMS,
         ),
     )  # fmt: skip
+    parser.add_argument(
+        "--no-engine",
+        action="store_true",
+        help=_("browsers do not download the model, 44 MB each, to compute it themselves: the server computes it"),
+    )
     parser.add_argument(
         "--operator",
         action="store_true",
@@ -207,6 +213,8 @@ def prepare(options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
         bundled = options.checkpoint in available()
         os.environ["HEADSCOPE_CHECKPOINT"] = options.checkpoint if bundled else str(Path(options.checkpoint).resolve())
     os.environ["HEADSCOPE_DEVICE"] = find_device(options.device).type
+    if options.no_engine:
+        os.environ[ENGINE] = "off"
     if options.language:
         os.environ["HEADSCOPE_LANGUAGE"] = options.language
     if options.max_tokens:

@@ -41,6 +41,7 @@ from transformer.web.check import SENTENCES, SWITCHES, ExportError, check_graphs
 from transformer.web.graphs import export
 
 FORMAT = 1
+ENGINE = "HEADSCOPE_ENGINE"  # variable; "off": the app's pages load no engine, the server computes
 OWN_WEIGHTS = "web.safetensors"
 READABLE = (torch.float16, torch.float32)  # by the graphs, and by the engine
 EXPORTERS = ("onnx", "onnxscript", "onnxruntime")  # the extra [web]

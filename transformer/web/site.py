@@ -3,6 +3,7 @@
     index.html, PAGE/index.html      the same for every page: frontend/src/site/ draws it
     site*.js, *.css                  built scripts and style sheets (transformer/view/dist/)
     engine.js, ort.wasm.gz           what computes the models
+    licences.txt                     of the packages in the scripts
     site.json                        {"languages": code -> its own name, "models": [...], "lessons": bool}; the first
                                      ones open
     texts/LANGUAGE.json              {"texts": English -> translated, "meanings": of words, for readers of it}
@@ -56,6 +57,7 @@ from transformer.web.training import write_trainings
 
 ENTRY = "site"  # of the frontend
 ENGINE = ("engine.js", "ort.wasm.gz")
+LICENCES = "licences.txt"  # of the packages in the scripts
 LISTED = "headscope-site.txt"
 _IMPORT = re.compile(r'(?:from|import)"\./([\w-]+\.js)"')  # of another file, by a built script
 
@@ -141,7 +143,11 @@ def write_files(folder: Path, models: Sequence[Pretrained], codes: Sequence[str]
     codes = codes or list(languages())
     styles = {f"{name}.css" for page in SITE_PAGES.values() for name in page["styles"]}
     for path in DIST.iterdir():
-        if path.name in {*ENGINE, f"{ENTRY}.css", *styles} or path.match(f"{ENTRY}.js") or path.match(f"{ENTRY}-*.js"):
+        if (
+            path.name in {*ENGINE, LICENCES, f"{ENTRY}.css", *styles}
+            or path.match(f"{ENTRY}.js")
+            or path.match(f"{ENTRY}-*.js")
+        ):
             shutil.copyfile(path, folder / path.name)
     about = [_write_model(folder / "models" / model.name, model) for model in models]
     lessons = write_lessons(folder / "lessons", map(load_language, codes), [model.name for model in models])

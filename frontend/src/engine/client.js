@@ -35,10 +35,10 @@ export class Engine {
     this.failed = failed;
   }
 
-  // Whether a page may download 40 MB unasked: not where the connection is metered or slow.
+  // Whether a page may download 40 MB unasked: not where the connection is metered. How fast it is, browsers guess from
+  // the last answers, also of a busy server.
   static wanted(connection = /** @type {any} */ (navigator).connection) {
-    const { saveData, type, effectiveType } = connection ?? {};
-    return !(saveData || type === "cellular" || ["slow-2g", "2g", "3g"].includes(effectiveType));
+    return !(connection?.saveData || connection?.type === "cellular");
   }
 
   /**

@@ -32,8 +32,7 @@ export class ModelLoader {
         frame.messages.say("model", name ? [{ kind, text: frame.t(name, values), press }] : []);
     };
     const total = inMegabytes(Object.values(about.files).reduce((sum, { bytes }) => sum + bytes, 0));
-    const { saveData, type } = /** @type {any} */ (navigator).connection ?? {};
-    if (!asked && !Engine.wanted({ saveData, type }))
+    if (!asked && !Engine.wanted())
       // a slow connection is no reason: there is no server to ask
       return say("note", "metered", { total }, [frame.t("load"), () => this.load(about, true)]);
     const failed = ({ reason, message }) => {

@@ -14,7 +14,7 @@ from pages.runtime import engine_files
 from transformer.checkpoints.folder import ABOUT
 from transformer.paths import app_folder
 from transformer.view.bundle import FOLDER
-from transformer.web.folder import files
+from transformer.web.folder import ENGINE, files
 
 REVERSE = app_folder() / "checkpoints" / "reverse"
 
@@ -42,6 +42,12 @@ def test_the_scripts_of_the_engine(client: TestClient) -> None:
     wasm = client.get("/engine/ort.wasm")
     assert wasm.headers["content-type"] == "application/wasm"
     assert wasm.content == gzip.decompress((FOLDER / "ort.wasm.gz").read_bytes())
+
+
+def test_without_the_engine_there_are_no_files_of_models(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ENGINE, "off")
+    assert not engine_files.has_graphs("reverse")
+    assert client.get("/engine/models/reverse/web.json").status_code == 404
 
 
 @pytest.mark.parametrize(
