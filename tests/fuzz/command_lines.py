@@ -123,7 +123,7 @@ def run(given: list[str], typed: bytes = b"") -> tuple[int, str, str]:
     out, wrong = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace")
     patches = (
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed), "utf-8")),
-        mock.patch.object(serve.runpy, "run_module", lambda *_args, **_named: None),
+        mock.patch("streamlit.App"),
         mock.patch.object(serve, "_bind", _bind),
         mock.patch.object(Run, "train", lambda *_args: False),
         mock.patch.dict("os.environ"),

@@ -9,6 +9,12 @@ export class LiveView extends PlainView {
   /** @type {Record<string, any>} */ told = {}; // what the reader chose since the state came
   follow = () => {};
 
+  /** @param {ConstructorParameters<typeof PlainView>} given */
+  constructor(...given) {
+    super(...given);
+    this.element.toggleAttribute("data-live", true); // nothing but messages is seen before the first numbers
+  }
+
   get numbers() {
     return this.computed ?? this.data.numbers;
   }
