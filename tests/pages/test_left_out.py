@@ -50,8 +50,6 @@ def test_every_part_opens_and_describes_the_model(
             "(masked)",
         ):
             assert claim not in text, claim
-        if page == "lab" and part in ("compare", "measures", "leak"):
-            assert "This model was trained without the causal mask" in text
     if not LEFT_OUT[kind].get("residual", True):
         for claim in ("the residual connection carries x on", "adds most", "reads these rows and adds to them",
                       "Around every sub-layer there is"):  # fmt: skip

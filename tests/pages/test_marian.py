@@ -136,9 +136,12 @@ def test_the_page_says_that_embeddings_are_not_multiplied(open_variant: Callable
 
 
 def test_the_page_explains_the_order_of_marians_positions(open_variant: Callable[..., AppTest]) -> None:
+    """The picture explains it, as it is told."""
     for part in ("encoding", "distance"):
-        assert "PE(p, 20 + i) is the cosine of the same angle" in page_text(open_variant("swish", "positions", part))
-    assert "another order" not in page_text(open_variant("reverse", "positions", "encoding", source="abc", target=""))
+        (picture,) = components(open_variant("swish", "positions", part), "positions")
+        assert (data := json.loads(picture.json))["halves"] is True and data["own"] == 40
+    (picture,) = components(open_variant("reverse", "positions", "encoding", source="abc", target=""), "positions")
+    assert json.loads(picture.json)["halves"] is False
 
 
 def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
