@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import random
 import statistics
 import time
@@ -31,14 +32,23 @@ TARGETS: dict[str, Callable[[float, float], bool]] = {  # sentences a second, mi
 
 
 async def viewers(
-    host: str, model: Pretrained, typing: int, clicking: int, pause: float, seconds: float, sentences: Iterator[str]
+    host: str,
+    model: Pretrained,
+    typing: int,
+    clicking: int,
+    pause: float,
+    seconds: float,
+    sentences: Iterator[str],
+    engine: str = "",
 ) -> dict[str, list[Run]]:
     """typing: viewers who type a new sentence `pause` seconds after the answer to the last one, on average; clicking:
-    viewers who click on heads of one sentence."""
+    viewers who click on heads of one sentence. engine: the model that their browsers compute themselves."""
     runs: dict[str, list[Run]] = {"a new sentence": [], "a head": []}
     everyone = [Viewer(host) for _ in range(typing + clicking)]
     for number, viewer in enumerate(everyone):
         await viewer.open(source=next(sentences) if number < typing else "The dog sees the cat.")
+        if engine:
+            viewer.states["headscope.live"] = {"json_value": json.dumps({"engine": engine})}
     warm = time.monotonic() + WARM
     until = warm + seconds
 

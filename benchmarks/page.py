@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import random
 import re
 import statistics
 import subprocess
@@ -22,12 +21,12 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, 
 from benchmarks import peer
 from benchmarks.app import App, free_port, running
 from benchmarks.browser import Settling, Theirs, context, opened, timed
+from benchmarks.new_sentences import viewers
 from benchmarks.process import sample
 from benchmarks.report import Table, load
 from benchmarks.sentences import pairs, typed
 from benchmarks.timing import percentile
 from benchmarks.trace import threads
-from benchmarks.viewer import Run, Viewer
 from tests.browser.find import FLAGS, find_browser
 from transformer.inference.pretrained import Pretrained
 from transformer.web.site import write_site
@@ -234,42 +233,20 @@ def cpu(browser: Browser, app: App, rounds: int) -> Table:
     return table
 
 
-async def _type(host: str, viewers: int, pause: float, seconds: float, sentences: Iterator[str]) -> list[Run]:
-    """Viewers whose browsers have the engine type sentences nobody typed before."""
-    everyone = [Viewer(host) for _ in range(viewers)]
-    for viewer in everyone:
-        await viewer.open(source="The dog sees the cat.")
-        viewer.states["headscope.live"] = {"json_value": '{"engine": "en-de"}'}
-    until, runs = time.monotonic() + seconds, []
-
-    async def act(number: int, viewer: Viewer) -> None:
-        rng = random.Random(number)
-        while time.monotonic() < until:
-            await asyncio.sleep(rng.expovariate(1 / pause))
-            runs.append(await viewer.type(source=next(sentences)))
-
-    async with asyncio.TaskGroup() as group:
-        for number, viewer in enumerate(everyone):
-            group.create_task(act(number, viewer))
-    for viewer in everyone:
-        with contextlib.suppress(Exception):
-            await viewer.close()
-    return runs
-
-
-def crowd(app: App, quick: bool) -> Table:
+def crowd(app: App, model: Pretrained, quick: bool) -> Table:
     table = Table(
         "Typing viewers on one process, engine in their browsers: what still goes to the server, milliseconds",
         ("viewers", "reruns", "a second", "p50", "p95", "longest", "wanted"),
         load(),
     )
     seconds = 5.0 if quick else 60.0
-    viewers = 20 if quick else TYPING
-    runs = asyncio.run(_type(app.host, viewers, 10.0, seconds, itertools.cycle(typed(1800, seed=5))))
+    count, fresh = 20 if quick else TYPING, itertools.cycle(typed(1800, seed=5))
+    found = asyncio.run(viewers(app.host, model, count, 0, 10.0, seconds, fresh, engine=model.name))
+    runs = found["a new sentence"]
     times = [run.milliseconds for run in runs]
     high = percentile(times, 0.95)
     table.add(
-        viewers, len(runs), f"{len(runs) / seconds:.1f}", f"{statistics.median(times):.0f}", f"{high:.0f}",
+        count, len(runs), f"{len(runs) / seconds:.1f}", f"{statistics.median(times):.0f}", f"{high:.0f}",
         f"{max(times):.0f}", f"p95 {HIGH}", good=high < HIGH,
     )  # fmt: skip
     table.notes.append("Each types a sentence every 10 s on average, by viewers without a browser over loopback.")
@@ -290,5 +267,5 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
             cpu(browser, app, 2 if quick else 12),
         ]
     with running(model.path) as app:
-        tables.append(crowd(app, quick))
+        tables.append(crowd(app, model, quick))
     return tables
