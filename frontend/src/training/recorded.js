@@ -84,6 +84,7 @@ export class RecordedTrainings {
     if (!preset) return; // it is shown as soon as the presets are here
     for (const [name, button] of this.buttons) button.setAttribute("aria-pressed", String(name === preset.name));
     this.look.textContent = preset.look_for;
+    this.element.toggleAttribute("data-big", Boolean(this.about().big));
     const packs = await Promise.all(preset.runs.map((id) => this.load(id)));
     if (preset !== this.preset) return;
     this.scene = `${preset.name} recorded ${++scenes}`;
