@@ -95,40 +95,51 @@ def switch_inputs(config: ModelConfig, stack: str, tokens: Mapping[str, int], pa
     return inputs
 
 
-def _per_head(values: Tensor) -> Tensor:
-    return values[:, None, None]
+def _by_layer(values: Tensor, *shape: int) -> tuple[Tensor, ...]:
+    """Of each layer, with a batch of one: [layer, ...] -> [1, *shape]. Split once for all layers, since a step of
+    decoding takes the longer, the more operations its graph has."""
+    return values.reshape(-1, *shape).split(1)
 
 
-def _attention_edits(
-    inputs: Mapping[str, Tensor], kind: str, layer: int, config: ModelConfig, means: Tensor
-) -> dict[str, Edit]:
-    """What the switch inputs do to one sub-layer of attention. means: of its heads, [head, 1, d_head]."""
-    value = {name.partition(".")[2]: tensor[layer] for name, tensor in inputs.items() if name.startswith(f"{kind}.")}
-    sub_layer, rule, output = SubLayer(kind, layer, config), _per_head(value["rule"]), _per_head(value["output"])
-    seen: dict[str, Tensor] = {}
+def _values(inputs: Mapping[str, Tensor], kind: str, config: ModelConfig, means: Tensor, keys: int) -> Iterator[Inputs]:
+    """What the switch inputs say of each layer of a kind of attention, broadcastable to [batch, head, query, key] or
+    d_head. means: of the heads' outputs, [layer, head, 1, d_head]; keys: their number."""
+    value = {name.partition(".")[2]: tensor for name, tensor in inputs.items() if name.startswith(f"{kind}.")}
+    output = value["output"][:, :, None, None]
+    split = {
+        **{
+            name: _by_layer(value[name], config.heads, 1, 1)
+            for name in ("factor", "padding", "causal", "rule")
+            if name in value
+        },
+        "shown": (~value["hidden"].index_select(-1, torch.arange(keys)))[:, :, None].split(1),
+        "replaced": (output != OUTPUTS.index("own")).split(1),
+        "replacement": torch.where(output == OUTPUTS.index("mean"), means, 0.0).split(1),
+    }
+    return (dict(zip(split, layer, strict=True)) for layer in zip(*split.values(), strict=True))
+
+
+def _attention_edits(value: Inputs, sub_layer: SubLayer) -> dict[str, Edit]:
+    """What `_values` of a layer do to its sub-layer of attention."""
+    seen: Inputs = {}
 
     def mask(tensor: Tensor) -> Tensor:
-        causal = _per_head(value["causal"]) if "causal" in value else torch.zeros(1, dtype=torch.bool)
-        shown = ~value["hidden"].index_select(-1, torch.arange(tensor.shape[-1]))[:, None]
-        seen["mask"] = opened(tensor, _per_head(value["padding"]), causal, sub_layer) & shown
+        causal = value.get("causal", torch.zeros(1, dtype=torch.bool))
+        seen["mask"] = opened(tensor, value["padding"], causal, sub_layer) & value["shown"]
         return seen["mask"]
 
     def scores(tensor: Tensor) -> Tensor:
-        tensor = tensor * _per_head(value["factor"])
+        tensor = tensor * value["factor"]
         seen["best"] = tensor.argmax(-1, keepdim=True)
         return tensor
-
-    def head_outputs(tensor: Tensor) -> Tensor:
-        tensor = torch.where(output == OUTPUTS.index("mean"), means, tensor)
-        return torch.where(output == OUTPUTS.index("zero"), 0.0, tensor)
 
     edits: dict[str, Edit] = {
         "mask": mask,
         "scores": scores,
-        "weights": lambda tensor: ruled(tensor, rule, seen["mask"], seen["best"]),
-        "head_outputs": head_outputs,
+        "weights": lambda tensor: ruled(tensor, value["rule"], seen["mask"], seen["best"]),
+        "head_outputs": lambda tensor: torch.where(value["replaced"], value["replacement"], tensor),
     }
-    return {scope(kind, layer) + name: edit for name, edit in edits.items()}
+    return {scope(sub_layer.kind, sub_layer.layer) + name: edit for name, edit in edits.items()}
 
 
 def _replaced_by_zero(off: Tensor) -> Edit:
@@ -167,18 +178,22 @@ class Stack(nn.Module):
             empty = torch.zeros(len(layers), config.heads, 1, config.d_head)
             self.register_buffer(f"{kind}_means", torch.stack(found) if found else empty)
 
-    def tap(self, inputs: Mapping[str, Tensor], side: str) -> GraphTap:
-        """A tap that applies the switches."""
+    def tap(self, inputs: Mapping[str, Tensor], side: str, past: int = 0) -> GraphTap:
+        """A tap that applies the switches. past: how many tokens were fed before."""
         edits = _positions(inputs, side, self.config)
-        for layer in range(layers_of(self.config, self.stack)):
-            for kind in self.kinds:
-                means = getattr(self, f"{kind}_means")[layer]
-                edits |= _attention_edits(inputs, kind, layer, self.config, means)
-            for number, part in enumerate(SUB_LAYERS[self.stack]):
-                skipped = inputs[f"{self.stack}.skipped"][layer, number]
-                edits[f"{self.stack}.{layer}.{part}.update"] = _replaced_by_zero(skipped)
-            silenced = inputs[f"{self.stack}.silenced"][layer]
-            edits[f"{self.stack}.{layer}.ff.activation"] = _replaced_by_zero(silenced)
+        for kind in self.kinds:
+            keys = inputs["source"].shape[1] if KEYS[kind] == "source" else past + inputs["target"].shape[1]
+            means = getattr(self, f"{kind}_means")
+            for layer, value in enumerate(_values(inputs, kind, self.config, means, keys)):
+                edits |= _attention_edits(value, SubLayer(kind, layer, self.config))
+        parts = SUB_LAYERS[self.stack]
+        names = [
+            f"{self.stack}.{layer}.{part}" for layer in range(layers_of(self.config, self.stack)) for part in parts
+        ]
+        skipped = _by_layer(inputs[f"{self.stack}.skipped"], 1, 1)
+        edits |= {f"{name}.update": _replaced_by_zero(off) for name, off in zip(names, skipped, strict=True)}
+        silenced = enumerate(_by_layer(inputs[f"{self.stack}.silenced"], 1, self.config.d_ff))
+        edits |= {f"{self.stack}.{layer}.ff.activation": _replaced_by_zero(off) for layer, off in silenced}
         return GraphTap(edits)
 
     def stacked(self, records: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -189,7 +204,7 @@ class Stack(nn.Module):
             for field in fields(FeedForwardTrace if part == "ff" else AttentionTrace):
                 names = [f"{self.stack}.{layer}.{part}.{field.name}" for layer in layers]
                 if names[0] in records:
-                    found[f"{kind}.{field.name}"] = torch.stack([records[name][0] for name in names])
+                    found[f"{kind}.{field.name}"] = torch.cat([records[name] for name in names])  # a batch has one
         return found
 
     def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -216,8 +231,8 @@ class EncoderStack(Stack):
             "source_embedding": tap.records["source.embedding"][0],
             "source_positions": tap.records["source.positions"],
             "encoder_output": memory[0],
-            "cross.keys": torch.stack([keys[0] for keys, _ in projected]),
-            "cross.values": torch.stack([values[0] for _, values in projected]),
+            "cross.keys": torch.cat([keys for keys, _ in projected]),
+            "cross.values": torch.cat([values for _, values in projected]),
         }
 
 
@@ -225,12 +240,13 @@ class DecoderStack(Stack):
     stack = "decoder"
 
     def run(self, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        tap = self.tap(inputs, "target")
         cache = KeyValueCache(self.config.decoder_layers)
         cache.length = inputs["past.keys"].shape[2]
+        tap = self.tap(inputs, "target", cache.length)
+        known = {name: inputs[name].split(1) for name in ("past.keys", "past.values", "cross.keys", "cross.values")}
         for number, layer in enumerate(cache.layers):
             for attention, prefix in ((layer.self_attention, "past"), (layer.cross_attention, "cross")):
-                attention.keys, attention.values = (inputs[f"{prefix}.{of}"][number][None] for of in ("keys", "values"))
+                attention.keys, attention.values = (known[f"{prefix}.{of}"][number] for of in ("keys", "values"))
                 attention.empty = False
         nothing = inputs["cross.keys"]  # the memory, which nobody reads: its keys and values are complete
         hidden = self.model.decode(inputs["target"], nothing, inputs["source"], tap, cache)
@@ -240,8 +256,8 @@ class DecoderStack(Stack):
         log_probs = log_probs.index_fill(0, barred, -math.inf)
         return {
             **self.stacked(tap.records),
-            "decoder_self.keys": torch.stack([layer.self_attention.keys[0] for layer in cache.layers]),
-            "decoder_self.values": torch.stack([layer.self_attention.values[0] for layer in cache.layers]),
+            "decoder_self.keys": torch.cat([layer.self_attention.keys for layer in cache.layers]),
+            "decoder_self.values": torch.cat([layer.self_attention.values for layer in cache.layers]),
             "target_embedding": tap.records["target.embedding"][0],
             "target_positions": tap.records["target.positions"],
             "decoder_output": hidden[0],

@@ -7,6 +7,7 @@ import { openTokenizer } from "./tokenizer.js";
 import { readable } from "./words.js";
 import { Switches, KINDS } from "./switches.js";
 
+const NEEDED = ["cross.keys", "cross.values", "decoder_self.keys", "decoder_self.values", "logits"];
 export const EXTRA = 50; // section 6.1: a translation may have 50 tokens more than the source
 
 /** An array with its shape, as the graphs name it. @typedef {{data: any, shape: number[]}} Tensor */
@@ -92,6 +93,14 @@ class Model {
     return session.run(feeds, names);
   }
 
+  // The outputs of a graph that a trace has if only tensors of such names are wanted, and those that the engine needs.
+  kept(stack, keep) {
+    return (
+      keep &&
+      this.graphs[stack].outputNames.filter((name) => NEEDED.includes(name) || keep.includes(name.split(".")[1]))
+    );
+  }
+
   // -- texts -------------------------------------------------------------------------------------------------------
 
   // Ids of a text with </s>. limit: most tokens. Throws InputError.
@@ -132,7 +141,7 @@ class Model {
   // Greedy search. encoded: of `encode_source`; draft: ids that may hold, as those written for the text before; told:
   // called with the ids after every token, false stops (Dropped). Returns the ids, and all tensors of a pass over them if
   // that was needed to check the draft.
-  async write(encoded, switches, { limit, draft = [], forced = [], told = async (_) => true }) {
+  async write(encoded, switches, { limit, draft = [], told = async (_) => true, kept }) {
     const { source, tensors } = encoded;
     const real = source.length - switches.pads;
     const most = Math.min(
@@ -140,12 +149,12 @@ class Model {
     ); // prettier-ignore
     const cached = this.config.causal && !switches.replays;
     const { start_id: start, end_id: end } = this.config;
-    let ids = forced.slice(0, most);
+    let ids = [];
     let past = null; // keys and values of the tokens fed so far
     let known = 0; // how many those are
     let decoded = null;
-    if (cached && draft.length && !forced.length) {
-      ({ ids, past, known, decoded } = await this.held(encoded, switches, draft.slice(0, most - 1)));
+    if (cached && draft.length) {
+      ({ ids, past, known, decoded } = await this.held(encoded, switches, draft.slice(0, most - 1), kept));
       if (!(await told(ids))) throw new Dropped();
     }
     while (ids.length < most && ids.at(-1) !== end) {
@@ -165,10 +174,10 @@ class Model {
   }
 
   // The ids of a draft that greedy search would write too, and the one that follows them; with their keys and values.
-  async held(encoded, switches, draft) {
+  async held(encoded, switches, draft, kept) {
     const { start_id: start, pad_id: pad, end_id: end } = this.config;
     const fed = [start, ...draft.filter((id) => id !== end)];
-    const found = await this.decode(encoded.source, encoded.tensors, switches, fed, null, 0);
+    const found = await this.decode(encoded.source, encoded.tensors, switches, fed, null, 0, kept);
     const [rows, vocabulary] = found.logits.dims;
     const ids = [];
     for (let row = 0; row < rows; row++) {
@@ -198,7 +207,8 @@ class Model {
   // -- traces ------------------------------------------------------------------------------------------------------
 
   // A pass over a sentence pair with every tensor, by the names of transformer/tracing/trace.py.
-  // asked: {source, target ("": the model writes it), output (ids instead of a target), switches, limit, draft}
+  // asked: {source, target ("": the model writes it), output (ids instead of a target), switches, limit, draft, keep: names
+  // of tensors in all groups that are wanted, as "weights"; all without it}
   // part: called with what is known first: {stage: "encoder", trace}, {stage: "words", ids, text}; false: drop the pass
   async trace(asked, part = async (_) => true) {
     const { config } = this;
@@ -218,15 +228,16 @@ class Model {
     const given = own ? asked.output : this.encode(asked.target, "target", limit);
     const encoded = await this.run("encoder", { source: source.length }, {
       ...switches.inputs("encoder", { source: source.length }), source,
-    }); // prettier-ignore
+    }, this.kept("encoder", asked.keep)); // prettier-ignore
     add(trace, encoded, switches);
     if (!(await part({ stage: "encoder", trace }))) throw new Dropped();
     const told = (ids) => part({ stage: "words", ids: [...ids], text: this.tokenizers.target.decode(ids) });
-    const wanted = { limit, draft: asked.draft, told };
+    const kept = this.kept("decoder", asked.keep);
+    const wanted = { limit, draft: asked.draft, told, kept };
     const written = given ? null : await this.write({ source, tensors: encoded }, switches, wanted);
     const out = given || written.ids;
     const fed = [config.start_id, ...out.slice(0, -1)];
-    const decoded = written?.decoded ?? (await this.decode(source, encoded, switches, fed, null, 0));
+    const decoded = written?.decoded ?? (await this.decode(source, encoded, switches, fed, null, 0, kept));
     const { pieces } = this.tokenizers.target;
     const named = (ids) => pieces.call(this.tokenizers.target, ids);
     const labels = own ? readable(named(out)) : readable([...this.tokenizers.target.surfaces(asked.target), "</s>"]);

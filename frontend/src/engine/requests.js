@@ -9,7 +9,7 @@ import { Dropped } from "./model.js";
 
 export class Requests {
   waiting = new Map(); // channel, or id without one -> its newest request, in the order of arrival
-  written = new Map(); // channel -> ids of the translation written last, which may hold for the next text
+  written = new Map(); // channel -> {source, ids}: the translation written last, which may hold for the next text
   working = false;
 
   // send(message, buffers): a message to the page, which gets these buffers; breathe(): lets newer requests arrive
@@ -47,11 +47,13 @@ export class Requests {
   }
 
   async answer({ id, call, asked, parts, channel }) {
-    const remember = (ids) => channel !== undefined && this.written.set(channel, ids);
+    const { source } = asked;
+    const remember = (ids) => channel !== undefined && this.written.set(channel, { source, ids });
     const sent = new Set(); // names of a trace that the page has already
-    const before = this.written.get(channel) ?? [];
+    const before = this.written.get(channel);
+    const draft = before && alike(before.source, source) ? before.ids : [];
     const part = async (found) => {
-      if (found.ids) remember([...found.ids, ...before.slice(found.ids.length)]);
+      if (found.ids) remember([...found.ids, ...draft.slice(found.ids.length)]);
       if (parts && found.trace) {
         const { cross, ...early } = found.trace; // the decoder still needs the keys and values of cross
         Object.keys(early).forEach((name) => sent.add(name));
@@ -60,11 +62,21 @@ export class Requests {
       await this.breathe();
       return !this.waiting.has(channel);
     };
-    const result = await this.model[call]({ ...asked, draft: before }, part);
+    const result = await this.model[call]({ ...asked, draft }, part);
     const rest = sent.size ? Object.fromEntries(Object.entries(result).filter(([name]) => !sent.has(name))) : result;
     if (result.own) remember(result.target_out_ids);
     this.send({ id, result: rest }, buffersOf(rest));
   }
+}
+
+// Whether one text may be the other after some keys: at least half of the longer one begins or ends both. The pass that
+// checks a draft takes as long as writing a few words, and is lost where none of them holds.
+function alike(one, other) {
+  const least = Math.min(one.length, other.length);
+  let [begin, end] = [0, 0];
+  while (begin < least && one[begin] === other[begin]) begin++;
+  while (end < least - begin && one.at(-1 - end) === other.at(-1 - end)) end++;
+  return 2 * (begin + end) >= Math.max(one.length, other.length);
 }
 
 // All buffers of numbers in a value, each once.

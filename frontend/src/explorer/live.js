@@ -1,6 +1,8 @@
 // The explorer while one types: every pass is computed in the page.
-import { explorerPack } from "./from_trace.js";
+import { explorerPack, SHOWN } from "./from_trace.js";
 import { markFresh } from "../live/live.js";
+
+const WORDS = 50; // milliseconds between two drawings of the words: the model writes one in 4
 
 /**
  * Lets an explorer follow the sentence; of a pass that is not over yet, it shows the heads of the encoder, then the words.
@@ -13,6 +15,7 @@ export function liveExplorer(explorer, live, about = {}) {
   let ordered = null; // a state that the server wants to be taken over
   let asked = ""; // what is drawn or being computed
   let trace = null; // what is drawn
+  let wrote = 0; // when words were drawn
 
   // Whether the server shows what only it knows, or another model.
   const paused = () => server && (server.live === false || server.checkpoint !== live.engine?.about.name);
@@ -23,8 +26,11 @@ export function liveExplorer(explorer, live, about = {}) {
   };
 
   const part = ({ stage, trace: known, text }) => {
-    if (stage === "words") explorer.write(text);
-    else if (explorer.state().kind === "encoder_self") show(known);
+    if (stage === "encoder") return explorer.state().kind === "encoder_self" && show(known);
+    const now = performance.now();
+    if (now - wrote < WORDS) return undefined;
+    wrote = now;
+    return explorer.write(text);
   };
 
   const follow = async () => {
@@ -33,7 +39,7 @@ export function liveExplorer(explorer, live, about = {}) {
     if (!engine || paused() || !sentence.source.trim() || wanted === asked) return;
     asked = wanted;
     try {
-      const found = await engine.trace({ ...sentence, limit, channel: "sentence" }, part);
+      const found = await engine.trace({ ...sentence, limit, channel: "sentence", keep: SHOWN }, part);
       if (wanted !== asked) return;
       trace = found;
       show(trace);

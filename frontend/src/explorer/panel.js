@@ -9,6 +9,7 @@ import { formatWeight, formatDeviation } from "../core/format.js";
 import { listText } from "../core/lists.js";
 
 const CHECK_TOLERANCE = 1e-5;
+const AFTER_PICTURE = 30; // milliseconds
 
 // One kind of attention on the screen: its grid of heads, one head in detail, and the numbers below it.
 export class Panel {
@@ -52,7 +53,10 @@ export class Panel {
     if (state.pieces === "words" && !this.view.identity && mergesTokens(this.view)) notes.push(t("note_words"));
     if (state.threshold > 0) notes.push(t("note_threshold", { value: state.threshold.toFixed(2) }));
     this.note.textContent = notes.join(" ");
-    this.drawStats();
+    // Checking all heads of a pass of 128 tokens takes longer than drawing one: the picture does not wait for it.
+    clearTimeout(this.due);
+    if (this.stats.firstChild) this.due = window.setTimeout(() => this.drawStats(), AFTER_PICTURE);
+    else this.drawStats();
   }
 
   // The weight at the strong end of the colours: for the grid's tiles (null: each tile has its own) and for the head.

@@ -38,21 +38,29 @@ export function appLive() {
 export const isQuiet = ({ name }) => ["Dropped", "InputError", "EngineError"].includes(name);
 
 // -- old pictures -------------------------------------------------------------------------------------------------------
-// A picture that no longer fits the text is dim (core/theme.css): all are, from a key on, until each says that it shows the
-// text in the fields, or until the server has drawn all of them again.
+// A picture that no longer fits the text is dim (core/theme.css): a moment after a key all are, until each says that it
+// shows the text in the fields, or until the server has drawn all of them again. A picture that is back within that moment
+// does not blink.
 const STALE = "--hs-stale";
 const DIM = "0.4";
 const EVENT = "headscope:stale";
+const MOMENT = 100; // milliseconds, which nobody notices
+let due = 0; // timer
 
 export function markStale() {
+  const { style } = document.documentElement;
+  style.removeProperty(STALE);
   document.dispatchEvent(new Event(EVENT));
-  document.documentElement.style.setProperty(STALE, DIM);
+  clearTimeout(due);
+  due = window.setTimeout(() => style.setProperty(STALE, DIM), MOMENT);
 }
 
 export function markFresh(element = document.documentElement) {
   const { style } = element;
-  if (element === document.documentElement) style.removeProperty(STALE);
-  else if (!style.getPropertyValue(STALE)) {
+  if (element === document.documentElement) {
+    clearTimeout(due);
+    style.removeProperty(STALE);
+  } else if (!style.getPropertyValue(STALE)) {
     style.setProperty(STALE, "1");
     document.addEventListener(EVENT, () => style.removeProperty(STALE), { once: true });
   }
