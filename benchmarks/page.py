@@ -143,7 +143,8 @@ def _compare(table: Table, cells: tuple[object, ...], ours: list[float], theirs:
 
 
 def beside_the_server(browser: Browser, app: App, rounds: int) -> Table:
-    """A new sentence that the model translates, and switches of the Lab, in turns with a page without the engine."""
+    """A sentence that the model translates, from its last key and pasted whole, and switches of the Lab; in turns with
+    a page without the engine."""
     table = Table(
         "In the page and through the server, side by side, milliseconds (median / best)",
         ("what", "in the page", "through the server", "server : page", "wanted"),
@@ -153,11 +154,15 @@ def beside_the_server(browser: Browser, app: App, rounds: int) -> Table:
     live, plain = (Screen(browser, app, engine, source=next(fresh)) for engine in (True, False))
     live.pasted(next(fresh))
     plain.entered(next(fresh))
-    times: tuple[list[float], list[float]] = ([], [])
+    typing, pasting, entering = list[float](), list[float](), list[float]()
     for _ in range(rounds):
-        times[0].append(live.pasted(next(fresh)))
-        times[1].append(plain.entered(next(fresh)))
-    _compare(table, ("a new sentence, translated by the model",), *times, TRANSLATED)
+        typing.append(live.last_key(next(fresh)))
+        pasting.append(live.pasted(next(fresh)))
+        entering.append(plain.entered(next(fresh)))
+    _compare(
+        table, ("the last key of a sentence that the model translates, against Enter",), typing, entering, TRANSLATED
+    )
+    _compare(table, ("another sentence pasted, against Enter",), pasting, entering, 1.0)
     live.close()
     plain.close()
     shown = {"source": next(fresh), "try": "nothing", "cards": "open"}

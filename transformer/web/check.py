@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from transformer.cancellation import Stopped
-from transformer.checkpoints.folder import EXAMPLES, LARGEST_BESIDE
+from transformer.checkpoints.folder import EXAMPLES, GRAPHS, LARGEST_BESIDE
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.inference.search import output_limit
 from transformer.interventions.replace import RULES
 from transformer.interventions.sets import NONE, InterventionError, Interventions
-from transformer.model.tap import KINDS, STACKS
+from transformer.model.tap import KINDS
 from transformer.texts import UserError
 from transformer.tracing.trace import AttentionTrace, Trace
 from transformer.web.graphs import Inputs, plain
@@ -53,8 +53,8 @@ class Graphs:
         options.intra_op_num_threads = 1
         self.model, self.config = model, model.config
         self._sessions = {
-            stack: onnxruntime.InferenceSession(folder / f"{stack}.onnx", options, ["CPUExecutionProvider"])
-            for stack in STACKS
+            Path(name).stem: onnxruntime.InferenceSession(folder / name, options, ["CPUExecutionProvider"])
+            for name in GRAPHS
         }
 
     @functools.cached_property
@@ -62,9 +62,9 @@ class Graphs:
         """The model with 64 bits."""
         return replace(self.model, model=plain(self.model.model).double())
 
-    def _run(self, stack: str, inputs: Inputs, names: Sequence[str] | None = None) -> Inputs:
+    def _run(self, graph: str, inputs: Inputs, names: Sequence[str] | None = None) -> Inputs:
         """The outputs with these names, or all."""
-        session = self._sessions[stack]
+        session = self._sessions[graph]
         names = names or [output.name for output in session.get_outputs()]
         given = {name: tensor.numpy() for name, tensor in inputs.items()}
         return dict(zip(names, map(torch.as_tensor, session.run(names, given)), strict=True))
@@ -95,6 +95,10 @@ class Graphs:
         inputs |= {name: encoded[name] for name in ("cross.keys", "cross.values")}
         return self._run("decoder", inputs, names)
 
+    def project(self, decoded: Inputs) -> Inputs:
+        """Logits, and the next token. decoded: outputs of the decoder."""
+        return self._run("output", {"decoder_output": decoded["decoder_output"]})
+
     def write(self, source: Sequence[int], switches: Interventions = NONE) -> list[int]:
         """Greedy search, with the key-value cache where the model and the switches allow one. Returns ids."""
         most = output_limit(self.model.model, len(source) - switches.pads, self.model.output_limit(switches))
@@ -104,16 +108,16 @@ class Graphs:
         while len(ids) < most and ids[-1:] != [self.config.end_id]:
             fed = [self.config.start_id, *ids]
             past, fed = (found, fed[-1:]) if cached else (None, fed)
-            names = ("next", "decoder_self.keys", "decoder_self.values")
+            names = ("decoder_output", "decoder_self.keys", "decoder_self.values")
             found = self.decode(source, encoded, fed, switches, past, names)
-            ids.append(int(found["next"]))
+            ids.append(int(self.project(found)["next"]))
         return ids
 
     def trace(self, source: Sequence[int], fed: Sequence[int], switches: Interventions = NONE) -> Inputs:
         """Every tensor of a teacher-forced pass, by the names of a Trace."""
         encoded = self.encode(source, switches)
         decoded = self.decode(source, encoded, fed, switches)
-        return {name: tensor for name, tensor in {**encoded, **decoded}.items() if name not in ("next", "log_probs")}
+        return {**encoded, **decoded, "logits": self.project(decoded)["logits"]}
 
 
 def check_graphs(

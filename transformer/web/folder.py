@@ -1,7 +1,8 @@
 """A model as files for a browser, in one folder.
 
     web.json                    what the engine has to know first, see `about`
-    encoder.onnx, decoder.onnx  the graphs, see `transformer.web.graphs`
+    encoder.onnx, decoder.onnx, output.onnx
+                                the graphs, see `transformer.web.graphs`
     model.safetensors           the weights, the checkpoint's own file; where the graphs cannot read that (bfloat16,
                                 another project's names), web.safetensors, with 16 bits where they are exact
     tokenizer.model             the tokenizer; of a Marian model source.spm and target.spm, and the ids of their pieces
@@ -35,7 +36,7 @@ from transformer.checkpoints.weights import WeightsError, read_header, read_tens
 from transformer.files import open_regular, write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import InterventionError
-from transformer.model.tap import SIDES, STACKS
+from transformer.model.tap import SIDES
 from transformer.paths import app_folder
 from transformer.web.check import SENTENCES, SWITCHES, ExportError, check_graphs
 from transformer.web.graphs import export
@@ -167,9 +168,9 @@ def _export(model: Pretrained, folder: Path, weights: str, progress: Callable[[i
         means = None
     with open_regular(folder / weights) as file:
         stored = read_header(file)
-    for done, (stack, name) in enumerate(zip(STACKS, GRAPHS, strict=True), start=1):
+    for done, name in enumerate(GRAPHS, start=1):
         try:
-            graph = export(model.model, stack, stored, weights, means)
+            graph = export(model.model, Path(name).stem, stored, weights, means)
         except torch.onnx.OnnxExporterError as error:
             raise ExportError(
                 "torch {version} cannot export {name}; install the versions that Headscope was tested with: "

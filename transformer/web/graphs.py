@@ -1,13 +1,15 @@
-"""A model as two ONNX graphs, traced from `transformer.model`: no layer is written a second time.
+"""A model as three ONNX graphs, traced from `transformer.model`: no layer is written a second time.
 
     encoder    source ids -> every tensor of the encoder, and the keys and values of every cross-attention
-    decoder    ids fed in, with the keys and values of earlier steps -> every tensor of the decoder, and the next token
+    decoder    ids fed in, with the keys and values of earlier steps -> every tensor of the decoder
+    output     the decoder's output -> logits, and the next token. On its own, because it takes as long as a layer or
+               two, and the pictures of the heads need not wait for it
 
 The decoder with an empty past is a teacher-forced pass over all tokens; with the past of n tokens and one new token it
 is a step of incremental decoding. Tensors have the names of a Trace and its axes, without the batch: `cross.weights` is
 [layer, head, query, key]. A past has the names `past.keys` and `past.values`, [layer, head, past, d_k or d_head]; the
 outputs `decoder_self.keys` and `.values` hold it too, and are the past of the next step. `next` is the id that greedy
-search writes, `log_probs` [vocab] what it chooses from.
+search writes after the last token.
 
 The switches are inputs. All zero (False) is the model as trained, but for factors, which are 1 then. KIND is a kind of
 attention, STACK "encoder" or "decoder", SIDE "source" or "target":
@@ -35,7 +37,7 @@ import contextlib
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -106,7 +108,7 @@ def _values(inputs: Mapping[str, Tensor], kind: str, config: ModelConfig, means:
     d_head. means: of the heads' outputs, [layer, head, 1, d_head]; keys: their number."""
     value = {name.partition(".")[2]: tensor for name, tensor in inputs.items() if name.startswith(f"{kind}.")}
     output = value["output"][:, :, None, None]
-    split = {
+    split: dict[str, Sequence[Tensor]] = {
         **{
             name: _by_layer(value[name], config.heads, 1, 1)
             for name in ("factor", "padding", "causal", "rule")
@@ -250,10 +252,6 @@ class DecoderStack(Stack):
                 attention.empty = False
         nothing = inputs["cross.keys"]  # the memory, which nobody reads: its keys and values are complete
         hidden = self.model.decode(inputs["target"], nothing, inputs["source"], tap, cache)
-        logits = self.model.project(hidden, tap)
-        log_probs = logits[0, -1].log_softmax(-1)
-        barred = torch.tensor([self.config.pad_id, self.config.start_id])  # never written, as in `inference.search`
-        log_probs = log_probs.index_fill(0, barred, -math.inf)
         return {
             **self.stacked(tap.records),
             "decoder_self.keys": torch.cat([layer.self_attention.keys for layer in cache.layers]),
@@ -261,23 +259,40 @@ class DecoderStack(Stack):
             "target_embedding": tap.records["target.embedding"][0],
             "target_positions": tap.records["target.positions"],
             "decoder_output": hidden[0],
-            "logits": logits[0],
-            "next": log_probs.argmax(-1),
-            "log_probs": log_probs,
         }
 
 
-def _example(config: ModelConfig, stack: str) -> tuple[Inputs, dict[str, Any]]:
-    """Inputs to trace with, a different prime for every axis, and which of their axes may have any length."""
-    past = 3 if stack == "decoder" else 0
-    inputs = switch_inputs(config, stack, {"source": 7, "target": past + 5}, past)
+class Output(nn.Module):
+    """The projection on the vocabulary."""
+
+    outputs: tuple[str, ...] = ("logits", "next")
+
+    def __init__(self, model: Transformer, means: HeadOutputs | None) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, inputs: dict[str, Tensor]) -> tuple[Tensor, ...]:
+        logits = self.model.project(inputs["decoder_output"])
+        barred = torch.tensor([self.model.config.pad_id, self.model.config.start_id])  # as in `inference.search`
+        return logits, logits[-1].index_fill(0, barred, -math.inf).argmax(-1)
+
+
+GRAPHS: dict[str, type[Stack] | type[Output]] = {"encoder": EncoderStack, "decoder": DecoderStack, "output": Output}
+
+
+def _example(config: ModelConfig, name: str) -> tuple[Inputs, dict[str, Any]]:
+    """Inputs to trace a graph with, a different prime for every axis, and which of their axes may have any length."""
+    if name == "output":
+        return {"decoder_output": torch.zeros(5, config.d_model)}, {"decoder_output": {0: Dim("target", min=1)}}
+    past = 3 if name == "decoder" else 0
+    inputs = switch_inputs(config, name, {"source": 7, "target": past + 5}, past)
     inputs["source"] = torch.full((1, 7), config.unk_id)
-    if stack == "decoder":
+    if name == "decoder":
         inputs["target"] = torch.full((1, 5), config.unk_id)
-        for name, count in (("cross", 7), ("past", past)):
+        for of, count in (("cross", 7), ("past", past)):
             rows = (config.decoder_layers, config.heads, count)
-            inputs[f"{name}.keys"] = torch.zeros(*rows, config.d_k or config.d_head)
-            inputs[f"{name}.values"] = torch.zeros(*rows, config.d_head)
+            inputs[f"{of}.keys"] = torch.zeros(*rows, config.d_k or config.d_head)
+            inputs[f"{of}.values"] = torch.zeros(*rows, config.d_head)
     lengths = {"source": 1, "target": 1, "past": 0, "keys": 1}
     source, target, before, keys = (Dim(name, min=least) for name, least in lengths.items())
     axes = {
@@ -286,7 +301,9 @@ def _example(config: ModelConfig, stack: str) -> tuple[Inputs, dict[str, Any]]:
         "cross.hidden": {2: source}, "cross.keys": {2: source}, "cross.values": {2: source},
         "past.keys": {2: before}, "past.values": {2: before},
     }  # fmt: skip
-    return inputs, {name: axes.get(name, {}) for name in inputs}  # torch.onnx names the axes in the order of this dict
+    return inputs, {
+        given: axes.get(given, {}) for given in inputs
+    }  # torch.onnx names the axes in the order of this dict
 
 
 def plain(model: Transformer) -> Transformer:
@@ -314,18 +331,19 @@ def _quiet() -> Iterator[None]:
 
 
 def export(
-    model: Transformer, stack: str, stored: Mapping[str, Entry], weights: str, means: HeadOutputs | None
+    model: Transformer, name: str, stored: Mapping[str, Entry], weights: str, means: HeadOutputs | None
 ) -> bytes:
-    """The graph of a stack as an ONNX file, the same bytes for the same model.
+    """A graph as an ONNX file, the same bytes for the same model.
 
-    stored: where the safetensors file has each parameter; weights: name of that file; means: as in `Stack`.
+    name: of GRAPHS; stored: where the safetensors file has each parameter; weights: name of that file; means: as in
+    `Stack`.
     """
     import onnx_ir
     from onnx_ir.passes import common
     from onnxscript.optimizer import optimize_ir
 
-    wrapper = (EncoderStack if stack == "encoder" else DecoderStack)(plain(model), means).eval()
-    inputs, shapes = _example(model.config, stack)
+    wrapper = GRAPHS[name](plain(model), means).eval()
+    inputs, shapes = _example(model.config, name)
     with torch.inference_mode(), _quiet():
         wrapper(inputs)  # tells the names of the outputs
         program = torch.onnx.export(
@@ -336,16 +354,16 @@ def export(
         assert program is not None
         graph = program.model.graph
         # Parameters are inputs while the graph is optimised: otherwise it would hold their transposes too.
-        names = [name for name in stored if f"model.{name}" in graph.initializers]
-        parameters = [graph.initializers.pop(f"model.{name}") for name in names]
+        names = [parameter for parameter in stored if f"model.{parameter}" in graph.initializers]
+        parameters = [graph.initializers.pop(f"model.{parameter}") for parameter in names]
         graph.inputs.extend(parameters)
         optimize_ir(program.model)
         common.RemoveUnusedNodesPass()(program.model)
         common.ClearMetadataAndDocStringPass()(program.model)
     del graph.inputs[len(inputs) :]
-    for name, parameter in zip(names, parameters, strict=True):
+    for own, parameter in zip(names, parameters, strict=True):
         if parameter.uses():
-            _refer(graph, parameter, name, stored[name], weights)
+            _refer(graph, parameter, own, stored[own], weights)
     program.model.metadata_props.clear()
     proto = onnx_ir.to_proto(program.model)
     del proto.graph.value_info[:]
@@ -361,9 +379,18 @@ def _refer(graph: Any, parameter: Any, name: str, entry: Entry, weights: str) ->
     tensor = onnx_ir.ExternalTensor(weights, entry.start, entry.end - entry.start, dtype, shape=shape, name=name)
     stored = onnx_ir.Value(name=name, shape=shape, type=onnx_ir.TensorType(dtype), const_value=tensor)
     graph.register_initializer(stored)
-    if entry.dtype != torch.float32:
-        cast = onnx_ir.node("Cast", [stored], {"to": onnx_ir.DataType.FLOAT})
-        graph.insert_before(graph[0], cast)
-        stored = cast.outputs[0]
-        stored.name = f"{name}.float32"
-    parameter.replace_all_uses_with(stored)
+    wide = stored if entry.dtype == torch.float32 else None
+    for node, index in tuple(parameter.uses()):
+        if wide is None and node.op_type == "Gather" and index == 0:  # rows of a table: only these become 32 bits
+            node.replace_input_with(0, stored)
+            rows = onnx_ir.node("Cast", [node.outputs[0]], {"to": onnx_ir.DataType.FLOAT})
+            node.outputs[0].replace_all_uses_with(rows.outputs[0])
+            rows.replace_input_with(0, node.outputs[0])
+            graph.insert_after(node, rows)
+            continue
+        if wide is None:
+            cast = onnx_ir.node("Cast", [stored], {"to": onnx_ir.DataType.FLOAT})
+            graph.insert_before(graph[0], cast)
+            wide = cast.outputs[0]
+            wide.name = f"{name}.float32"
+        node.replace_input_with(index, wide)

@@ -146,7 +146,7 @@ export class Engine {
   hear({ id, part, result, error }) {
     const request = this.requests.get(id);
     if (part) {
-      if (part.trace) request.early = part.trace;
+      if (part.trace) part.trace = request.early = { ...request.early, ...part.trace };
       request.part(part);
     } else if (result) this.settle(id, "resolve", request.early ? { ...request.early, ...result } : result);
     else {

@@ -6,7 +6,7 @@ import { MARK, readable } from "./words.js";
 
 const TOP = 20; // tokens of a step that are named
 const SPECIALS = ["<pad>", "<unk>", "<s>", "</s>"];
-const NAMES = ["logits", "decoder_self.keys", "decoder_self.values"];
+const NAMES = ["decoder_output", "decoder_self.keys", "decoder_self.values"];
 
 /**
  * A translation, and what each of its tokens was chosen from.
@@ -62,7 +62,8 @@ async function continued(model, { source, tensors, switches }, forced, most, top
     // The forced tokens are fed at once, if no step sees those after it.
     const ahead = causal ? forced.slice(ids.length, most - 1) : [];
     const fed = [start, ...ids, ...ahead].slice(known);
-    const { logits, ...cache } = await model.decode(source, tensors, switches, fed, past, known, NAMES);
+    const cache = await model.decode(source, tensors, switches, fed, past, known, NAMES);
+    const { logits } = await model.project(cache, ["logits"]);
     if (causal) {
       past = { keys: cache["decoder_self.keys"], values: cache["decoder_self.values"] };
       known += fed.length;

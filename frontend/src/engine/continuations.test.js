@@ -45,6 +45,7 @@ function markov({ causal = true, max_positions = 8 } = {}) {
         "decoder_self.values": "values",
       };
     },
+    project: async ({ logits }) => ({ logits }),
   };
 }
 

@@ -7,7 +7,9 @@ import { openTokenizer } from "./tokenizer.js";
 import { readable } from "./words.js";
 import { Switches, KINDS } from "./switches.js";
 
-const NEEDED = ["cross.keys", "cross.values", "decoder_self.keys", "decoder_self.values", "logits"];
+const GRAPHS = ["encoder", "decoder", "output"];
+const PAST = ["decoder_self.keys", "decoder_self.values"];
+const NEEDED = ["cross.keys", "cross.values", "decoder_output", ...PAST]; // by what the engine computes next
 export const EXTRA = 50; // section 6.1: a translation may have 50 tokens more than the source
 
 /** An array with its shape, as the graphs name it. @typedef {{data: any, shape: number[]}} Tensor */
@@ -27,27 +29,28 @@ export class Dropped extends Error {
 }
 
 // What `file` gives for the names in web.json's tokenizers: side -> {model}, of a Marian model {model, table}.
+/** @returns {Record<string, any>} */
 export function tokenizerFiles({ tokenizers }, file) {
   const named = (names) => Object.fromEntries(Object.entries(names).map(([part, name]) => [part, file(name)]));
   return Object.fromEntries(Object.entries(tokenizers).map(([side, names]) => [side, named(names)]));
 }
 
-// tokenizers: bytes of `tokenizerFiles`; wasm: the bytes of onnxruntime's WebAssembly, or its URL if the server says that
+// file(name): bytes of a file of the model's folder; wasm: the bytes of onnxruntime's WebAssembly, or its URL if the server says that
 // it is application/wasm: then the browser keeps the compiled code for the next time.
-export const makeModel = async ({ about, encoder, decoder, weights, tokenizers, wasm = undefined }) => {
+export const makeModel = async ({ about, file, wasm = undefined }) => {
   ort.env.wasm.numThreads = 1; // more need an isolated page, and take longer where another program uses the core
   if (typeof wasm === "string") ort.env.wasm.wasmPaths = { wasm };
   else if (wasm) ort.env.wasm.wasmBinary = wasm;
+  const weights = file(about.weights);
   const options = { executionProviders: ["wasm"], externalData: [{ path: about.weights, data: weights }] };
-  const graphs = {
-    encoder: await ort.InferenceSession.create(encoder, options),
-    decoder: await ort.InferenceSession.create(decoder, options),
-  };
+  const graphs = {};
+  for (const name of GRAPHS) graphs[name] = await ort.InferenceSession.create(file(`${name}.onnx`), options);
+  const tokenizers = tokenizerFiles(about, file);
   const open = ({ model, table }) => openTokenizer(model, table && JSON.parse(new TextDecoder().decode(table)));
   const target = await open(tokenizers.target);
   const source = tokenizers.source ? await open(tokenizers.source) : target;
-  const file = new Blob([weights]); // which a browser may keep outside of its memory
-  const parameters = await openWeights(async (start, end) => file.slice(start, end).arrayBuffer());
+  const blob = new Blob([weights]); // which a browser may keep outside of its memory
+  const parameters = await openWeights(async (start, end) => blob.slice(start, end).arrayBuffer());
   return new Model(about, graphs, { source, target }, parameters);
 };
 
@@ -159,14 +162,13 @@ class Model {
     }
     while (ids.length < most && ids.at(-1) !== end) {
       const fed = [start, ...ids].slice(known);
-      const found = await this.decode(source, tensors, switches, fed, past, known, [
-        "next", "decoder_self.keys", "decoder_self.values",
-      ]); // prettier-ignore
+      const found = await this.decode(source, tensors, switches, fed, past, known, ["decoder_output", ...PAST]);
       if (cached) {
         past = { keys: found["decoder_self.keys"], values: found["decoder_self.values"] };
         known = ids.length + 1;
       }
-      ids.push(Number(found.next.data[0]));
+      const { next } = await this.project(found, ["next"]);
+      ids.push(Number(next.data[0]));
       decoded = null;
       if (!(await told(ids))) throw new Dropped();
     }
@@ -178,16 +180,18 @@ class Model {
     const { start_id: start, pad_id: pad, end_id: end } = this.config;
     const fed = [start, ...draft.filter((id) => id !== end)];
     const found = await this.decode(encoded.source, encoded.tensors, switches, fed, null, 0, kept);
-    const [rows, vocabulary] = found.logits.dims;
+    const { logits: all } = await this.project(found);
+    const [rows, vocabulary] = all.dims;
     const ids = [];
     for (let row = 0; row < rows; row++) {
-      const logits = found.logits.data.subarray(row * vocabulary, (row + 1) * vocabulary);
+      const logits = all.data.subarray(row * vocabulary, (row + 1) * vocabulary);
       ids.push(largest(logits, [pad, start]));
       if (ids[row] !== fed[row + 1]) break;
     }
     const known = ids.length; // tokens fed that hold: <s> and all ids but the last
     const cut = (name) => cutTokens(found[`decoder_self.${name}`], known);
-    return { ids, known, past: { keys: cut("keys"), values: cut("values") }, decoded: known === rows ? found : null };
+    const decoded = known === rows ? { ...found, logits: all } : null;
+    return { ids, known, past: { keys: cut("keys"), values: cut("values") }, decoded };
   }
 
   // One pass of the decoder over tokens behind a past.
@@ -204,12 +208,18 @@ class Model {
     return this.run("decoder", sizes, given, names);
   }
 
+  // Logits, and the next token. decoded: what `decode` gives.
+  project({ decoder_output }, names = undefined) {
+    return this.run("output", {}, { decoder_output }, names);
+  }
+
   // -- traces ------------------------------------------------------------------------------------------------------
 
   // A pass over a sentence pair with every tensor, by the names of transformer/tracing/trace.py.
   // asked: {source, target ("": the model writes it), output (ids instead of a target), switches, limit, draft, keep: names
   // of tensors in all groups that are wanted, as "weights"; all without it}
-  // part: called with what is known first: {stage: "encoder", trace}, {stage: "words", ids, text}; false: drop the pass
+  // part: called with what is known first: {stage: "encoder", trace}, {stage: "words", ids, text}, {stage: "heads", trace},
+  // all but the logits; needed: what of the trace is computed with further; false: drop the pass
   async trace(asked, part = async (_) => true) {
     const { config } = this;
     const limit = this.limit(asked.limit);
@@ -230,7 +240,7 @@ class Model {
       ...switches.inputs("encoder", { source: source.length }), source,
     }, this.kept("encoder", asked.keep)); // prettier-ignore
     add(trace, encoded, switches);
-    if (!(await part({ stage: "encoder", trace }))) throw new Dropped();
+    if (!(await part({ stage: "encoder", trace, needed: "cross" }))) throw new Dropped();
     const told = (ids) => part({ stage: "words", ids: [...ids], text: this.tokenizers.target.decode(ids) });
     const kept = this.kept("decoder", asked.keep);
     const wanted = { limit, draft: asked.draft, told, kept };
@@ -248,7 +258,10 @@ class Model {
       target_position_ids: switches.positions("target", fed.length, 0)["target.position_ids"],
       source_position_ids: switches.positions("source", source.length, 0)["source.position_ids"],
     }); // prettier-ignore
-    add(trace, decoded, switches);
+    const { logits: known, ...tensors } = decoded;
+    add(trace, tensors, switches);
+    if (!known && !(await part({ stage: "heads", trace, needed: "decoder_output" }))) throw new Dropped();
+    add(trace, { logits: known ?? (await this.project(decoded, ["logits"])).logits }, switches);
     trace.probabilities = probabilitiesOf(trace.logits, out);
     return trace;
   }
@@ -257,7 +270,6 @@ class Model {
 // Adds the outputs of a graph to a trace: "cross.weights" becomes trace.cross.weights.
 function add(trace, outputs, switches) {
   for (const [name, { data, dims }] of Object.entries(outputs)) {
-    if (name === "next" || name === "log_probs") continue;
     const [group, field] = name.split(".");
     const tensor = { data, shape: [...dims] };
     if (field === undefined) trace[group] = tensor;

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { makeModel, tokenizerFiles } from "./model.js";
+import { makeModel } from "./model.js";
 
 // As in the browser (node_in_browser.js), SentencePiece gets bytes where it asks for a file.
 const read = fs.readFileSync;
@@ -13,12 +13,5 @@ syncBuiltinESMExports();
 export async function openFolder(folder, about = undefined, options = {}) {
   const bytes = (name) => new Uint8Array(read(join(folder, name)));
   about ??= JSON.parse(read(join(folder, "web.json"), "utf8"));
-  return makeModel({
-    about,
-    encoder: bytes("encoder.onnx"),
-    decoder: bytes("decoder.onnx"),
-    weights: bytes(about.weights),
-    tokenizers: tokenizerFiles(about, bytes),
-    ...options,
-  });
+  return makeModel({ about, file: bytes, ...options });
 }

@@ -55,9 +55,10 @@ export class Requests {
     const part = async (found) => {
       if (found.ids) remember([...found.ids, ...draft.slice(found.ids.length)]);
       if (parts && found.trace) {
-        const { cross, ...early } = found.trace; // the decoder still needs the keys and values of cross
+        const { trace, needed, ...about } = found;
+        const early = Object.fromEntries(Object.entries(trace).filter(([name]) => name !== needed && !sent.has(name)));
         Object.keys(early).forEach((name) => sent.add(name));
-        this.send({ id, part: { ...found, trace: early } }, buffersOf(early));
+        this.send({ id, part: { ...about, trace: early } }, buffersOf(early));
       } else if (parts) this.send({ id, part: found }, []);
       await this.breathe();
       return !this.waiting.has(channel);

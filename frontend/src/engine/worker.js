@@ -1,7 +1,7 @@
 /* global ORT_WASM -- length and hash of ort.wasm.gz: build.js */
 // The engine as a worker: it opens one model, then answers the requests of client.js.
 import { download } from "./download.js";
-import { makeModel, tokenizerFiles } from "./model.js";
+import { makeModel } from "./model.js";
 import { Requests } from "./requests.js";
 import { unpack } from "./unpack.js";
 
@@ -38,14 +38,7 @@ async function open({ base, about, wasm, blobs }) {
   if (!sentAsWasm) sources.push(wasm instanceof Blob ? { blob: wasm } : { url: wasm, packed: true, ...ORT_WASM });
   const contents = await download(sources, (progress) => send({ progress }));
   const file = (name) => contents[names.indexOf(name)];
-  return makeModel({
-    about,
-    encoder: file("encoder.onnx"),
-    decoder: file("decoder.onnx"),
-    weights: file(about.weights),
-    tokenizers: tokenizerFiles(about, file),
-    wasm: sentAsWasm ? wasm : await runtimeOf(contents.at(-1)),
-  });
+  return makeModel({ about, file, wasm: sentAsWasm ? wasm : await runtimeOf(contents.at(-1)) });
 }
 
 // Some servers call a gzip file an encoding; then the browser has unpacked it.

@@ -4,6 +4,7 @@ import { cssColour } from "../core/colour.js";
 
 // The output tokens with their probabilities. One stop of the Tab key; the arrow keys move from token to token.
 export class Chips {
+  /** @type {HTMLElement[]} */ chips = [];
   constructor(hooks) {
     this.hooks = hooks;
     this.label = el("small", null);
@@ -28,24 +29,25 @@ export class Chips {
       const word = words.target_out[i];
       const chip = el(
         "span",
-        {
-          class: "hs-chip",
-          role: "listitem",
-          tabindex: i === 0 ? "0" : "-1",
-          "data-index": i,
-          dir: "auto",
-          "aria-label": this.describe(i),
-        },
+        { class: "hs-chip", role: "listitem", tabindex: i === 0 ? "0" : "-1", "data-index": i, dir: "auto" },
         printable(text),
       );
       if (special.target_out[i]) chip.classList.add("hs-chip-special");
       if (i > 0 && words.target_out[i - 1] === word) chip.classList.add("hs-joined");
       if (words.target_out[i + 1] === word) chip.classList.add("hs-joins");
-      const p = recorded ? 0 : Math.max(0, Math.min(1, header.probabilities[i] || 0));
-      chip.style.borderBottomColor = cssColour(theme.hues.decoder_self, (0.08 + 0.92 * p).toFixed(3));
       return chip;
     });
+    this.weigh(theme);
     this.list.replaceChildren(...this.chips);
+  }
+
+  // Underlines the tokens, the stronger the more probable each was.
+  weigh(theme) {
+    for (const [i, chip] of this.chips.entries()) {
+      const p = this.recorded ? 0 : Math.max(0, Math.min(1, this.header.probabilities[i] || 0));
+      chip.style.borderBottomColor = cssColour(theme.hues.decoder_self, (0.08 + 0.92 * p).toFixed(3));
+      chip.setAttribute("aria-label", this.describe(i));
+    }
   }
 
   // A translation that is being written.

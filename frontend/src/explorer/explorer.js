@@ -30,6 +30,10 @@ export function mountExplorer(root, options) {
     show: (bytes) => explorer.show(bytes),
     feed: (bytes) => explorer.feed(bytes),
     write: (text) => explorer.chips?.write(text),
+    weigh: (probabilities) => {
+      explorer.live.header.probabilities = probabilities;
+      explorer.chips.weigh(explorer.theme);
+    },
     element: explorer.element,
     recorded: (state) => takeRecorded(explorer, state),
     pick: (partial) => explorer.model && explorer.person(partial),

@@ -5,7 +5,8 @@ import { markFresh } from "../live/live.js";
 const WORDS = 50; // milliseconds between two drawings of the words: the model writes one in 4
 
 /**
- * Lets an explorer follow the sentence; of a pass that is not over yet, it shows the heads of the encoder, then the words.
+ * Lets an explorer follow the sentence; of a pass that is not over yet, it shows the heads of the encoder, the
+ * words, then all heads.
  * @param {any} explorer of mountExplorer
  * @param {import("../live/live.js").Live} live
  * @param {any} about what the packs say beside the numbers: texts, recorded, alignment, wording, meanings
@@ -25,12 +26,13 @@ export function liveExplorer(explorer, live, about = {}) {
     ordered = null;
   };
 
-  const part = ({ stage, trace: known, text }) => {
-    if (stage === "encoder") return explorer.state().kind === "encoder_self" && show(known);
+  const draw = (part) => {
+    if (part.stage === "encoder") return explorer.state().kind === "encoder_self" && show(part.trace);
+    if (part.stage === "heads") return show((trace = part.trace));
     const now = performance.now();
     if (now - wrote < WORDS) return undefined;
     wrote = now;
-    return explorer.write(text);
+    return explorer.write(part.text);
   };
 
   const follow = async () => {
@@ -38,11 +40,13 @@ export function liveExplorer(explorer, live, about = {}) {
     const wanted = JSON.stringify([engine?.about.name, sentence]);
     if (!engine || paused() || !sentence.source.trim() || wanted === asked) return;
     asked = wanted;
+    const ask = { ...sentence, limit, channel: "sentence", keep: SHOWN };
     try {
-      const found = await engine.trace({ ...sentence, limit, channel: "sentence", keep: SHOWN }, part);
+      const found = await engine.trace(ask, (part) => wanted === asked && draw(part));
       if (wanted !== asked) return;
+      if (trace?.target_out_ids === found.target_out_ids) explorer.weigh(found.probabilities);
+      else show(found);
       trace = found;
-      show(trace);
       markFresh(explorer.element);
     } catch (error) {
       if (error.name !== "Dropped" && error.name !== "InputError") throw error;

@@ -9,7 +9,7 @@ import { formatWeight, formatDeviation } from "../core/format.js";
 import { listText } from "../core/lists.js";
 
 const CHECK_TOLERANCE = 1e-5;
-const AFTER_PICTURE = 30; // milliseconds
+const AFTER_PICTURE = 150; // milliseconds
 
 // One kind of attention on the screen: its grid of heads, one head in detail, and the numbers below it.
 export class Panel {
