@@ -24,10 +24,10 @@ export class DownloadError extends Error {
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /**
- * The contents of files, in their order.
+ * The contents of files, in their order: a promise for each.
  * @param {Source[]} sources
  * @param {(state: {loaded: number, total: number}) => void} progress bytes of all files, those of the cache included
- * @returns {Promise<Uint8Array[]>}
+ * @returns {Promise<Promise<Uint8Array>[]>}
  */
 export async function download(sources, progress = (_) => {}, { fetch, caches, wait } = browser()) {
   const cache = await openCache(caches, sources);
@@ -41,14 +41,14 @@ export async function download(sources, progress = (_) => {}, { fetch, caches, w
     told = Date.now();
     progress({ loaded: sum, total });
   };
-  return Promise.all(
-    sources.map(async (source, index) => {
-      if (!("blob" in source)) return one(source, cache, (bytes) => tell(index, bytes), fetch, wait);
-      const content = new Uint8Array(await source.blob.arrayBuffer());
-      tell(index, content.length);
-      return content;
-    }),
-  );
+  const contents = sources.map(async (source, index) => {
+    if (!("blob" in source)) return one(source, cache, (bytes) => tell(index, bytes), fetch, wait);
+    const content = new Uint8Array(await source.blob.arrayBuffer());
+    tell(index, content.length);
+    return content;
+  });
+  for (const content of contents) content.catch(() => {}); // whoever waits for it hears of it
+  return contents;
 }
 
 const browser = () => ({ fetch: globalThis.fetch.bind(globalThis), caches: globalThis.caches, wait: pause });

@@ -66,13 +66,14 @@ function assertSame(found, wanted) {
   assert.equal(found.length, wanted.length);
   wanted.forEach((bytes, index) => assert.equal(Buffer.compare(found[index], bytes), 0));
 }
+const all = async (...asked) => Promise.all(await download(.../** @type {[any]} */ (asked)));
 const using = (server, caches = undefined) => ({ fetch: server.fetch, caches, wait: async () => {} });
 
 test("files come in their order, and progress ends with all bytes", async () => {
   const server = new Server({ [`${HERE}a`]: bytesOf(1), [`${HERE}b`]: bytesOf(2, 10) });
   const seen = [];
   const sources = [file("a"), file("b", "h2", 10), { blob: new Blob([bytesOf(3, 7)]) }];
-  const found = await download(sources, (state) => seen.push(state), using(server));
+  const found = await all(sources, (state) => seen.push(state), using(server));
   assertSame(found, [bytesOf(1), bytesOf(2, 10), bytesOf(3, 7)]);
   assert.deepEqual(seen.at(-1), { loaded: LENGTH + 17, total: LENGTH + 17 });
   seen.forEach(({ loaded }, index) => assert.ok(!index || loaded > seen[index - 1].loaded));
@@ -81,56 +82,56 @@ test("files come in their order, and progress ends with all bytes", async () => 
 test("what is in the cache is not downloaded again, and a new version replaces it", async () => {
   const caches = new FakeCaches();
   const server = new Server({ [`${HERE}a`]: bytesOf(1), [`${HERE}b`]: bytesOf(2) });
-  await download([file("a"), file("b")], undefined, using(server, caches));
+  await all([file("a"), file("b")], undefined, using(server, caches));
   assert.equal(server.requests.length, 2);
-  const again = await download([file("b"), file("a")], undefined, using(server, caches));
+  const again = await all([file("b"), file("a")], undefined, using(server, caches));
   assert.equal(server.requests.length, 2);
   assertSame(again, [bytesOf(2), bytesOf(1)]);
   server.files[`${HERE}a`] = bytesOf(9);
-  assertSame(await download([file("a", "h9")], undefined, using(server, caches)), [bytesOf(9)]);
+  assertSame(await all([file("a", "h9")], undefined, using(server, caches)), [bytesOf(9)]);
   const versions = [...caches.entries.keys()].map((url) => url.slice(HERE.length).split("&")[0]);
   assert.deepEqual([...new Set(versions)].sort(), ["a?v=h9", "b?v=h1"]);
 });
 
 test("a broken download goes on where it ended", async () => {
   const server = new Server({ [`${HERE}a`]: bytesOf(1) }, { breaks: [100_000, 50_000] });
-  assertSame(await download([file("a")], undefined, using(server)), [bytesOf(1)]);
+  assertSame(await all([file("a")], undefined, using(server)), [bytesOf(1)]);
   assert.deepEqual(server.requests.map(({ range }) => range), [undefined, "bytes=100000-", "bytes=150000-"]); // prettier-ignore
 });
 
 test("a download that was given up goes on with the next page, from the last whole entry", async () => {
   const caches = new FakeCaches();
   const broken = new Server({ [`${HERE}a`]: bytesOf(1, LONG) }, { breaks: [2 ** 22 + 500, 0, 0, 0, 0] });
-  await assert.rejects(download([file("a", "h1", LONG)], undefined, using(broken, caches)), DownloadError);
+  await assert.rejects(all([file("a", "h1", LONG)], undefined, using(broken, caches)), DownloadError);
   assert.equal(broken.requests.length, 5);
   const server = new Server({ [`${HERE}a`]: bytesOf(1, LONG) });
-  assertSame(await download([file("a", "h1", LONG)], undefined, using(server, caches)), [bytesOf(1, LONG)]);
+  assertSame(await all([file("a", "h1", LONG)], undefined, using(server, caches)), [bytesOf(1, LONG)]);
   assert.deepEqual(server.requests.map(({ range }) => range), [`bytes=${2 ** 22}-`]); // prettier-ignore
 });
 
 for (const [what, options] of Object.entries({ ranges: { ranges: false }, "an ETag": { etag: false } }))
   test(`a server without ${what} starts again`, async () => {
     const server = new Server({ [`${HERE}a`]: bytesOf(1) }, { breaks: [100_000], ...options });
-    assertSame(await download([file("a")], undefined, using(server)), [bytesOf(1)]);
+    assertSame(await all([file("a")], undefined, using(server)), [bytesOf(1)]);
     assert.equal(server.requests.length, 2);
   });
 
 test("a file that changed in the middle of a download is never mixed with the old one", async () => {
   const server = new Server({ [`${HERE}a`]: bytesOf(1) }, { breaks: [100_000] });
   const changed = { ...using(server), wait: async () => void (server.files[`${HERE}a`] = bytesOf(5)) };
-  assertSame(await download([file("a")], undefined, changed), [bytesOf(5)]);
+  assertSame(await all([file("a")], undefined, changed), [bytesOf(5)]);
 });
 
 test("a server that breaks each time at the same place is given up", async () => {
   const server = new Server({ [`${HERE}a`]: bytesOf(1) }, { breaks: new Array(50).fill(70_000), ranges: false });
-  await assert.rejects(download([file("a")], undefined, using(server)), DownloadError);
+  await assert.rejects(all([file("a")], undefined, using(server)), DownloadError);
   assert.equal(server.requests.length, 5);
 });
 
 test("a missing file and one of another length end the download", async () => {
   const server = new Server({ [`${HERE}a`]: bytesOf(1) });
-  await assert.rejects(download([file("none")], undefined, using(server)), DownloadError);
-  await assert.rejects(download([file("a", "h1", LENGTH - 1)], undefined, using(server)), DownloadError);
+  await assert.rejects(all([file("none")], undefined, using(server)), DownloadError);
+  await assert.rejects(all([file("a", "h1", LENGTH - 1)], undefined, using(server)), DownloadError);
   assert.equal(server.requests.length, 2);
 });
 
@@ -143,7 +144,7 @@ test("nothing fails for want of Cache Storage or of room in it", async () => {
   ];
   for (const [caches, cache] of kinds) {
     const server = new Server({ [`${HERE}a`]: bytesOf(1) });
-    assertSame(await download([file("a")], undefined, using(server, caches)), [bytesOf(1)]);
+    assertSame(await all([file("a")], undefined, using(server, caches)), [bytesOf(1)]);
     assert.equal(server.requests[0].cache, cache); // whether the browser's other cache shall keep it
   }
 });
@@ -151,5 +152,5 @@ test("nothing fails for want of Cache Storage or of room in it", async () => {
 test("a packed file that the browser has unpacked already is taken as it is", async () => {
   const server = new Server({ [`${HERE}a`]: bytesOf(1) }, { encoding: "gzip" });
   const source = { ...file("a", "h1", 100), packed: true };
-  assertSame(await download([source], undefined, using(server, new FakeCaches())), [bytesOf(1)]);
+  assertSame(await all([source], undefined, using(server, new FakeCaches())), [bytesOf(1)]);
 });

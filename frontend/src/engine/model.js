@@ -28,31 +28,38 @@ export class Dropped extends Error {
   name = "Dropped";
 }
 
-// What `file` gives for the names in web.json's tokenizers: side -> {model}, of a Marian model {model, table}.
-/** @returns {Record<string, any>} */
-export function tokenizerFiles({ tokenizers }, file) {
-  const named = (names) => Object.fromEntries(Object.entries(names).map(([part, name]) => [part, file(name)]));
-  return Object.fromEntries(Object.entries(tokenizers).map(([side, names]) => [side, named(names)]));
-}
-
-// file(name): bytes of a file of the model's folder; wasm: the bytes of onnxruntime's WebAssembly, or its URL if the server says that
-// it is application/wasm: then the browser keeps the compiled code for the next time.
-export const makeModel = async ({ about, file, wasm = undefined }) => {
-  ort.env.wasm.numThreads = 1; // more need an isolated page, and take longer where another program uses the core
-  if (typeof wasm === "string") ort.env.wasm.wasmPaths = { wasm };
-  else if (wasm) ort.env.wasm.wasmBinary = wasm;
-  const weights = file(about.weights);
+/**
+ * Opens a model, and prepares what needs no weights while these are read.
+ * @param {{about: any, file: (name: string) => any, wasm?: any}} given about: web.json; file: gives the bytes of a file of
+ *   the model's folder, or a promise of them; wasm: the bytes of onnxruntime's WebAssembly, or a promise of them. Or its
+ *   URL if the server says that it is application/wasm: then the browser keeps the compiled code for the next time
+ */
+export async function makeModel({ about, file, wasm = undefined }) {
+  const [tokenizers] = await Promise.all([openTokenizers(about.tokenizers, file), startRuntime(wasm)]);
+  const weights = await file(about.weights);
   const options = { executionProviders: ["wasm"], externalData: [{ path: about.weights, data: weights }] };
   const graphs = {};
-  for (const name of GRAPHS) graphs[name] = await ort.InferenceSession.create(file(`${name}.onnx`), options);
-  const tokenizers = tokenizerFiles(about, file);
-  const open = ({ model, table }) => openTokenizer(model, table && JSON.parse(new TextDecoder().decode(table)));
-  const target = await open(tokenizers.target);
-  const source = tokenizers.source ? await open(tokenizers.source) : target;
+  for (const name of GRAPHS) graphs[name] = await ort.InferenceSession.create(await file(`${name}.onnx`), options);
   const blob = new Blob([weights]); // which a browser may keep outside of its memory
   const parameters = await openWeights(async (start, end) => blob.slice(start, end).arrayBuffer());
-  return new Model(about, graphs, { source, target }, parameters);
-};
+  return new Model(about, graphs, tokenizers, parameters);
+}
+
+// names: of the files of each side, of a Marian model with a table of ids; no source where both are the same.
+async function openTokenizers(names, file) {
+  const open = async ({ model, table }) =>
+    openTokenizer(await file(model), table && JSON.parse(new TextDecoder().decode(await file(table))));
+  const target = await open(names.target);
+  return { target, source: names.source ? await open(names.source) : target };
+}
+
+async function startRuntime(wasm) {
+  const given = await wasm;
+  ort.env.wasm.numThreads = 1; // more need an isolated page, and take longer where another program uses the core
+  if (typeof given === "string") ort.env.wasm.wasmPaths = { wasm: given };
+  else if (given) ort.env.wasm.wasmBinary = given;
+  await ort.InferenceSession.create(new Uint8Array()).catch(() => {}); // no model is in it, but now the runtime is there
+}
 
 const TYPES = { float32: Float32Array, bool: Uint8Array, int64: BigInt64Array };
 

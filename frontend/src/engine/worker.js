@@ -38,7 +38,7 @@ async function open({ base, about, wasm, blobs }) {
   if (!sentAsWasm) sources.push(wasm instanceof Blob ? { blob: wasm } : { url: wasm, packed: true, ...ORT_WASM });
   const contents = await download(sources, (progress) => send({ progress }));
   const file = (name) => contents[names.indexOf(name)];
-  return makeModel({ about, file, wasm: sentAsWasm ? wasm : await runtimeOf(contents.at(-1)) });
+  return makeModel({ about, file, wasm: sentAsWasm ? wasm : contents.at(-1).then(runtimeOf) });
 }
 
 // Some servers call a gzip file an encoding; then the browser has unpacked it.

@@ -2,7 +2,7 @@
 import { Engine } from "../engine/client.js";
 import { fileAddress, fileOrBlob, isSingleFile } from "./files.js";
 
-const AFTER_PICTURE = 100; // milliseconds from the first picture to the download
+const AFTER_PICTURE = 20; // milliseconds from the first picture to the download
 const WITHOUT_PICTURE = 1500; // the same if there is none
 
 const inMegabytes = (bytes) => Math.round(bytes / 1e6);
