@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page
 
 import transformer
 from tests.browser.modules import SOURCES
+from transformer.checkpoints.folder import GRAPHS
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.view.bundle import FOLDER as BUILT
@@ -161,11 +162,11 @@ def test_words_arrive_before_the_whole_trace(page: Page) -> None:
         """async () => {
           const stages = [];
           await engine.trace({ source: "ab" }, ({ stage, text, trace }) =>
-            stages.push(stage === "words" ? text : trace.encoder_self.weights.shape));
+            stages.push(text ?? [stage, trace.encoder_self.weights.shape, trace.cross?.weights.shape]));
           return stages;
         }"""
     )
-    assert stages == [[2, 4, 3, 3], "b", "ba", "ba"]
+    assert stages == [["encoder", [2, 4, 3, 3], None], "b", "ba", "ba", ["heads", [2, 4, 3, 3], [2, 4, 3, 3]]]
 
 
 def test_the_browser_may_compile_the_runtime_while_it_arrives(page: Page) -> None:
@@ -183,7 +184,7 @@ def test_a_second_visit_downloads_no_file_of_the_model(page: Page) -> None:
     assert open_engine(page) == first
     names = {path.rsplit("/", 1)[1] for path in Files.asked}
     assert "web.json" in names
-    assert not names & {"model.safetensors", "encoder.onnx", "decoder.onnx", "tokenizer.model", "ort.wasm.gz"}
+    assert not names & {"model.safetensors", *GRAPHS, "tokenizer.model", "ort.wasm.gz"}
 
 
 def test_a_text_that_cannot_be_read_says_why(page: Page) -> None:

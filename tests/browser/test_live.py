@@ -80,7 +80,7 @@ def test_an_old_picture_is_dim_until_the_new_one_is_there(context: BrowserContex
     assert page.evaluate(READY) is None
     before = page.locator("[data-drawn]").get_attribute("data-drawn")
     type_(page, "k a l o s")
-    assert page.evaluate(STALE) == "0.4"
+    page.wait_for_function(f"{STALE} === '0.4'")
     expect(page.locator("[data-drawn]")).not_to_have_attribute("data-drawn", before or "")  # and nobody pressed Enter
     page.wait_for_function(f"{STALE} === ''")
     wait_for_params(page, source="k a l o s")

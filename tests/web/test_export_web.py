@@ -26,7 +26,7 @@ def no_exporters(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bundled_model_is_written_without_the_extra(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "some" / "where"
     assert main(["export-web", "reverse", str(folder)]) == 0
-    assert capsys.readouterr().out == f"{folder}: 5 files for the browser, 0.7 MB\n"
+    assert capsys.readouterr().out == f"{folder}: 6 files for the browser, 0.7 MB\n"
     about = json.loads((folder / ABOUT).read_text())
     assert {path.name for path in folder.iterdir()} == {ABOUT, EXAMPLES, *files(about)}
     for path in folder.iterdir():
