@@ -3,10 +3,12 @@
 import { el } from "../core/dom.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
+import { unpack } from "../engine/unpack.js";
 import { TRAINING_TEXTS } from "./texts.js";
 import { TrainingView } from "./view.js";
 
 const PLACE = ["run", "step", "layer", "head"]; // whole numbers in a link
+const GZIP = 0x1f; // the first byte of such a file
 let scenes = 0; // the number of the last one: a link to this page begins another one
 
 // Several packs of one run each as one. runs: [{name, pack}]
@@ -102,6 +104,6 @@ export class RecordedTrainings {
 }
 
 async function unpacked(response) {
-  const stream = response.body.pipeThrough(new DecompressionStream("gzip"));
-  return readPack(new Uint8Array(await new Response(stream).arrayBuffer()));
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return readPack(bytes[0] === GZIP ? await unpack(bytes) : bytes); // some servers call it an encoding
 }
