@@ -198,7 +198,7 @@ def test_two_tables_have_one_scale_and_a_line_where_training_ended() -> None:
     assert left.zmax == right.zmax == -left.zmin == pytest.approx(3)
     assert [shape.y0 for shape in figure.layout.shapes] == [16.5, 16.5]
     texts = [note.text for note in figure.layout.annotations]
-    assert texts == ["<b>formula</b>", "<b>my&lt;i&gt;model</b>", "trained"]
+    assert texts == ["<b>formula</b>", "<b>my&lt;i&gt;model</b>", "trained range"]
     assert figure.layout.annotations[2].xref == "x2 domain"
     assert not learned.tables_beside(TABLE.numpy(), TABLE.numpy(), NAMES).layout.shapes
 

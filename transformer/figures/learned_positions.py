@@ -21,7 +21,7 @@ LABELS = {
     **{name: positions.LABELS[name] for name in ("position", "dimension", "value")},
     "tables": N_("Sinusoidal and learned"),
     "tables_equation": N_("left section 3.5, right Table 3, row E: one learned vector per position"),
-    "trained": N_("trained"),
+    "trained": N_("trained range"),
     "norms": N_("Norm of every row"),
     "norms_equation": N_("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"),
     "norm": N_("norm"),

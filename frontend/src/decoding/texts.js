@@ -30,7 +30,7 @@ export const DECODING_TEXTS = {
   cut: "cut off",
   after: "Next token after “{text}”",
   after_nothing: "First token",
-  rest: "all {count} others",
+  rest: "{count} others",
   entropy: "entropy {value} of at most {most} nats",
   entropy_hint:
     "Entropy of the whole distribution: 0 if one token has all the probability, ln(vocabulary) if all are equal",
