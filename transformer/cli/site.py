@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from transformer.inference.pretrained import load
@@ -50,10 +51,12 @@ def run(options: argparse.Namespace) -> int:
     size = sum((options.folder / name).stat().st_size for name in names)
     print(
         _(
-            "{count} files, {size:.1f} MB, in {folder}. To look at them: python -m http.server --directory {folder}",
+            "{count} files, {size:.1f} MB, in {folder}. To look at them, run {python} -m http.server --directory {folder} "
+            "and open http://localhost:8000",
             count=len(names),
             size=size / 1e6,
             folder=options.folder,
+            python=sys.executable,
         )
     )
     return 0
