@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import threading
 from collections.abc import Iterator
@@ -214,6 +215,51 @@ def test_a_download_that_failed_is_tried_again(browser: Browser, site: str) -> N
     page.unroute("**/models/**")
     again.click()
     ready(page)
+    context.close()
+
+
+def test_what_cannot_be_loaded_is_said_and_tried_again(context: BrowserContext, site: str) -> None:
+    page = ready(opened(context, site, checkpoint="ko-numbers"))
+    page.get_by_role("link", name="Positions", exact=True).click()
+    expect(page.locator("figure.hs-fig[data-drawn]").first).to_be_visible()
+    context.set_offline(True)
+    said = page.get_by_test_id("messages")
+    page.get_by_role("link", name="Lab", exact=True).click()
+    expect(said).to_contain_text("could be loaded")
+    expect(page.locator(".hs-page")).to_have_text("")  # and not the picture of another page
+    page.get_by_role("link", name="Positions", exact=True).click()  # opened before
+    expect(page.locator("figure.hs-fig[data-drawn]").first).to_be_visible()
+    expect(said).to_have_text("")
+    page.get_by_role("link", name="Heads", exact=True).click()
+    page.get_by_test_id("formation-open-close").click()
+    expect(said).to_contain_text("could be loaded")
+    context.set_offline(False)
+    said.get_by_role("button", name="Try again").click()
+    expect(page.get_by_test_id("formation")).to_have_attribute("data-state", "recorded")
+    expect(said).to_have_text("")
+
+
+def test_a_figure_is_saved(context: BrowserContext, site: str) -> None:
+    page = ready(opened(context, f"{site}positions/"))
+    page.locator("summary", has_text="Save").first.click()
+    with page.expect_download() as saved:
+        page.get_by_test_id("figure-save-svg").first.click()
+    assert saved.value.path().read_text(encoding="utf-8").rstrip().endswith("</svg>")
+    assert problems(page) == []
+
+
+def test_recorded_trainings_may_arrive_unpacked(context: BrowserContext, site: str) -> None:
+    page = context.new_page()
+    page.route("**/trainings/*.gz", lambda route: route.fulfill(body=gzip.decompress(route.fetch().body())))
+    page.goto(f"{site}training/")
+    expect(page.get_by_role("status").filter(has_text="reverse: recorded")).to_be_attached()
+
+
+def test_on_a_phone_the_chosen_part_is_in_view(browser: Browser, site: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = opened(context, f"{site}lab/", part="softmax")
+    expect(page.locator(".hs-parts").get_by_role("button", pressed=True)).to_be_in_viewport(ratio=1)
+    assert problems(page) == []
     context.close()
 
 

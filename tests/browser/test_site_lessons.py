@@ -98,6 +98,23 @@ def test_who_wanders_off_is_offered_the_way_back(context: BrowserContext, site: 
     assert problems(page) == []
 
 
+def test_a_lesson_that_cannot_be_loaded_does_not_close_the_site(context: BrowserContext, site: str) -> None:
+    page = opened(context, site)
+    for name in ("Lab", "Lessons"):
+        page.get_by_role("link", name=name, exact=True).click()
+    start = page.get_by_test_id(f"lesson-start-{LESSON}")
+    expect(start).to_be_visible()
+    context.set_offline(True)
+    start.click()
+    said = page.get_by_test_id("messages")
+    expect(said).to_contain_text("could be loaded")
+    page.get_by_role("link", name="Lab", exact=True).click()
+    expect(page.get_by_test_id("lab")).to_be_visible()
+    context.set_offline(False)
+    said.get_by_role("button", name="Try again").click()
+    expect(page.get_by_test_id("lesson-title")).to_be_visible()
+
+
 def test_on_a_phone_the_lesson_is_a_sheet(context: BrowserContext, site: str) -> None:
     page = context.new_page()
     page.set_viewport_size({"width": 390, "height": 844})

@@ -10,12 +10,18 @@ export function fileAddress(path) {
   return folder + path;
 }
 
+const opened = new Map(); // path -> its answer, so that what was opened once needs no network again
+
 /** @param {string} path @returns {Promise<Response>} */
 export async function openFile(path) {
   const held = inPage(path);
-  const answer = await fetch(held ? `data:application/octet-stream;base64,${held.textContent}` : fileAddress(path));
-  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
-  return answer;
+  if (held) return fetch(`data:application/octet-stream;base64,${held.textContent}`);
+  if (!opened.has(path)) {
+    const answer = await fetch(fileAddress(path));
+    if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+    opened.set(path, answer);
+  }
+  return opened.get(path).clone();
 }
 
 // A file for the engine: its address, or what it holds if it stands in the page.

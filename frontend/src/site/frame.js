@@ -18,6 +18,7 @@ import { SentenceFields } from "./sentence.js";
 import { SITE_TEXTS } from "./texts.js";
 
 const LIMIT = 128; // tokens of each side, as in the app
+const NOTHING = { mount: () => ({ destroy() {} }) }; // of a page that could not be loaded
 
 export class Frame {
   /** @param {any} site of site.json: {languages: {code: name}, models: [{about, examples, alignment}]} */
@@ -32,7 +33,6 @@ export class Frame {
     this.page = { destroy() {}, show() {} }; // what is mounted
     this.turn = 0; // of opening a page
     this.lesson = null; // of lesson/panel.js, when one is open
-    this.shelves = new Map(); // language -> promise of the lessons
   }
 
   async start() {
@@ -206,10 +206,7 @@ export class Frame {
   // -- the lesson beside the page --------------------------------------------------------------------------------------
 
   lessons() {
-    const { language } = this;
-    if (!this.shelves.has(language))
-      this.shelves.set(language, readLessons({ language, pages: this.pages, open: openFile }));
-    return this.shelves.get(language);
+    return readLessons({ language: this.language, pages: this.pages, open: openFile });
   }
 
   openLesson(name) {
@@ -228,15 +225,18 @@ export class Frame {
     if (!wanted) return undefined;
     const { params } = splitAddress(location.href, fileAddress(""));
     const linked = !started && opensStop(params);
-    const [{ mountLesson }, lessons] = await Promise.all([
-      import("../lesson/panel.js"),
-      this.site.lessons ? this.lessons() : [],
-    ]);
+    /** @type {Promise<any[]>} */
+    const needed = Promise.all([import("../lesson/panel.js"), this.site.lessons ? this.lessons() : []]);
+    const [panel, lessons] = await needed.catch((error) => {
+      this.fail(error, () => this.show(), "link");
+      return [null, []];
+    });
+    if (!panel) return undefined; // the page opens without its lesson
     const lesson = lessons.find(({ name }) => name === wanted.name);
     if (wanted.name !== this.state.lesson?.name || this.lesson) return undefined;
     if (!lesson) return this.change({ lesson: null });
     this.aside.hidden = false;
-    const panel = mountLesson(this.aside, {
+    const mounted = panel.mountLesson(this.aside, {
       lesson,
       stop: wanted.stop,
       arrive: started || linked,
@@ -259,7 +259,7 @@ export class Frame {
         this.openPage("lessons");
       },
     });
-    this.lesson = { ...panel, name: lesson.name };
+    this.lesson = { ...mounted, name: lesson.name };
     return undefined;
   }
 
@@ -306,15 +306,31 @@ export class Frame {
     if (key === this.mounted) return this.page.show();
     this.mounted = key;
     const turn = ++this.turn;
+    this.messages.say("page", []);
     try {
       const [{ page }] = await Promise.all([entry.open(), ...entry.styles.map((name) => this.style(name))]);
       if (turn === this.turn) this.draw(page, options.part);
     } catch (error) {
+      if (turn !== this.turn) return undefined;
+      this.draw(NOTHING);
       this.mounted = null;
-      const press = /** @type {[string, () => void]} */ ([this.t("again"), () => this.mount()]);
-      this.messages.say("link", [{ kind: "error", text: this.t("page_failed", { reason: error.message }), press }]);
+      this.fail(error, () => this.again());
     }
     return undefined;
+  }
+
+  // Says that something could not be loaded.
+  fail({ message }, again, group = "page") {
+    const text = this.t("page_failed", { reason: message.replace(/\.$/, "") });
+    this.messages.say(group, [{ kind: "error", text, press: [this.t("again"), again] }]);
+  }
+
+  // What a page waits for. If it cannot be loaded, that is said, and the page draws nothing of it.
+  needed(promise) {
+    return promise.catch((error) => {
+      this.fail(error, () => this.again());
+      return new Promise(() => {});
+    });
   }
 
   draw(page, asked) {
@@ -348,6 +364,8 @@ export class Frame {
         this.translate(text),
       );
     this.tabs.replaceChildren(...parts.map(tab));
+    const shown = this.tabs.querySelector('[aria-pressed="true"]'); // on a phone it may be to the right
+    if (shown) this.tabs.scrollLeft = shown.offsetLeft + (shown.offsetWidth - this.tabs.offsetWidth) / 2;
   }
 
   openPart(name) {
@@ -411,14 +429,15 @@ export class Frame {
         set: (option, value) => this.setOption(name, option, value),
       },
       openPart: (other) => this.openPart(other),
-      lessons: () => this.lessons(),
+      lessons: () => this.needed(this.lessons()),
       openLesson: (name) => this.openLesson(name),
       shadow: (root, entry) => this.shadow(root, entry),
-      file: (path) => openFile(`models/${this.state.checkpoint}/${path}`),
+      open: (path) => this.needed(openFile(path)),
+      file: (path) => this.needed(openFile(`models/${this.state.checkpoint}/${path}`)),
       // Packs of the first example, which were made with the site; null for any other sentence.
       recorded: async () => {
         if (!this.example || this.example !== this.site.models[0].examples[0]) return null;
-        const files = await Promise.all(["first.pack", "first-head.pack"].map(openFile));
+        const files = await this.needed(Promise.all(["first.pack", "first-head.pack"].map(openFile)));
         return Promise.all(files.map((file) => file.arrayBuffer()));
       },
     };

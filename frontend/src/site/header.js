@@ -57,10 +57,16 @@ export class Header {
   settings() {
     const { frame } = this;
     const { t, site } = frame;
-    const languages = choice(t("language"), Object.entries(site.languages), (code) => {
+    const speak = async (code) => {
       keep("language", code);
-      frame.speak(code);
-    });
+      try {
+        await frame.speak(code);
+      } catch (error) {
+        keep("language", (languages.value = frame.language));
+        frame.fail(error, () => speak(code), "link");
+      }
+    };
+    const languages = choice(t("language"), Object.entries(site.languages), speak);
     languages.value = frame.language;
     const colours = choice(
       t("colours"),

@@ -24,7 +24,7 @@ export const SITE_TEXTS = {
   link_copied: "Copied",
   examples: "Examples",
   look: "Look for",
-  page_failed: "The page could not be loaded: {reason}.",
+  page_failed: "Not everything could be loaded: {reason}.",
   // -- the sentence
   source: "Source · {language} · {used} of {limit} tokens",
   source_uncounted: "Source · {language} · up to {limit} tokens",

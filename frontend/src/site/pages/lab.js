@@ -12,7 +12,6 @@ import { DRAWS, SWITCH_FORMS } from "../../state/generated.js";
 import { SHARED_TEXTS } from "../../state/texts.js";
 import { Why } from "../../why/component.js";
 import { liveWhy } from "../../why/live.js";
-import { openFile } from "../files.js";
 
 const PANES = ["after", "before", "difference"];
 const MEASURES = ["saturated", "entropy", "largest", "gradient", "spread"];
@@ -157,7 +156,7 @@ function mountWhy(root, frame) {
   const saved = { model: about.name };
 
   const show = async (seed) => {
-    const experiment = await (await openFile(`experiment/${seed}.json`)).json();
+    const experiment = await (await frame.open(`experiment/${seed}.json`)).json();
     const { depths, draws } = experiment;
     const own = config.d_k ?? config.d_model / config.heads;
     const far = (depth) => Math.abs(Math.log(depth / own));

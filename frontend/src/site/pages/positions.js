@@ -49,7 +49,7 @@ export const page = {
     };
 
     const show = async () => {
-      const figures = await (await openFile(`positions/${frame.language}.json`)).json();
+      const figures = await (await frame.open(`positions/${frame.language}.json`)).json();
       await styled;
       if (gone) return;
       const halves = config.positions === "sinusoidal" && config.layout === "halves";

@@ -1,7 +1,6 @@
 // The recorded trainings on the site: of the page Training what needs no server. Options of its link are those of
 // pages/training/.
 import { RecordedTrainings } from "../../training/recorded.js";
-import { openFile } from "../files.js";
 
 export const page = {
   name: "training",
@@ -9,7 +8,7 @@ export const page = {
 
   mount(root, frame) {
     const trainings = new RecordedTrainings(frame.shadow(root, "training"), {
-      open: (name) => openFile(`trainings/${name}`),
+      open: (name) => frame.open(`trainings/${name}`),
       language: document.documentElement.lang,
       link: frame.options,
       about: () => ({ texts: frame.texts, big: frame.view.big }),
