@@ -69,7 +69,8 @@ export function liveAnatomy(view, live) {
     const pack = make.tracePack(trace, before, factsOf(server), model.pieces, header);
     ordered = null;
     found.id = same ? drawn.id : pack.header.id;
-    if (!same) view.show([pack], how); // what the server has drawn already stays as it is
+    if (!same) return view.show([pack], how);
+    if (view.data.waiting) return view.show([]); // a place that was not sent; the rest stays as the server has drawn it
     return undefined;
   };
 

@@ -112,24 +112,37 @@ test("nothing is asked of an engine with another model", async () => {
   assert.equal(view.go({}), false);
 });
 
-test("what the server has drawn is not drawn again, and its places are made here", async () => {
+// A sentence that the server has drawn, and then the engine.
+async function afterServer(zoom) {
   const trace = tinyTrace();
   const drawn = {
     ids: { source: trace.source_ids, target_out: trace.target_out_ids },
     labels: { source: trace.source_labels, target_out: trace.target_out_labels },
     tokens: { target_in: trace.target_in },
   };
-  const [view, live] = [new View(), new Live()];
+  const [view, live, state] = [new View(), new Live(), { revision: 3, zoom }];
   live.set({ sentence: SENTENCE });
   liveAnatomy(/** @type {any} */ (view), live);
-  view.take(first({ sort: "trace", id: "7a", ...drawn }));
+  view.take(first({ sort: "trace", id: "7a", state, ...drawn }));
   live.set({ engine: engineOf() });
-  view.take(first()); // from now on the server sends no numbers
+  view.take(first({ state })); // from now on the server sends no numbers
   await settled();
+  return view;
+}
+
+test("what the server has drawn is not drawn again, and its places are made here", async () => {
+  const view = await afterServer("model");
   assert.deepEqual([view.shown, view.draws], [["trace"], 0]);
+  view.go({ zoom: "sub" });
   assert.equal(view.go({ place: "encoder.ff", step: "inner" }), true);
   assert.equal(view.data.place.header.id, "7a");
   assert.equal(view.data.open.header.id, "7a");
+});
+
+test("a place that the server has not sent is drawn as soon as the engine is there", async () => {
+  const view = await afterServer("sub");
+  assert.equal(view.data.place.header.id, "7a");
+  assert.ok(view.draws > 0);
 });
 
 test("packs of the server are refused once the engine draws, but for another model", async () => {
