@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-var o=e=>document.getElementById(`file:${e}`),r=()=>o("site.json")!==null;function i(e){return(r()?location.href.split(/[?#]/)[0]:new URL(".",import.meta.url).href)+e}async function l(e){let t=o(e),n=await fetch(t?`data:application/octet-stream;base64,${t.textContent}`:i(e));if(!n.ok)throw new Error(`${e}: ${n.status}`);return n}async function s(e){return r()?(await l(e)).blob():i(e)}export{r as a,i as b,l as c,s as d};
