@@ -58,6 +58,7 @@ PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
 WIDE = 250  # pixels of the menu of models, for "en-de without 12 heads"
+OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is shown
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
 
 
@@ -254,7 +255,7 @@ def switch_checkpoint(name: str) -> None:
             source, target = typed[after.languages]
             state = replace(state, source=source, target=target)
         elif first:
-            view = replace(first[0].view, big=state.view.big)
+            view = replace(state.view, training=None).of_example(first[0].view)
             state = replace(state, source=first[0].source, target=first[0].target, view=view)
     store_state(state)
 
@@ -391,6 +392,8 @@ def _read_link(state: State, model: Pretrained, page: Page) -> State:
     view, misread = view_from_params(params, layers, config.heads, begin_with)
     if "big" not in params:
         view = replace(view, big=state.view.big)
+    if not params.keys() - OF_VIEWER:
+        view = replace(view, sight="first")
     switches, wrong = read_switches(params, config)
     chosen = {page.name: asked} if asked else {}
     notices = (*state.notices, *misread, *wrong)

@@ -65,7 +65,7 @@ def _show(example: Example) -> None:
     state = current_state()
     if state is not None:
         st.session_state[CHOSEN] = True
-        view = replace(example.view, big=state.view.big, training=state.view.training)
+        view = state.view.of_example(example.view)
         store_state(
             replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1)
         )

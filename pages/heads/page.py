@@ -21,23 +21,12 @@ FIRST = "attention-in-10-minutes"  # the lesson for a person who has never seen 
 
 
 def draw(frame: PageFrame) -> None:
-    trace, state = frame.trace, frame.state
+    trace, state = frame.trace, explorer.merge_browser(frame.state, frame.model)
     if trace is None and not frame.live:
         payloads.forget(explorer.KEY)
     else:
-        lead = say("heads_lead")
         if frame.lesson is None:  # the lesson says what to look at
-            with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-heads-lead"):
-                st.html(f'<p class="hs-lead">{html.escape(lead)}</p>', width="content")
-                links = {page.name: link for page, link in frame.links.items()}
-                member = room.seat() is not None and not room.teaches()
-                first = lesson.find(FIRST, tuple(page.path for page in frame.links))
-                if not member:
-                    if first is not None:
-                        start = _("Start “{title}” →").format(title=plain_markdown(translate(first.title)))
-                        st.button(start, key="hs-start", on_click=lesson.begin, args=(FIRST,), type="tertiary")
-                    st.page_link(links["lessons"], label=_("All lessons, join or teach a class →"))
-                st.page_link(links["paper"], label=_("In the paper →"))
+            _lead(frame, state.view.sight != "all")
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:
@@ -54,6 +43,24 @@ def draw(frame: PageFrame) -> None:
                     alignment.draw(frame.model, frame.pass_of_sentence())
     with frame.options.panel("about", say("about_heads")):
         about(frame.model)
+
+
+def _lead(frame: PageFrame, first_sight: bool) -> None:
+    """What the page shows, and where a reader may begin."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-heads-lead"):
+        text = html.escape(say("first_lead" if first_sight else "heads_lead"))
+        st.html(f'<p class="hs-lead">{text}</p>', width="stretch" if first_sight else "content")
+        found = lesson.find(FIRST, tuple(page.path for page in frame.links))
+        member = room.seat() is not None and not room.teaches()
+        if found is not None and not member:
+            start = _("Start “{title}” →").format(title=plain_markdown(translate(found.title)))
+            label, kind = (say("first_start"), "primary") if first_sight else (start, "tertiary")
+            st.button(label, key="hs-start", on_click=lesson.begin, args=(FIRST,), type=kind)  # type: ignore[arg-type]
+        if not first_sight:
+            links = {page.name: link for page, link in frame.links.items()}
+            if not member:
+                st.page_link(links["lessons"], label=_("All lessons, join or teach a class →"))
+            st.page_link(links["paper"], label=_("In the paper →"))
 
 
 def about(model: Pretrained) -> None:

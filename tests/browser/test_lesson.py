@@ -24,7 +24,7 @@ def start(page: Page, server: str) -> None:
     """From the first screen, which offers a lesson beside the explorer."""
     page.goto(server)
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
-    page.get_by_role("button", name="Start “Attention in 10 minutes”").click()
+    page.get_by_role("button", name="Start the 10-minute lesson").click()
     expect(page.locator(".hs-lesson-title")).to_have_text("A model that translates")
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
 

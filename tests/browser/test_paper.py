@@ -187,7 +187,7 @@ def test_a_model_without_a_recording_has_no_link_to_it(context: BrowserContext, 
 
 def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(context: BrowserContext, server: str) -> None:
     page = context.new_page()
-    page.goto(server)
+    page.goto(f"{server}/?kind=cross")
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
     lead = page.locator(".st-key-hs-heads-lead").get_by_role("link", name="In the paper")
     for width in (1440, 390):

@@ -39,6 +39,7 @@ def test_a_person_visits_every_page_and_uses_the_main_ones(
     # Heads: type a sentence, choose a head, read a weight.
     page.goto(server)
     page.wait_for_selector("[data-drawn]")
+    page.get_by_test_id("sight-all").click()
     page.get_by_label(re.compile("Source · English")).fill(SENTENCE)
     page.keyboard.press("Enter")
     wait_for_params(page, source=SENTENCE)

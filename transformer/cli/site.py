@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> int:
     size = sum((options.folder / name).stat().st_size for name in names)
     print(
         _(
-            "{count} files, {size:.1f} MB, in {folder}. To look at them, run {python} -m http.server --directory {folder} "
-            "and open http://localhost:8000",
+            "{count} files, {size:.1f} MB, in {folder}. To look at them, run {python} -m http.server --directory "
+            "{folder} and open http://localhost:8000",
             count=len(names),
             size=size / 1e6,
             folder=options.folder,

@@ -92,6 +92,8 @@ SHARED_TEXTS: dict[str, str] = {
     "heads_lead": N_(
         "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell."
     ),
+    "first_lead": N_("Type a sentence. A Transformer translates it while you type, and shows where it looks."),
+    "first_start": N_("Start the 10-minute lesson"),
     "about_heads": N_("What am I looking at?"),
     "about_squares": N_(
         "Every small square is one **head**. Each row is a query token, each column a key token. The "

@@ -40,6 +40,8 @@ class View:
     training:  recorded step of the model's training that is looked at, or None: the model as it is. The picture does
                not know of it; who mounts the slider of the training tells both.
     meanings:  "on": what the words mean, under their labels
+    sight:     "all" of it; or for a first sight the sentence, its translation, the lines of one head and small pictures
+               of the others, without switches ("first"), or with the numbers of that head ("how")
     """
 
     kind: str = _choice("encoder_self", "decoder_self", "cross", ALL, default="cross")
@@ -56,6 +58,11 @@ class View:
     big: bool = False
     training: int | None = None
     meanings: str = _choice("off", "on")
+    sight: str = _choice("all", "first", "how")
+
+    def of_example(self, view: View) -> View:
+        """The view of an example, for whoever looks at this one."""
+        return replace(view, big=self.big, training=self.training, sight=self.sight)
 
     def to_browser(self) -> dict[str, Any]:
         """As the view's JavaScript holds it: indices from 0, "all" for None."""

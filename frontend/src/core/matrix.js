@@ -180,7 +180,9 @@ function worse(known, deviation) {
   return Number.isNaN(known) || deviation <= known ? known : deviation;
 }
 
+/** @returns {[row: number, column: number]} */
 export function strongestPair(weights, keys, rowPieces, columnPieces) {
+  /** @type {[number, number]} */
   let best = [rowPieces[0], columnPieces[0]];
   for (const q of rowPieces) {
     for (const k of columnPieces) if (weights[q * keys + k] > weights[best[0] * keys + best[1]]) best = [q, k];

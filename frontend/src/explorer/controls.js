@@ -4,7 +4,7 @@ import { CHOICES, START_VIEW } from "../state/generated.js";
 import { changedKeys } from "../state/state.js";
 
 // The bar of switches. Native buttons, selects and a slider; values go out through hooks.change({key: value}).
-const { kind: KINDS, meanings: MEANINGS, ...SWITCHES } = CHOICES;
+const { kind: KINDS, meanings: MEANINGS, sight: SIGHTS, ...SWITCHES } = CHOICES;
 
 export class Controls {
   constructor(hooks) {
@@ -79,6 +79,25 @@ export class Controls {
       this.more.setAttribute("aria-expanded", String(open));
       hooks.resized();
     });
+    // At first sight the switches and the numbers stand behind two buttons; a third one leads back.
+    const [all, first, how] = SIGHTS;
+    this.sights = [
+      [all, "options", () => all],
+      [how, "how", ({ sight }) => (sight === how ? first : how)],
+      [first, "simple", () => first],
+    ].map(([name, label, next]) =>
+      el(
+        "button",
+        {
+          type: "button",
+          class: `hs-sight-${name}`,
+          "data-testid": `sight-${name}`,
+          "aria-pressed": "false",
+          click: () => hooks.look(/** @type {any} */ (next)(this.state)),
+        },
+        t(label),
+      ),
+    );
     this.save = makeSaveMenu(t, "save", (format) => this.hooks.save(format), ["png", "svg", "head", "csv"]);
     this.element = el(
       "div",
@@ -90,9 +109,10 @@ export class Controls {
         this.legend,
         this.more,
         this.formation,
+        ...this.sights.slice(0, 2),
         this.save,
       ),
-      el("div", { class: "hs-options" }, ...options),
+      el("div", { class: "hs-options" }, ...options, this.sights[2]),
     );
   }
 
@@ -117,6 +137,9 @@ export class Controls {
   // slider; meanings: {any} whether a word of the sentences has one, null if there is nothing to tell this reader
   draw(state, kinds, legends, formation, meanings) {
     const { t } = this.hooks;
+    this.state = state;
+    for (const button of this.sights)
+      button.setAttribute("aria-pressed", String(button.className === `hs-sight-${state.sight}`));
     this.meanings.hidden = !meanings;
     this.meaningsBox.checked = state.meanings === "on";
     const none = meanings && !meanings.any && this.meaningsBox.checked;

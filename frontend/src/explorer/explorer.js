@@ -17,11 +17,15 @@ import { mergeState, stateText, changedKeys } from "../state/state.js";
 import { Reader } from "../heads/reader.js";
 import { measureRoom } from "./room.js";
 import { saveExplorer } from "./saving.js";
+import { strongestWord } from "./finding.js";
+import { kept, keep } from "../core/kept.js";
+import { Sight } from "./sight.js";
 import { shownModel, takeRecorded } from "./recorded.js";
 
 const NARROW = 820;
 const SLIDER_PAUSE = 150;
 const ECHO_TIME = 10000;
+const SIGHT = "data-hs-sight"; // of the page at first sight: its fields are drawn for it
 
 // options: {onState, onFormation, assets: {css}, calm: the switches fold behind a button also where there is room}
 export function mountExplorer(root, options) {
@@ -42,6 +46,8 @@ export function mountExplorer(root, options) {
     destroy: () => explorer.destroy(),
   };
 }
+
+const sentenceOf = ({ checkpoint, sentences }) => JSON.stringify([checkpoint, sentences.source]);
 
 class Explorer {
   constructor(root, options) {
@@ -74,6 +80,7 @@ class Explorer {
     this.look.stop();
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
+    document.documentElement.removeAttribute(SIGHT);
     this.element.remove();
     if (this.style) this.style.remove();
     this.model = this.live = null;
@@ -135,6 +142,7 @@ class Explorer {
     }
     const texts = JSON.stringify([header.texts, header.wording]);
     const exact = known ? known.exact : new Map();
+    const another = this.live && sentenceOf(this.live.header) !== sentenceOf(header);
     this.live = new TraceModel(pack);
     for (const [key, entry] of exact) if (!this.live.exact.has(key)) this.live.exact.set(key, entry);
     this.states = new WeakMap();
@@ -145,8 +153,19 @@ class Explorer {
       this.state.kind = /** @type {Kind} */ (Object.keys(this.model.kinds)[0]);
     this.settle();
     if (this.waiting) this.feed(this.waiting);
+    if (another && !ordered) this.chooseFinding();
     this.draw();
+    if (this.state.sight === "first" && kept("sight") === "all") this.person({ sight: "all" });
     return undefined;
+  }
+
+  // Another sentence: the cell of the old one means nothing in it.
+  chooseFinding() {
+    const { state, model, focusKind } = this;
+    const view = model.view(focusKind, state.layer, state.head, { ...state, pieces: "words", special: "hidden" });
+    const found = strongestWord(view);
+    const { keys } = model.kinds[focusKind];
+    state.cell = found && strongestPair(view.raw, keys, view.rows[found.row], view.columns[found.column]);
   }
 
   feed(bytes) {
@@ -183,6 +202,7 @@ class Explorer {
     this.controls = new Controls(hooks);
     this.chips = new Chips(hooks);
     this.cellLine = new CellLine(hooks);
+    this.sight = new Sight(hooks);
     this.work = el("div", { class: "hs-work" });
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.panels = [];
@@ -192,6 +212,7 @@ class Explorer {
     this.element.setAttribute("aria-label", this.t("explorer"));
     this.element.replaceChildren(
       this.look.sentinel,
+      this.sight.element,
       this.chips.element,
       this.controls.element,
       this.work,
@@ -210,10 +231,16 @@ class Explorer {
       title: (kind, layer, head) => this.reader.title(kind, layer, head),
       axis: (side, direction) =>
         this.t(direction === "row" ? "row_axis" : "column_axis", { name: this.t("axis_" + side) }),
-      hover: (...args) => (args.length === 3 ? this.reader.hoverCell(...args) : this.reader.hoverTile(...args)),
-      unhover: () => this.tooltip.hide(),
+      look: (sight) => this.lookAt(sight),
+      describe: (view) => this.reader.describe(view),
+      hover: (...args) => (args.length === 3 ? this.reader.hoverCell(...args) : this.hoverTile(...args)),
+      unhover: () => {
+        this.tooltip.hide();
+        this.previewHead(null);
+      },
       choose: (...args) => (args.length === 2 ? this.chooseCell(...args) : this.chooseHead(...args)),
       light: (index) => this.lightStep(index),
+      lightWord: (word, view) => this.lightStep(word?.side === "target" ? view.rows[word.index][0] : null),
       step: (index) => this.reader.step(index),
     };
   }
@@ -257,6 +284,7 @@ class Explorer {
   // Limits layer, head and cell to what the kind has.
   settle() {
     const { state, model } = this;
+    if (this.atFirst) state.pieces = model.wordy ? "words" : "pieces";
     this.focusKind = this.focusOf(state);
     if (state.kind !== "all") Object.assign(state, model.clampChoice(state.kind, state.layer, state.head));
     const { queries, keys } = model.kinds[this.focusKind];
@@ -271,6 +299,27 @@ class Explorer {
       : this.model.kinds.cross
         ? "cross"
         : Object.keys(this.model.kinds)[0];
+  }
+
+  // Whoever opened the switches keeps them open.
+  lookAt(sight) {
+    keep("sight", sight);
+    this.person({ sight });
+  }
+
+  // At first sight the lines show a head as long as the pointer is on its picture.
+  hoverTile(kind, layer, head, ...rest) {
+    this.reader.hoverTile(kind, layer, head, ...rest);
+    if (kind === "cross") this.previewHead(layer, head);
+  }
+
+  previewHead(layer, head = null) {
+    if (this.atFirst && JSON.stringify(this.sight.preview) !== JSON.stringify(layer === null ? null : [layer, head]))
+      this.sight.show(layer, head);
+  }
+
+  get atFirst() {
+    return this.state.sight !== "all" && Boolean(this.model.kinds.cross);
   }
 
   chooseHead(kind, layer, head) {
@@ -335,6 +384,8 @@ class Explorer {
     const width = element.clientWidth;
     if (!width) return;
     element.classList.toggle("hs-narrow", width < NARROW * (state.big ? 1.1 : 1));
+    element.dataset.sight = this.atFirst ? state.sight : "all";
+    document.documentElement.toggleAttribute(SIGHT, this.atFirst);
     this.arrange();
     this.drawModel(true);
     element.dataset.drawn = `${model.id}:${state.kind}`;
@@ -347,6 +398,7 @@ class Explorer {
   drawModel(measure) {
     const { state, model } = this;
     this.chips.draw(model.header, this.theme, model.recorded);
+    if (this.atFirst) this.sight.draw(model, state, this.theme);
     for (const panel of this.panels) panel.setTexts(model, state, this.panels.length > 1);
     this.drawLegend();
     if (measure) this.sizes = measureRoom(this);
@@ -360,6 +412,7 @@ class Explorer {
 
   // Another head or cell is chosen: redraws the outlines and one head; the grid's pictures stay.
   drawChoice() {
+    if (this.atFirst) this.sight.draw(this.model, this.state, this.theme);
     for (const panel of this.panels) {
       panel.setTexts(this.model, this.state, this.panels.length > 1);
       panel.grid.state = this.state;

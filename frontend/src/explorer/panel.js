@@ -4,9 +4,8 @@ import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
 import { LinesPlot } from "../heads/lines.js";
 import { habitsOf } from "./recorded.js";
-import { checkMatrix, meanEntropy, strongestInRow } from "../core/matrix.js";
+import { checkMatrix, meanEntropy } from "../core/matrix.js";
 import { formatWeight, formatDeviation } from "../core/format.js";
-import { listText } from "../core/lists.js";
 
 const CHECK_TOLERANCE = 1e-5;
 const AFTER_PICTURE = 150; // milliseconds
@@ -42,8 +41,10 @@ export class Panel {
     Object.assign(this, { model, state });
     const { layer, head } = model.clampChoice(this.kind, state.layer, state.head);
     this.view = model.view(this.kind, layer, head, state);
+    const { layers, heads } = model.kinds[this.kind];
+    const hint = state.sight === "all" ? t("every_head_hint") : t("every_head_first", { n: layers * heads });
     this.gridTitle.firstChild.textContent = t(among ? "kind_" + this.kind : "every_head");
-    this.gridTitle.lastChild.textContent = among ? "" : t("every_head_hint");
+    this.gridTitle.lastChild.textContent = among ? "" : hint;
     this.title.firstChild.textContent = this.hooks.title(this.kind, layer, head);
     this.about = t(this.kind === "encoder_self" ? "about_encoder_self" : `about_${this.kind}_${state.rows}`);
     this.title.lastChild.textContent = this.about;
@@ -79,31 +80,12 @@ export class Panel {
     const shownElement = nothing ? this.empty : this.state.view === "lines" ? this.lines.element : this.head.canvas;
     if (this.plotBox.firstChild !== shownElement) this.plotBox.replaceChildren(shownElement);
     if (nothing) return;
-    this.plot.draw(view, this.state, theme, { top: this.tops().head, cell, width, height, label: this.describe() });
-  }
-
-  // The picture in words, for screen readers: the strongest link of up to 20 rows.
-  describe() {
-    const { t } = this.hooks;
-    const { view } = this;
-    const links = [];
-    for (let r = 0; r < Math.min(20, view.queries); r++) {
-      const k = strongestInRow(view.data, view.keys, r);
-      links.push(
-        t("head_label_link", {
-          row: view.rowLabels[r],
-          column: view.columnLabels[k],
-          weight: view.data[r * view.keys + k].toFixed(2),
-        }),
-      );
-    }
-    if (view.queries > 20) links.push(t("head_label_more", { n: view.queries - 20 }));
-    return t("head_label", {
-      title: this.hooks.title(this.kind, view.layer, view.head),
-      kind: t("kind_" + this.kind),
-      rows: view.queries,
-      columns: view.keys,
-      links: listText(t, links),
+    this.plot.draw(view, this.state, theme, {
+      top: this.tops().head,
+      cell,
+      width,
+      height,
+      label: this.hooks.describe(view),
     });
   }
 

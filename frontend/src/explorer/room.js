@@ -14,13 +14,18 @@ export function measureRoom(explorer) {
     const style = getComputedStyle(node);
     return node.offsetHeight + parseFloat(style.marginTop) + parseFloat(style.marginBottom);
   };
-  const bars = explorer.chips.element.offsetHeight + explorer.controls.element.offsetHeight + 26 * unit;
+  const bars =
+    outer(explorer.sight.element) +
+    explorer.chips.element.offsetHeight +
+    explorer.controls.element.offsetHeight +
+    26 * unit;
   const work = height - bars;
   // With big text the first line of the numbers below a head counts, and no arithmetic: those are a scroll away.
   const numbers = (panel) => (state.big ? Math.min(outer(panel.stats), 28 * unit) : outer(panel.stats));
   const titles = Math.max(...panels.map((panel) => outer(panel.title) + numbers(panel)));
   const gridTitle = outer(panels[0].gridTitle);
-  const cell = state.big ? 0 : (panels.length > 1 ? 44 : state.pieces === "words" ? 108 : 88) * unit;
+  const cell =
+    state.big || state.sight === "first" ? 0 : (panels.length > 1 ? 44 : state.pieces === "words" ? 108 : 88) * unit;
   const columnWidth = (node) => Math.floor(node.clientWidth);
   const most = Math.max(...panels.map((panel) => panel.view.queries), 1);
   // Every token of an ordinary sentence keeps a label that the back row can read, even where the page has to scroll.

@@ -77,6 +77,10 @@ export const EXPLORER_TEXTS = {
   caption: "{source} → {target}",
   caption_recorded: "{caption} (training step {step} of {last})",
   caption_notes: "{caption} · {notes}",
+  how: "How is this computed?",
+  simple: "Simple view",
+  sight_fed: "{head}: having read {row}, it looks at {column} ({weight}). Point at a word.",
+  sight_predicted: "{head}: to write {row}, it looks at {column} ({weight}). Point at a word.",
   save: "Save",
   save_png: "Picture (PNG)",
   save_svg: "Picture (SVG)",
@@ -84,6 +88,7 @@ export const EXPLORER_TEXTS = {
   save_csv: "This head's numbers (CSV)",
   every_head: "Every head",
   every_head_hint: "layers down, heads across; click one or use arrow keys",
+  every_head_first: "{n} heads, each looks in its own way; point at one",
   grid_label:
     "{kind}: every head, {layers} layers down, {heads} heads across; use the arrow keys to move from head to head",
   short_layer: "L{n}",

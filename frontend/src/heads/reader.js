@@ -1,5 +1,9 @@
 import { printable } from "../core/dom.js";
 import { formatWeight } from "../core/format.js";
+import { listText } from "../core/lists.js";
+import { strongestInRow } from "../core/matrix.js";
+
+const DESCRIBED = 20; // rows of a picture in words
 
 // Describes heads, cells and steps in words: titles, tooltips, text for screen readers.
 export class Reader {
@@ -14,6 +18,27 @@ export class Reader {
     if (head === "all") return this.explorer.t(`title_${how}_heads`, { layer: layer + 1, n: heads });
     if (layer === "all") return this.explorer.t(`title_${how}_layers`, { head: head + 1, n: layers });
     return this.explorer.t("title_head", { layer: layer + 1, head: head + 1 });
+  }
+
+  // A picture in words, for screen readers: the strongest link of its first rows.
+  describe(view) {
+    const { t } = this.explorer;
+    const links = view.rowLabels.slice(0, DESCRIBED).map((row, r) => {
+      const k = strongestInRow(view.data, view.keys, r);
+      return t("head_label_link", {
+        row,
+        column: view.columnLabels[k],
+        weight: view.data[r * view.keys + k].toFixed(2),
+      });
+    });
+    if (view.queries > DESCRIBED) links.push(t("head_label_more", { n: view.queries - DESCRIBED }));
+    return t("head_label", {
+      title: this.title(view.kind, view.layer, view.head),
+      kind: t("kind_" + view.kind),
+      rows: view.queries,
+      columns: view.keys,
+      links: listText(t, links),
+    });
   }
 
   linkLines(view, row, column) {

@@ -34,6 +34,14 @@ const layersIn = ({ config }) => Object.fromEntries(KINDS.map((kind) => [kind, l
 // The view that an example of a model opens.
 export const viewOf = (params, { about }) => readView(params, layersIn(about), about.config.heads).view;
 
+// The view of an example for whoever looks at another one: `View.of_example` of transformer/view/state.py.
+export const ofExample = ({ big, sight, pieces }, view) => ({
+  ...view,
+  big,
+  sight,
+  ...(sight !== "all" && { pieces }),
+});
+
 /**
  * What an address asks for, and what it asks for in vain: [text of texts.js, its values].
  * @param {{models: any[]}} site of site.json
@@ -63,6 +71,7 @@ export function readAddress(address, folder, site, pages) {
   const usual = example && !["kind", "layer", "head"].some((param) => param in params) ? example.view : {};
   const wanted = only((param) => !own.includes(param));
   const { view, refused } = readView(wanted, layersIn(about), about.config.heads, viewOf(usual, model));
+  if (Object.keys(params).every((param) => OUTSIDE.includes(param))) view.sight = "first";
   for (const param of refused) notices.push(["refused", { name: param, asked: params[param] }]);
   const shared = [...PAIR, ...LESSON, ...OUTSIDE, ...SWITCHES, ...Object.keys(START_VIEW)];
   const options = only((param) => own.includes(param) || !shared.includes(param));

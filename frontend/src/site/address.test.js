@@ -34,8 +34,9 @@ test("without a link the first example opens with its view", () => {
   assert.deepEqual(shown, {
     ...{ page: "heads", checkpoint: "en-de", source: "a b", target: "", switches: {}, options: { heads: {} } },
     lesson: null,
-    view: { ...START_VIEW, layer: 2, head: 2, cell: [6, 3] },
+    view: { ...START_VIEW, layer: 2, head: 2, cell: [6, 3], sight: "first" },
   });
+  assert.equal(read("?source=a+b").shown.view.sight, "all"); // a link of somebody
 });
 
 test("a link with a sentence opens that, and with an example's sentence its view too", () => {
@@ -74,5 +75,8 @@ test("what was read is written again", () => {
   assert.equal(written(read(link).shown, false), "?page=lab&" + link.slice("lab/?".length));
   const training = "training/?checkpoint=en-de&source=x&preset=copy&kind=self";
   assert.equal(written(read(training).shown), training);
-  assert.match(written(read("?big=1").shown), /^\?checkpoint=en-de&source=a\+b&kind=cross&layer=3&head=3&cell=7%2C4$/);
+  assert.match(
+    written(read("?big=1").shown),
+    /^\?checkpoint=en-de&source=a\+b&kind=cross&layer=3&head=3&cell=7%2C4&sight=first$/,
+  );
 });

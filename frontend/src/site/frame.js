@@ -5,12 +5,12 @@ import { Live, markFresh, markStale } from "../live/live.js";
 import { readLessons } from "../lesson/lessons.js";
 import { opensStop } from "../lesson/route.js";
 import { mergeState } from "../state/state.js";
-import { addressOf, readAddress, splitAddress, viewOf } from "./address.js";
+import { addressOf, ofExample, readAddress, splitAddress, viewOf } from "./address.js";
 import { findProblems } from "./check.js";
 import { fileAddress, isSingleFile, openFile } from "./files.js";
 import { Header } from "./header.js";
 import { AddressBar } from "./history.js";
-import { kept } from "./kept.js";
+import { kept } from "../core/kept.js";
 import { ModelLoader } from "./loader.js";
 import { Messages } from "./messages.js";
 import { PAGES } from "./pages/index.js";
@@ -143,7 +143,7 @@ export class Frame {
   }
 
   openExample({ source, target, view }) {
-    this.change({ source, target, view: { ...viewOf(view, this.model), big: this.state.view.big } });
+    this.change({ source, target, view: ofExample(this.state.view, viewOf(view, this.model)) });
     return this.show();
   }
 
@@ -429,6 +429,7 @@ export class Frame {
         set: (option, value) => this.setOption(name, option, value),
       },
       openPart: (other) => this.openPart(other),
+      teaches: Boolean(this.site.lessons),
       lessons: () => this.needed(this.lessons()),
       openLesson: (name) => this.openLesson(name),
       shadow: (root, entry) => this.shadow(root, entry),

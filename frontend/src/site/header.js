@@ -1,7 +1,7 @@
 // The header: the pages, the model, the link, and what belongs to the viewer.
 import { el } from "../core/dom.js";
 import { makeMenu } from "../core/menu.js";
-import { keep } from "./kept.js";
+import { keep } from "../core/kept.js";
 
 const COLOURS = ["system", "light", "dark"];
 const COPIED = 1600; // milliseconds that the button says so

@@ -10,6 +10,7 @@ export const CHOICES = /** @type {const} */ ({
   "summary": ["mean", "max"],
   "view": ["heatmap", "lines"],
   "meanings": ["off", "on"],
+  "sight": ["all", "first", "how"],
 });
 
 // The state of the explorer before any choice.
@@ -27,6 +28,7 @@ export const START_VIEW = /** @type {State} */ ({
   "cell": null,
   "big": false,
   "meanings": "off",
+  "sight": "all",
 });
 
 // Of the anatomy.

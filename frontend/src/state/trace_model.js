@@ -23,6 +23,12 @@ export class TraceModel {
     this.merge(pack);
   }
 
+  // Whether the tokens are words or parts of words; those of a toy may be letters, of which a text is one word.
+  get wordy() {
+    const { source } = this.header.words;
+    return 3 * new Set(source).size > source.length;
+  }
+
   // Adds exact numbers; returns the kinds that got new ones.
   merge(pack) {
     const gained = new Set();

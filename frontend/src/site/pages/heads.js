@@ -10,6 +10,8 @@ import { SHARED_TEXTS } from "../../state/texts.js";
 import { wordMeanings } from "../meanings.js";
 import { RecordedTraining } from "./formation.js";
 
+const FIRST = "attention-in-10-minutes"; // the lesson for a person who has never seen any of it
+
 export const page = {
   name: "heads",
   mount(root, frame) {
@@ -20,7 +22,10 @@ export const page = {
     root.append(lead, above, box, aboutHeads(frame));
     const explorer = mountExplorer(frame.shadow(box, "explorer"), {
       calm: true,
-      onState: (state) => frame.setView(state),
+      onState: (state) => {
+        frame.setView(state);
+        tell();
+      },
       onFormation: (open) => training.toggle(open),
     });
     const training = new RecordedTraining(frame.shadow(above, "formation"), frame, explorer, () => tell());
@@ -34,8 +39,13 @@ export const page = {
 
     const tell = () => {
       const look = training.open ? "" : frame.example?.look; // it is about the trained model
-      if (look) lead.replaceChildren(el("b", null, frame.t("look")), " ", frame.translate(look));
-      else lead.replaceChildren(makeTexts(texts, SHARED_TEXTS)("heads_lead"));
+      const t = makeTexts(texts, SHARED_TEXTS);
+      const first = frame.view.sight !== "all";
+      lead.classList.toggle("hs-first-lead", first);
+      const begin = { type: "button", class: "hs-start", click: () => frame.openLesson(FIRST) };
+      if (first) lead.replaceChildren(t("first_lead"), frame.teaches ? el("button", begin, t("first_start")) : "");
+      else if (look) lead.replaceChildren(el("b", null, frame.t("look")), " ", frame.translate(look));
+      else lead.replaceChildren(t("heads_lead"));
     };
     const stopTelling = live.onChange(tell);
     tell();
