@@ -18,7 +18,8 @@ VARIABLE = "HEADSCOPE_ROOMS"  # `headscope --rooms`
 LOOK = 0.1  # seconds between two looks for news
 PRESENCE = 5.0  # seconds between two notes of who is there
 _LOG = logging.getLogger("headscope")
-GUESSES, MINUTES = 20, 5  # wrong codes that one network may try in so many minutes
+GUESSES, MINUTES = 20, 5  # wrong codes of one network in so many minutes that are told at once
+SLOW = 2.0  # seconds until a further one is told: a class behind one address mistypes, too
 
 
 def rooms_file() -> Path:
@@ -136,24 +137,24 @@ WATCH = Watch(rooms)
 
 
 class Guesses:
-    """Wrong codes by network, so that nobody finds a room by trying."""
+    """Wrong codes by network, so that nobody finds a room by trying at speed."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._wrong: dict[str, list[float]] = {}
         self._lock = threading.Lock()
 
-    def too_many(self, network: str) -> bool:
+    def count(self, network: str) -> float:
+        """Count one; in how many seconds to tell it."""
         with self._lock:
             oldest = self._clock() - MINUTES * 60
             self._wrong = {
                 name: times for name, old in self._wrong.items() if (times := [time for time in old if time > oldest])
             }
-            return len(self._wrong.get(network, ())) >= GUESSES
-
-    def count(self, network: str) -> None:
-        with self._lock:
-            self._wrong.setdefault(network, []).append(self._clock())
+            times = self._wrong.setdefault(network, [])
+            times.append(self._clock())
+            del times[: -GUESSES - 1]
+            return SLOW if len(times) > GUESSES else 0.0
 
 
 GUESSED = Guesses()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass
 
 import pytest
 
 from transformer.live_training.fair_queue import has_share, in_turn, starts
+from transformer.live_training.workshop import EACH, LINE
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,22 @@ def test_second_runs_leave_places_for_first_ones() -> None:
             line.append(Run(None, "x"))
         counts[others] = len(line)
     assert counts == {0: 6, 1: 4, 2: 3, 3: 3}
+
+
+@pytest.mark.parametrize("greedy", range(41))
+def test_a_class_behind_one_address_has_a_place_for_everybodys_first_run(greedy: int) -> None:
+    """Some of 40 press as often as they may, one after the other or in turns, before the others press once."""
+    for order in (range(greedy * EACH), sorted(range(greedy * EACH), key=lambda one: one % EACH)):
+        line: list[Run] = []
+        begun: Counter[int] = Counter()
+        for press in order:
+            if has_share(line, "class", LINE, begun[press // EACH]):
+                line.append(Run(str(press // EACH), "class"))
+                begun[press // EACH] += 1
+        for _student in range(40 - greedy):
+            assert has_share(line, "class", LINE)
+            line.append(Run(None, "class"))
+        assert set(begun) == set(range(greedy)) and all(begun.values())
 
 
 def test_waiting_times() -> None:

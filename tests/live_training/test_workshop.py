@@ -178,8 +178,8 @@ def test_the_runs_of_one_viewer_are_limited(start: Start) -> None:
 
 
 def test_one_address_cannot_fill_the_queue(start: Start) -> None:
-    """13 viewers of one address, each with as many runs as they get: another one of that address finds a place, too.
-    With 40 it has half of the queue, and a viewer of another address is the next."""
+    """19 viewers of one address, each with as many runs as they get: another one of that address finds a place, too.
+    With 60 it has half of the queue, and a viewer of another address is the next."""
     shop = start()
 
     def attack(viewers: range) -> None:
@@ -188,13 +188,13 @@ def test_one_address_cannot_fill_the_queue(start: Start) -> None:
                 with contextlib.suppress(WorkshopError):
                     shop.begin(LONG, here, f"a{viewer}", "192.0.2.1")
 
-    attack(range(13))
+    attack(range(19))
     count = shop.waiting
     assert LINE // 4 < count < LINE // 2
-    assert shop.begin(LONG, here, "c", "192.0.2.1").place == 13  # behind the 12 first runs that wait
+    assert shop.begin(LONG, here, "c", "192.0.2.1").place == 19  # behind the 18 first runs that wait
     with pytest.raises(WorkshopError, match=f"^{count + 1} runs from your network address are waiting already; try"):
         shop.begin(LONG, here, "c", "192.0.2.1")
-    attack(range(13, 40))
+    attack(range(19, 60))
     assert shop.waiting == LINE // 2
     assert shop.begin(LONG, here, "v", "192.0.2.2").place == 1
     assert shop.begin(LONG, here, "w").place == 2

@@ -21,7 +21,7 @@ from transformer.texts import Text, UserError
 TRAININGS = "HEADSCOPE_TRAININGS"
 SECONDS = "HEADSCOPE_TRAINING_SECONDS"
 TIME_LIMIT = 120.0  # seconds of a core
-LINE = 100  # most waiting runs
+LINE = 150  # most waiting runs; half of them for one address: the first runs of a class of 40, however greedy some are
 EACH = 4  # most unfinished runs of one viewer
 END = 5.0  # seconds
 MEASURED = 20  # last runs to the end whose duration tells how long the next ones will take

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,7 +13,9 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.frame import draft, lesson, room
 from pages.frame.room import as_csv, bins
+from pages.frame.state import SEAT
 from pages.runtime import rooms as runtime_rooms
+from pages.runtime import viewer
 from tests.pages.frame.test_lesson import LESSON, covers, press
 from tests.support.app import ROOT, address, app_test, messages, page_text, switch_page, written
 from transformer.rooms import Rooms, StoreError
@@ -393,24 +397,36 @@ def test_while_the_store_does_not_answer_the_page_works_and_the_seat_stays(
     assert address(member)["source"] == "cab"
 
 
-def test_a_wrong_code_is_said_and_codes_cannot_be_tried_at_speed(store: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "GUESSED", runtime_rooms.Guesses())
+def test_wrong_codes_of_a_class_behind_one_address_slow_down_only_wrong_codes(
+    store: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = list[float]()
+    guessed = runtime_rooms.Guesses()
+    monkeypatch.setattr(room, "GUESSED", guessed)
+    monkeypatch.setattr(room, "time", SimpleNamespace(sleep=waited.append, monotonic=time.monotonic))
     app = app_test("lessons").run()
-    app.text_input(key="hs-room-code").set_value("no")
-    press(app, "hs-room-join")
-    assert "There is no open room &#x27;NO&#x27;; ask your teacher for the code." in messages(app)
-    for _ in range(runtime_rooms.GUESSES - 1):
+    for _ in range(2):  # again and again the same sentence
+        app.text_input(key="hs-room-code").set_value("no")
         press(app, "hs-room-join")
-    code, _secret = store.open()
+        assert "There is no open room &#x27;NO&#x27;; ask your teacher for the code." in messages(app)
+    for _ in range(40):
+        guessed.count("")  # of this machine, as all are here
+    press(app, "hs-room-join")
+    assert waited == [0, 0, runtime_rooms.SLOW]
+    code, secret = store.open()
+    member = store.join(code, name="Lee").id
     app.text_input(key="hs-room-code").set_value(code.lower())
     app.text_input(key="hs-room-as").set_value("Kim")
     press(app, "hs-room-join")
-    assert "Too many wrong codes were tried from your network." in messages(app) and "room" not in address(app)
-    monkeypatch.setattr(room, "GUESSED", runtime_rooms.Guesses())
-    press(app, "hs-room-join")
     assert address(app)["room"] == code and not messages(app)
-    assert [one.name for one in store.here(code)] == ["Kim"]
+    assert [one.name for one in store.here(code)] == ["Lee", "Kim"]
     assert not [one for one in app.text_input if one.key == "hs-room-first-name"]  # has been asked
+    for seat in (f"t.{secret}", f"m.{member}"):  # the teacher and a member, who reload
+        cookies = {viewer.SEAT_KEPT: f"{code}.{seat}"}
+        monkeypatch.setattr(type(room.st.context), "cookies", cookies)
+        again = student(code)
+        assert not messages(again) and again.session_state[SEAT].teaches == seat.startswith("t")
+    assert len(waited) == 3 and len(store.here(code)) == 2
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pages.runtime import rooms as runtime_rooms
-from pages.runtime.rooms import GUESSES, MINUTES, Guesses, Watch
+from pages.runtime.rooms import GUESSES, MINUTES, SLOW, Guesses, Watch
 from transformer.rooms import Member, Rooms, SqliteRooms, StoreError
 from transformer.rooms.store import HERE
 
@@ -146,12 +146,10 @@ def test_an_error_of_one_look_does_not_end_the_watch(rooms: Rooms, monkeypatch: 
 def test_wrong_codes_count_by_network_and_are_forgotten() -> None:
     now = [0.0]
     guesses = Guesses(lambda: now[0])
-    for _ in range(GUESSES):
-        assert not guesses.too_many("a")
-        guesses.count("a")
-    assert guesses.too_many("a") and not guesses.too_many("b")
+    assert [guesses.count("a") for _ in range(GUESSES + 1)] == [0.0] * GUESSES + [SLOW]
+    assert guesses.count("b") == 0
     now[0] = MINUTES * 60 + 1
-    assert not guesses.too_many("a") and guesses._wrong == {}
+    assert guesses.count("a") == 0 and "b" not in guesses._wrong
 
 
 def test_an_address_is_no_file_and_one_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
