@@ -51,7 +51,7 @@ def is_sheet(panel: Locator) -> bool:
 def test_a_person_goes_through_a_lesson_with_the_keyboard(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     start(page, server)
-    wait_for_params(page, lesson=LESSON, stop="1", source="Yesterday I bought a new car.")
+    wait_for_params(page, lesson=LESSON, stop="1", source="The children are playing in the garden.")
     page.keyboard.press("Alt+n")
     expect(page.locator(".hs-lesson-title")).to_have_text("Read one row")
     wait_for_params(page, stop="2", cell="2,3")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from pages.results.table2 import rows
 from transformer.attribution import METHODS
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
-from transformer.lessons import Computed, Lesson, Question, parse_lesson
+from transformer.lessons import Computed, Lesson, Link, Question, Stop, parse_lesson
 from transformer.lessons.answers import FUNCTIONS
 from transformer.lessons.questions import is_right
 from transformer.live_training.findings import numbers
@@ -179,8 +181,6 @@ def test_the_word_that_is_said_to_be_cut_is_cut_in_the_sentence_of_its_stop(mode
 def test_what_gives_an_answer_away_is_covered() -> None:
     """But for questions whose answer the view does not have: it has to be multiplied or divided."""
     stops = LESSONS["paper-in-45-minutes"].stops
-    shown = [stop.title for stop in stops if stop.question is not None and not stop.question.cover]
-    assert shown == ["The whole model", "Weights"]
     training = next(stop for stop in stops if stop.title == "Learning to attend")
     assert dict(training.view.params) == {"step": "0"}  # the recording waits at its first step
 
@@ -191,6 +191,90 @@ def test_a_covered_picture_is_not_spoken_of_as_if_it_were_seen(name: str) -> Non
     covered = [stop for stop in LESSONS[name].stops if stop.question is not None and stop.question.cover]
     words = [f"{stop.text} {stop.question.ask}".replace("at the top of the page", "") for stop in covered]  # type: ignore[union-attr]
     assert len(words) > 1 and [text for text in words if seen.search(text)] == []
+
+
+# -- no view before its question ---------------------------------------------------------------------------------------
+
+READ_OFF = ("largest_key", "largest_cell", "weight", "row_entropy")  # from the picture of one head
+WITHOUT_TOKENS = ("paper", "training", "results", "roles", "lessons")  # pages that do not show the sentence's tokens
+
+
+def opened(lesson: Lesson) -> Iterator[tuple[Stop, str]]:
+    """Every stop with the sentence that is open there: its own, or that of the last stop that names one."""
+    sentence = ""
+    for stop in lesson.stops:
+        sentence = dict(stop.view.params).get("source", sentence)
+        yield stop, sentence
+
+
+def gives_away(view: Link, question: Question, own: Link) -> bool:
+    """Whether an open view shows the right answer of a question, if both have one sentence; own: its stop's view."""
+    params = dict(view.params)
+    asked = question.answer
+    if view == own and not (isinstance(asked, Computed) and asked.function == "translation"):  # of a changed model
+        return True
+    if not isinstance(asked, Computed):
+        return False
+    arguments = {name: str(value) for name, value in asked.arguments.items()}
+    if asked.function in READ_OFF:
+        head = {name: arguments[name] for name in ("kind", "layer", "head")}
+        return view.page in ("", "lab") and head.items() <= params.items()
+    if asked.function == "zeros_by_mask":
+        return view.page in ("", "lab") and params.get("kind") == "decoder_self"
+    if asked.function == "least_certain":
+        return view.page in ("decoding", "attribution")
+    if asked.function == "token_count":
+        return view.page not in WITHOUT_TOKENS and params.get("zoom") != "model" and params.get("part") != "before"
+    if asked.function == "translation":
+        return view.page == "lab" and set(arguments["switches"].split("&")) <= {f"{k}={v}" for k, v in view.params}
+    return False
+
+
+def given_away(lesson: Lesson) -> list[tuple[str, str]]:
+    """The covered questions whose answer an earlier stop has shown, or whose stop's text says it."""
+    found, seen = [], list[tuple[Stop, str]]()
+    for stop, sentence in opened(lesson):
+        if stop.question is not None and stop.question.cover:
+            for earlier, before in seen:
+                if before == sentence and gives_away(earlier.view, stop.question, stop.view):
+                    found.append((earlier.title, stop.title))
+            words = {word for word in re.findall(r"\w+", sentence) if word.isascii()} | set(
+                re.findall("[가-힣]", sentence)
+            )
+            looks = [
+                part for part in re.split(r"[.?]\s", stop.text) if re.search(r"\blook(?:s|ed)? (?:most )?at\b", part)
+            ]
+            if any(word in re.findall(r"\w+", part) for part in looks for word in words - {"the", "in"}):
+                found.append(("the text", stop.title))
+        seen.append((stop, sentence))
+    return found
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_no_stop_shows_what_a_later_one_asks_to_predict(name: str) -> None:
+    assert given_away(LESSONS[name]) == []
+
+
+def test_a_lesson_that_gives_an_answer_away_is_found() -> None:
+    first, second, *_ = LESSONS["attention-in-10-minutes"].stops
+    same = replace(first, view=Link.parse(str(first.view).replace("The+children+are+playing+in+the+garden.", "x")))
+    lesson = replace(LESSONS[KOREAN], stops=(same, replace(second, view=same.view)))
+    assert given_away(lesson) == [(first.title, second.title)]
+    said = replace(second, text="Every word looks at its translation: the second row at bought.")
+    assert given_away(replace(lesson, stops=(first, said))) == [("the text", second.title)]
+
+
+def test_questions_beside_an_open_view_are_about_what_one_looks_for_or_computes_from_it() -> None:
+    shown = {
+        name: [stop.title for stop in one.stops if stop.question and not stop.question.cover]
+        for name, one in LESSONS.items()
+    }
+    assert shown == {
+        "attention-in-10-minutes": ["Many heads", "No looking ahead"],
+        KOREAN: ["Words for numbers"],
+        "paper-in-45-minutes": ["The whole model", "Weights"],
+        "reading-heads": ["Roles, with a baseline", "Does a head matter?"],
+    }
 
 
 def test_korean_lessons_name_parts_of_the_app_as_they_are_labelled_in_korean() -> None:
