@@ -27,6 +27,7 @@ from pages.frame.state import (
     FOLDED,
     GIVEN,
     LESSON,
+    ROOM,
     SOURCE,
     STOP,
     TARGET,
@@ -62,6 +63,7 @@ MOST_FILES = 100
 # Functions that give tokens as options, and the tokens of which side.
 TOKENS: dict[str, Literal["source", "target_out"]] = {"source_tokens": "source", "target_tokens": "target_out"}
 SENTENCE = (CHECKPOINT, SOURCE, TARGET)  # what a stop may leave open
+LEFT_OPEN = {*SENTENCE, LESSON, STOP, "cell"}  # what a link of a stop's own view may say beside what the stop says
 BIG = "big"  # in links: the viewer's own, no part of a view
 # What a stop may light, as selectors: a ring around it, the page's other blocks without colour. They are not made
 # fainter: their texts stay readable.
@@ -145,6 +147,7 @@ def begin(lesson: str, stop: int = 1) -> None:
         del given[place]
     for at in [at for at in typed_at_stops() if at[0] == lesson]:
         del typed_at_stops()[at]
+    room.forget(lesson)
     st.session_state[FOLDED] = False
     go(lesson, stop)
 
@@ -279,7 +282,7 @@ class Panel:
         # On the teacher's screen, which the class sees, a covered view leaves its place to the question.
         wall = (
             here is not None and here.teaches and question is not None and question.cover and self._is_its_page()
-            and not here.revealed(self._name) and not room.shows_a_find(self.page)
+            and not room.revealed(self._name) and not room.shows_a_find(self.page)
         )  # fmt: skip
         if folded or wall:  # a question that waits keeps its cover
             self.waits = self._is_open(evaluate, key)
@@ -399,7 +402,10 @@ class Panel:
         """After the address was written: a button to the stop's own view, if the view is another one."""
         if room.led():
             return
-        if st.session_state.get(AT_STOP) != (self.lesson.name, self.number, page, written_address()):
+        own, now = stop_params(self.lesson, self.number, {}), _view()
+        # Nobody has marked it after a reload, and for those whose room has ended.
+        unchanged = self._is_its_page() and own.items() <= now.items() and now.keys() - own.keys() <= LEFT_OPEN
+        if not unchanged and st.session_state.get(AT_STOP) != (self.lesson.name, self.number, page, now):
             self.back.button(
                 _("Back to this stop's view"),
                 key="hs-lesson-return",
@@ -411,30 +417,33 @@ class Panel:
         with st.expander(_("All stops"), key=f"hs-lesson-stops-{self.number}"):  # closed at the next stop
             for number, stop in enumerate(self.lesson.stops, start=1):
                 title = f"{number}. {plain_markdown(translate(stop.title))}"
+                done = _("{stop} ✓ revealed") if self._is_revealed(number) else _("{stop} ✓ answered")
                 st.button(
-                    _("{stop} ✓ answered").format(stop=title) if self._is_done(number) else title,
+                    done.format(stop=title) if self._is_done(number) else title,
                     key=f"hs-lesson-stop-{number}", on_click=go,
                     args=(self.lesson.name, number), type="tertiary", disabled=number == self.number,
                 )  # fmt: skip
             st.button(_("End the lesson"), key="hs-lesson-leave", on_click=leave)
 
+    def _is_revealed(self, number: int) -> bool:
+        return room.revealed(f"{self.lesson.name} {number}") is not None
+
     def _is_done(self, number: int) -> bool:
-        """Whether the question of a stop is answered; in a room, where all see the same, revealed."""
-        here = room.seat()
-        if here is not None:
-            return here.revealed(f"{self.lesson.name} {number}") is not None
+        """Whether the question of a stop is answered or revealed; in a room, where all see the same, revealed."""
+        if room.seat() is not None or self._is_revealed(number):
+            return self._is_revealed(number)
         return any(place[:2] == (self.lesson.name, number) for place in st.session_state.get(GIVEN, {}))
 
     # -- questions --
 
     def _is_open(self, evaluate: Callable[[Question], Asked], key: str) -> bool:
         """Whether the stop asks a question that is not answered yet; in a room, not revealed."""
-        question, here = self.stop.question, room.seat()
-        if question is None:
+        question = self.stop.question
+        if question is None or self._is_revealed(self.number):
             return False
         with suppress(UserError):  # cannot be asked here
             self._keep_right(evaluate(question))
-            return self._given(key) is None if here is None else not here.revealed(self._name)
+            return room.seat() is not None or self._given(key) is None
         return False
 
     def _keep_right(self, asked: Asked) -> None:
@@ -451,7 +460,7 @@ class Panel:
         revealed is about the first one, as the room has it, whatever sentence is open now."""
         given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
         here, place = room.seat(), (self.lesson.name, self.number)
-        if here is not None and here.revealed(self._name):
+        if self._is_revealed(self.number):
             return next((one for at, one in given.items() if at[:2] == place), None)
         kept = given.get((*place, "")) if here is not None else None
         return given.get((*place, key), kept)
@@ -462,7 +471,7 @@ class Panel:
         with st.container(key="hs-lesson-question"):
             st.html(f'<p class="hs-lesson-ask">{html.escape(translate(question.ask))}</p>')
             here = room.seat()
-            about = here.revealed(self._name) if here is not None else None
+            about = room.revealed(self._name)
             if about is not None:
                 self._revealed(question, evaluate, about, mine)
                 return False
@@ -542,7 +551,7 @@ def answers_of(lesson: Lesson) -> dict[int, Given]:
     given: dict[tuple[str, int, str], Given] = st.session_state.get(GIVEN, {})
     mine = {place[1]: one for place, one in sorted(given.items()) if place[0] == lesson.name}
     here = room.seat()
-    return {stop: one for stop, one in mine.items() if here is None or here.revealed(f"{lesson.name} {stop}")}
+    return {stop: one for stop, one in mine.items() if here is None or room.revealed(f"{lesson.name} {stop}")}
 
 
 def draw_answers(lesson: Lesson) -> None:
@@ -772,4 +781,9 @@ def mark_view(lesson: Lesson, number: int, page: str) -> None:
     """Remember the written address as the view of this stop, unless its sentence is one that a person has typed."""
     state = current_state()
     if state is None or typed_at_stops().get((lesson.name, number)) != sentence_of(state):
-        st.session_state[AT_STOP] = (lesson.name, number, page, written_address())
+        st.session_state[AT_STOP] = (lesson.name, number, page, _view())
+
+
+def _view() -> dict[str, str]:
+    """What the address holds of the view: a room that one enters or leaves is no part of it."""
+    return {name: text for name, text in written_address().items() if name != ROOM}

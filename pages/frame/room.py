@@ -47,6 +47,7 @@ from transformer.texts import _
 LEFT, JUMP, ARRIVING, SAID, ENDING, SHOWN = (
     f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending", "shown")
 )
+REVEALED = "headscope_room_revealed"  # in the session: of rooms that it has left, as of `Room`
 PUT_AWAY = "headscope_room_put_away"  # in the session: code, and the last view that the bar says no more of
 FIND = "find"  # in the room's view: the number of the student's view that it is
 OWN = frozenset({ROOM, "big", FIND})  # names in links that are not part of the common view
@@ -85,13 +86,25 @@ class Seat:
     def teaches(self) -> bool:
         return bool(self.secret)
 
-    def revealed(self, question: str) -> Revealed | None:
-        return self.room.revealed.get(question) if self.room is not None else None
-
 
 def seat() -> Seat | None:
     """Of this session; None if it is in no room."""
     return st.session_state.get(SEAT)
+
+
+def revealed(question: str) -> Revealed | None:
+    """What the room has revealed; of a room that has ended, what it had."""
+    here = seat()
+    of: Mapping[str, Revealed] = st.session_state.get(REVEALED, {})
+    if here is not None:
+        of = here.room.revealed if here.room is not None else {}
+    return of.get(question)
+
+
+def forget(lesson: str) -> None:
+    """The lesson begins again: nothing in it is revealed, but by the room of now."""
+    of: Mapping[str, Revealed] = st.session_state.get(REVEALED, {})
+    st.session_state[REVEALED] = {name: about for name, about in of.items() if name.rpartition(" ")[0] != lesson}
 
 
 def _take(seat: Seat) -> None:
@@ -104,6 +117,8 @@ def _rise(said: str = "") -> None:
     gone = st.session_state.pop(SEAT, None)
     if gone is not None:
         WATCH.rise(session_id())
+        if gone.room is not None:
+            st.session_state[REVEALED] = {**st.session_state.get(REVEALED, {}), **gone.room.revealed}
         st.session_state[LEFT] = gone.code
         st.session_state[viewer.SEAT_KEPT] = ""
     st.session_state[SAID] = said
@@ -226,8 +241,6 @@ def _kept_code() -> str:
 
 def join_or_open() -> None:
     """What the page Lessons has for a class: a room to open, and a code to type."""
-    if led():
-        message(_("You are in. Your teacher's view will appear here."), "note")
     if stays(LESSONS):
         message(_("The class does not see this page. It keeps the view that you showed last."), "note")
     if seat() is not None:
@@ -247,6 +260,16 @@ def join_or_open() -> None:
             st.form_submit_button(_("Join"), key="hs-room-join", on_click=_join_typed)
 
 
+def waits() -> bool:
+    """Draw, on the page Lessons, what members see until their teacher shows a view; whether this is one of them."""
+    here = seat()
+    if here is None or not led():
+        return False
+    room, said = _("Room {code}").format(code=here.code), _("You are in. Your teacher's view will appear here.")
+    st.html(f'<div class="hs-room-waits"><b>{html.escape(room)}</b><p role="status">{html.escape(said)}</p></div>')
+    return True
+
+
 # -- a run -------------------------------------------------------------------------------------------------------------
 
 
@@ -264,13 +287,14 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
     if here is None:
         return None
     try:
-        here.room, member = rooms().find(here.code), rooms().member(here.code, here.member)
+        found, member = rooms().find(here.code), rooms().member(here.code, here.member)
     except StoreError as error:
         _say(capital(error) + ".")
         return None
-    if here.room is None:
+    if found is None:
         _rise(_("The room {code} has ended.").format(code=here.code))
         return None
+    here.room = found
     if here.teaches:
         jump = st.session_state.pop(JUMP, None)
     elif member is None:
@@ -589,7 +613,7 @@ def _answers(here: Seat, answers: list[Given], persons: Mapping[str, str], spell
     people = {given.member: (given.name if names else "") or persons[given.member] for given in answers}
     titles = {given.question: spell(given.question, "")[0] for given in answers}
     said = {
-        (given.member, given.question): (MARKS[given.verdict] if here.revealed(given.question) else "")
+        (given.member, given.question): (MARKS[given.verdict] if revealed(given.question) else "")
         + spell(given.question, given.answer)[1]
         for given in answers
     }

@@ -25,6 +25,8 @@ def draw(frame: PageFrame) -> None:
         keep_own()
         own.draw(frame)
         return
+    if room.waits():
+        return
     point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))
     room.join_or_open()
     found = lesson.files(tuple(listed.path for listed in frame.links))
@@ -48,8 +50,6 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
         answered = bool(lesson.answers_of(one)) and not room.teaches()
         if answered:
             lesson.draw_answers(one)
-        if room.led():
-            return
         with st.container(horizontal=True, gap="small"):
             st.button(
                 _("Start again") if answered else _("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.begin,

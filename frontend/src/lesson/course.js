@@ -9,7 +9,6 @@ export class Course {
   asked = null; // the question as askQuestion gives it, and the key of its sentence; null until it is known
   problem = null; // why it cannot be asked: a text of texts.js and its values
   wanted = ""; // what is asked about or being computed
-  links = new Map(); // number of a stop -> link of its own view
 
   // t: of the texts; changed: called when something is to be drawn; the others: see panel.js
   constructor({ lesson, stop, live, shown, go, choose, t, changed, meanings = {}, answers = undefined }) {
@@ -68,12 +67,12 @@ export class Course {
   // The view of now is the stop's own until somebody changes it; pages may complete their links after they are drawn.
   capture() {
     const typed = this.stop.number in this.visit.typed;
-    if (!this.touched && !typed) this.links.set(this.stop.number, this.shown().link);
+    if (!this.touched && !typed) this.visit.see(this.stop.number, this.shown().link);
   }
 
   // Whether the view is another one than the stop's own.
   get isAway() {
-    return this.links.get(this.stop.number) !== this.shown().link;
+    return this.visit.links[this.stop.number] !== this.shown().link;
   }
 
   // -- the question ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// What a person answered and typed in a lesson, for as long as the browser's tab is open.
+// What a person answered, typed and was shown in a lesson, for as long as the browser's tab is open.
 const PREFIX = "headscope_lesson_";
 const memory = new Map(); // where the browser keeps nothing
 
@@ -9,6 +9,8 @@ const memory = new Map(); // where the browser keeps nothing
 export class Visit {
   /** @type {Record<string, Record<string, Given>>} */ given = {}; // stop -> sentence -> answer
   /** @type {Record<string, Sentence>} */ typed = {}; // stop -> what was typed or chosen there last
+
+  /** @type {Record<string, string>} */ links = {}; // stop -> link of its own view
 
   /** @param {string} lesson @param {() => Storage} storage may throw */
   constructor(lesson, storage = () => sessionStorage) {
@@ -30,7 +32,7 @@ export class Visit {
   }
 
   write() {
-    const text = JSON.stringify({ given: this.given, typed: this.typed });
+    const text = JSON.stringify({ given: this.given, typed: this.typed, links: this.links });
     try {
       this.storage().setItem(this.key, text);
     } catch {
@@ -58,8 +60,15 @@ export class Visit {
     this.write();
   }
 
+  /** @param {number} stop @param {string} link */
+  see(stop, link) {
+    if (this.links[stop] === link) return;
+    this.links[stop] = link;
+    this.write();
+  }
+
   clear() {
-    [this.given, this.typed] = [{}, {}];
+    [this.given, this.typed, this.links] = [{}, {}, {}];
     this.write();
   }
 }

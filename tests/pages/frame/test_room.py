@@ -151,7 +151,7 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     member.run()
     assert "when the answer is revealed" not in page_text(member) and "It is the darkest cell." in page_text(member)
     for one in (app, member):  # the teacher's list, too
-        assert one.button(key="hs-lesson-stop-2").label == "2. One row ✓ answered"
+        assert one.button(key="hs-lesson-stop-2").label == "2. One row ✓ revealed"
     verdict = "Right." if given.verdict else "Not this time."
     assert verdict in page_text(member) and verdict not in page_text(app)
 
@@ -367,6 +367,36 @@ def test_leaving_and_the_end_are_said(teacher: Opened, store: Rooms) -> None:
     stays.run()
     assert f"The room {code} has ended." in messages(stays) and "room" not in address(stays)
     assert "source" in address(stays)  # the view stays
+
+
+def test_before_the_start_a_member_sees_the_code_and_no_lessons(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    member = student(code)
+    assert f"<b>Room {code}</b>" in written(member) and "Your teacher's view will appear here." in page_text(member)
+    assert not [one for one in member.button if one.key and one.key.startswith("hs-lesson-start")]
+    press(app, "hs-lesson-start-one")
+    switch_page(app, "heads").run()
+    member.run()
+    assert "hs-room-waits" not in written(switch_page(member, "heads").run()) and address(member)["lesson"] == "one"
+
+
+def test_what_a_room_has_revealed_stays_revealed_when_it_has_ended(teacher: Opened, store: Rooms) -> None:
+    app, code = teacher
+    press(app, "hs-lesson-start-one")
+    press(switch_page(app, "heads"), "hs-lesson-next")
+    member = student(code)
+    assert covers(member) and covers(app)
+    press(app, "hs-room-reveal")
+    member.run()
+    assert "2. One row ✓ revealed" in [one.label for one in app.button]
+    app.session_state["hs-room-class"] = True
+    press(press(app.run(), "hs-room-end"), "hs-room-end-now")
+    for one in (app, member.run()):
+        assert "room" not in address(one) and address(one)["stop"] == "2"
+        assert not covers(one) and "Right answer" in page_text(one)
+        assert not [button for button in one.button if button.key == "hs-lesson-return"]  # it is the stop's own view
+    lesson_start = press(switch_page(app, "lessons").run(), "hs-lesson-start-one")
+    assert covers(press(switch_page(lesson_start, "heads"), "hs-lesson-next"))  # asked again
 
 
 def test_while_the_store_does_not_answer_the_page_works_and_the_seat_stays(
