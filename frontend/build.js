@@ -10,6 +10,8 @@ const FOLDER = import.meta.dirname;
 const SOURCES = join(FOLDER, "src");
 const DIST = join(FOLDER, "..", "transformer", "view", "dist");
 
+const QUESTION = "../../pages/frame/question.css"; // one look in the app and on a site
+
 // entry -> [script, ...style sheets]; every entry with styles begins with the theme.
 const ENTRIES = {
   anatomy: ["anatomy/component.js", "lab/lab.css", "anatomy/anatomy.css", "anatomy/panel/panel.css"],
@@ -31,7 +33,7 @@ const ENTRIES = {
   paper: ["paper/component.js", "paper/paper.css"],
   positions: ["positions/component.js", "figure/figure.css", "positions/positions.css"],
   saving: ["saving/component.js", "saving/saving.css"],
-  site: ["site/main.js", "site/site.css", "lesson/lesson.css"],
+  site: ["site/main.js", "site/site.css", QUESTION, "lesson/lesson.css"],
   softmax: ["softmax/component.js", "softmax/softmax.css"],
   training: ["training/component.js", "training/training.css"],
   training_file: ["training/file.js", "training/training.css"],
@@ -83,7 +85,7 @@ function hashOfSources() {
     .map((path) => `src/${path.replaceAll("\\", "/")}`)
     .filter((path) => /\.(js|css)$/.test(path) && !path.endsWith(".test.js"));
   const hash = createHash("sha256");
-  for (const path of [...sources, "build.js", "package-lock.json"].sort()) {
+  for (const path of [...sources, "build.js", "package-lock.json", join("src", QUESTION)].sort()) {
     hash
       .update(`${path}\0`)
       .update(readFileSync(join(FOLDER, path)))

@@ -11,8 +11,8 @@ from __future__ import annotations
 import html
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -48,6 +48,7 @@ from transformer.lessons.answers import Answer, AnswerError
 from transformer.lessons.lesson import LARGEST
 from transformer.lessons.questions import NUMBER, PRESSED, Asked, in_words, is_right, numbers, with_meaning
 from transformer.paths import lesson_folders
+from transformer.rooms.store import Given as Answered
 from transformer.rooms.store import Revealed
 from transformer.texts import UserError, _, translate
 from transformer.tracing.trace import Trace
@@ -63,6 +64,7 @@ MOST_FILES = 100
 # Functions that give tokens as options, and the tokens of which side.
 TOKENS: dict[str, Literal["source", "target_out"]] = {"source_tokens": "source", "target_tokens": "target_out"}
 SENTENCE = (CHECKPOINT, SOURCE, TARGET)  # what a stop may leave open
+LONG = 20  # characters of an option
 LEFT_OPEN = {*SENTENCE, LESSON, STOP, "cell"}  # what a link of a stop's own view may say beside what the stop says
 BIG = "big"  # in links: the viewer's own, no part of a view
 # What a stop may light, as selectors: a ring around it, the page's other blocks without colour. They are not made
@@ -73,7 +75,9 @@ LIT = {
     "picture": ":is([data-testid^=stBidiComponent], [data-testid=stPlotlyChart], .hs-leak-table)",
 }
 BLOCKS = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > *"
-FRAME = ":is(.st-key-hs-header, .st-key-hs-room, .st-key-hs-lesson, .st-key-hs-lesson-folded, .hs-cover, .hs-message)"
+FRAME = (
+    ":is(.st-key-hs-header, .st-key-hs-room, .st-key-hs-lesson, .st-key-hs-lesson-folded, .st-key-hs-wall, .hs-message)"
+)
 CONTROLS = "button, input, textarea, select, [role=slider]"  # in grey they would look as if one could not use them
 UNSEEN = ":has(> [class*=st-key-hs-feeds]), :has(> .st-key-hs-plotly)"
 PANEL = "[data-testid=stLayoutWrapper]:has(> :is(.st-key-hs-lesson, .st-key-hs-lesson-folded))"
@@ -279,11 +283,8 @@ class Panel:
         here, question = room.seat(), self.stop.question
         if GIVEN not in st.session_state:
             self._recall(key)
-        # On the teacher's screen, which the class sees, a covered view leaves its place to the question.
-        wall = (
-            here is not None and here.teaches and question is not None and question.cover and self._is_its_page()
-            and not room.revealed(self._name) and not room.shows_a_find(self.page)
-        )  # fmt: skip
+        # A question that covers the view stands where that is or will be, on every screen.
+        wall = question is not None and question.cover and self._is_its_page() and not room.shows_a_find(self.page)
         if folded or wall:  # a question that waits keeps its cover
             self.waits = self._is_open(evaluate, key)
             covered = self.waits and self._covers()
@@ -296,12 +297,13 @@ class Panel:
                 where = _("{stop} of {count}").format(stop=self.number, count=count)
                 title = html.escape(translate(self.lesson.title))
                 st.html(f'<h2 class="hs-lesson-name">{title} <small>{where}</small></h2>', width="stretch")
-                shows = _("Show the question") if self.waits else _("Show the lesson")
+                asks = self.waits and not wall
+                shows = _("Show the question") if asks else _("Show the lesson")
                 st.button(
                     shows if folded else _("Hide"),
                     key="hs-lesson-fold",
                     on_click=_toggle_fold,
-                    type="primary" if folded and self.waits else "tertiary",
+                    type="primary" if folded and asks else "tertiary",
                 )
             if not folded:
                 st.progress(self.number / count)
@@ -325,16 +327,12 @@ class Panel:
                         draw_answers(self.lesson)
                 self._stops()
         covered = covered and self._is_its_page() and not found
+        if wall and question is not None:
+            with st.container(key="hs-wall"):
+                self._question(question, evaluate, key)
+                if covered:
+                    st.html(f'<p class="hs-cover">{html.escape(self._cover())}</p>')
         if covered:
-            cover = _("Predict first. This view opens when you have answered.")
-            if here is not None:
-                cover = _("Predict first. This view opens when the answer is revealed.")
-                if here.teaches:
-                    cover = _("The class predicts first. This view opens when you reveal the answer.")
-            with st.container(key="hs-wall") if wall and question is not None else nullcontext():
-                st.html(f'<p class="hs-cover">{html.escape(cover)}</p>')
-                if wall and question is not None:
-                    self._question(question, evaluate, key)
             inside = "visibility: hidden !important;"  # in its shadow trees, a picture may say that it is visible
             st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ {inside} }} {HIDDEN} {{ opacity: 0 !important; }}</style>")
         elif lit and not folded:
@@ -346,12 +344,19 @@ class Panel:
                 key="lesson_scroll",
                 data={
                     **self._shows(covered),
-                    "lit": "" if covered else lit,
+                    "lit": "" if wall else lit,
                     "head": self.stop.question is None or self.stop.question.kind != "head",
                 },
                 height=1,
             )
         return covered
+
+    def _cover(self) -> str:
+        if room.teaches():
+            return _("The class predicts first. This view opens when you reveal the answer.")
+        if room.seat() is not None:
+            return _("Predict first. This view opens when the answer is revealed.")
+        return _("Predict first. This view opens when you have answered.")
 
     def _is_its_page(self) -> bool:
         """Whether the page of the stop's view is open: others give nothing away."""
@@ -488,12 +493,11 @@ class Panel:
             if asked.tokens and question.cover and self.waits:
                 _tokens(question, asked)
             if here is not None and here.teaches:
-                if asked.options:
-                    options = "".join(f"<li>{html.escape(_shown(one, asked.meanings))}</li>" for one in asked.options)
-                    st.html(f'<ul class="hs-lesson-options">{options}</ul>')
-                room.answered(self._name, partial(answer_in_words, self.pages))
+                room.answered(self._name, partial(_cards, question, asked))
                 return question.cover
             if mine is not None:
+                if question.kind == "choose":
+                    _cards(question, asked, (), {mine.right} if here is None else (), mine.text)
                 _reveal(mine if here is None else Given(mine.text, "", None), question, here is None)
                 return question.cover and here is not None
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
@@ -516,17 +520,21 @@ class Panel:
         has another answer. Who has not answered sees it, too."""
         if mine is not None:
             keep_own()
+        asked = Asked((), None)
         with suppress(UserError):  # the sentence of now has no such row
-            asked = evaluate(question)
-            self._keep_right(asked)
+            now = evaluate(question)
+            self._keep_right(now)
             if self.right == about.right:
+                asked = now
                 _draw_pair(asked)
-        if room.teaches():
-            room.bars(self._name, partial(answer_in_words, self.pages), revealed=True)
         right = "; ".join(in_words(one, question.kind) for one in about.right.split("; "))
-        mine = mine or Given("", right, None)
-        other = self.right != about.right and mine.right in ("", right)
-        _reveal(replace(mine, right=mine.right or right), question, sentence=about.sentence if other else "")
+        shown = mine or Given("", right, None)
+        other = self.right != about.right and shown.right in ("", right)
+        shown = replace(shown, right=shown.right or right)
+        answers = room.given(self._name)
+        rights = {shown.right} if question.kind == "choose" else {one.answer for one in answers if one.verdict}
+        _cards(question, asked, answers, rights - {""}, shown.text)
+        _reveal(shown, question, sentence=about.sentence if other else "")
 
     def _recall(self, key: str) -> None:
         """After a reload: what the room has of this member. key: of the trace at this stop; of others nobody knows."""
@@ -642,12 +650,45 @@ def _tokens(question: Question, asked: Asked) -> None:
     st.html(f'<p class="hs-lesson-writes">{says}</p><ol class="hs-lesson-output">{tokens}</ol>')
 
 
+def _cards(
+    question: Question, asked: Asked, answers: Sequence[Answered] = (), right: Collection[str] = (), mine: str = ""
+) -> None:
+    """The options, or what was answered, each as a card with a bar for those of the class who chose it. right: answers
+    that are; mine: one's own."""
+    choose = question.kind == "choose"
+    counts = room.counts([one.answer for one in answers], numbers=not choose)
+    spelled = {one: _spelled(in_words(one, question.kind), question) for one in (*asked.options, *counts, *right)}
+    options = dict.fromkeys([*(asked.options if choose else ()), *counts, *(right if choose else ())])
+    if choose and mine and mine not in {*options, *spelled.values()}:
+        options[mine] = None
+    cards = []
+    for option in options:
+        label = spelled.get(option, option)
+        own = mine in (option, label)
+        notes = [_("Right answer")] * (option in right) + [_("Your answer")] * own
+        kinds = ["hs-right"] * (option in right) + ["hs-mine"] * own
+        said = f"<b>{counts.get(option, 0)}</b>" if answers else ""
+        said += "".join(f"<em>{html.escape(note)}</em>" for note in notes)
+        share = 100 * counts.get(option, 0) / max(1, len(answers))
+        text = html.escape(with_meaning(label, asked.meanings.get(option, "")))
+        cards.append(f'<li class="{" ".join(kinds)}" style="--share:{share:.0f}%"><span>{text}</span>{said}</li>')
+    if cards:
+        kinds = ["hs-cards", *["hs-bins"] * (not choose), *["hs-long"] * _are_long(asked)]
+        st.html(f'<ol class="{" ".join(kinds)}">{"".join(cards)}</ol>')
+
+
+def _are_long(asked: Asked) -> bool:
+    """Whether the options are sentences, which a phone shows one below the other."""
+    return any(len(option) > LONG for option in asked.options)
+
+
 def _field(question: Question, asked: Asked, key: str) -> None:
     """Where the answer is given."""
     label = _("Your prediction")
     if question.kind == "choose":
         options = [_label(option, asked.meanings) for option in asked.options]
-        st.radio(label, options, index=None, key=key, label_visibility="collapsed")
+        with st.container(key="hs-long" if _are_long(asked) else "hs-short"):
+            st.radio(label, options, index=None, key=key, label_visibility="collapsed", width="stretch")
     elif question.kind == "order":
         st.multiselect(
             _("Press them in order"),
@@ -662,7 +703,8 @@ def _field(question: Question, asked: Asked, key: str) -> None:
         st.text_area(label, key=key, max_chars=400, label_visibility="collapsed")
     else:
         example = {"number": _("a number"), "shape": "[2, 3, 4, 5]"}[question.kind]
-        st.text_input(label, key=key, max_chars=60, placeholder=example, label_visibility="collapsed")
+        with st.container(key=f"hs-{question.kind}"):  # frontend/src/host/lesson_scroll.js: the keyboard of a phone
+            st.text_input(label, key=key, max_chars=60, placeholder=example, label_visibility="collapsed")
 
 
 def _answered(question: Question, asked: Asked, key: str) -> tuple[str | tuple[str, ...], str]:
@@ -727,16 +769,19 @@ def _draw_pair(asked: Asked) -> None:
 def _reveal(given: Given, question: Question, revealed: bool = True, sentence: str = "") -> None:
     """What was answered; when it is revealed, too, what is right and why. sentence: that it is about, to be named."""
     verdict = {True: _("Right."), False: _("Not this time."), None: ""}[given.verdict]
-    named = [(_("The sentence"), sentence)] if sentence else []
-    both = named + _both(given, question)
+    both = [(_("The sentence"), sentence)] if sentence else []
+    if question.kind != "choose":  # its cards say it
+        both += _both(given, question)
     rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in both)
     kind = {True: "hs-good", False: "hs-bad", None: ""}[given.verdict]
     if not revealed:
         waits = html.escape(_("Your teacher will reveal what is right."))
-        st.html(f'<dl class="hs-lesson-pair">{rows}</dl><p class="hs-lesson-sum">{waits}</p>')
+        listed = f'<dl class="hs-lesson-pair">{rows}</dl>' if rows else ""
+        st.html(f'{listed}<p class="hs-lesson-sum">{waits}</p>')
         return
+    listed = f'<dl class="hs-lesson-reveal">{rows}</dl>' if rows else ""
     st.html(
-        f'<dl class="hs-lesson-reveal">{rows}</dl><p class="hs-lesson-verdict">'
+        f'{listed}<p class="hs-lesson-verdict">'
         f'<b class="{kind}">{html.escape(verdict)}</b> {html.escape(translate(question.why))}</p>'
     )
 

@@ -226,8 +226,6 @@ def _end() -> None:
 def _join_typed() -> None:
     if seat() is None and (typed := st.session_state["hs-room-code"]).strip():
         join(typed)
-        if (here := seat()) is not None and not here.teaches and (name := st.session_state["hs-room-as"].strip()):
-            rooms().rename(here.code, here.member, name)
 
 
 def _kept_code() -> str:
@@ -246,18 +244,17 @@ def join_or_open() -> None:
     if seat() is not None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="hs-room-doors"):
-        about = _("For a class: students join with a code and see your view; their answers arrive on your screen.")
-        st.button(_("For teachers: open a room"), key="hs-room-open", on_click=open_room, help=about)
         with (
             st.form("hs-room-form", border=False, width="content"),
             st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
         ):
             st.session_state.setdefault("hs-room-code", _kept_code())
             st.text_input(
-                _("Join a room"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("four letters"), width=150
+                _("Join a class"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("four letters"), width=180
             )
-            st.text_input(_("Your name (optional)"), key="hs-room-as", max_chars=LONGEST_NAME, width=180)
             st.form_submit_button(_("Join"), key="hs-room-join", on_click=_join_typed)
+        about = _("For a class: students join with a code and see your view; their answers arrive on your screen.")
+        st.button(_("For teachers: open a room"), key="hs-room-open", on_click=open_room, help=about)
 
 
 def waits() -> bool:
@@ -728,6 +725,7 @@ def send_answer(question: str, answer: str, verdict: bool | None) -> None:
     """A member's answer; nothing for the teacher or outside of a room."""
     here = seat()
     if here is not None and not here.teaches:
+        here.asks_name = False
         rooms().answer(here.code, here.member, question, answer, verdict)
 
 
@@ -755,36 +753,32 @@ def own_answers() -> list[Given]:
     return [one for one in rooms().answers(here.code) if one.member == here.member]
 
 
+@_drawing
+def given(question: str) -> list[Given]:
+    """All answers to a question; none outside of a room."""
+    here = seat()
+    return rooms().answers(here.code, question) if here is not None else []
+
+
+def counts(answers: list[str], numbers: bool = False) -> dict[str, int]:
+    """Answer -> how many gave it, as `bins` has them where they may be numbers."""
+    return dict(bins(answers) if numbers else Counter(answers).most_common())
+
+
 @st.fragment(run_every=TICK)
 @_drawing
-def answered(question: str, spell: Spell) -> None:
-    """For the teacher, before the answer is revealed: how many have answered; the bars if wanted, because the class may
-    see this screen."""
+def answered(question: str, draw: Callable[[list[Given]], None]) -> None:
+    """For the teacher, before the answer is revealed: how many have answered; what, if wanted, because the class may
+    see this screen. draw: draws the answers, or the options alone."""
     here = seat()
     if here is None:
         return
-    given, there = rooms().answers(here.code, question), rooms().here(here.code)
-    count = max(len(there), len(given))  # some may have left
-    counted = _("{answers} of {count} have answered").format(answers=len(given), count=count)
+    answers, there = rooms().answers(here.code, question), rooms().here(here.code)
+    draw(answers if st.session_state.get("hs-room-live") else [])
+    count = max(len(there), len(answers))  # some may have left
+    counted = _("{answers} of {count} have answered").format(answers=len(answers), count=count)
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
-    if st.toggle(_("Show the answers as they arrive"), key="hs-room-live"):
-        bars(question, spell)
-
-
-@_drawing
-def bars(question: str, spell: Spell, revealed: bool = False) -> None:
-    """The answers of the class. revealed: mark those that are right."""
-    here = seat()
-    given = rooms().answers(here.code, question) if here is not None else []
-    counts = bins([one.answer for one in given])
-    right = {one.answer for one in given if revealed and one.verdict}
-    most = max((number for _label, number in counts), default=1) or 1
-    rows = "".join(
-        f'<tr class="{"hs-room-right" if label in right else ""}"><th>{html.escape(spell(question, label)[1])}</th>'
-        f'<td><i style="width:{100 * number / most:.0f}%"></i></td><td>×&nbsp;{number}</td></tr>'
-        for label, number in counts
-    )
-    st.html(f'<table class="hs-room-bars">{rows}</table>')
+    st.toggle(_("Show the answers as they arrive"), key="hs-room-live")
 
 
 @_saying

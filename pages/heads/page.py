@@ -14,10 +14,9 @@ from pages.heads import alignment, explorer, formation
 from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
+from transformer.lessons.lesson import FIRST
 from transformer.texts import _, translate
 from transformer.view.shared_texts import say
-
-FIRST = "attention-in-10-minutes"  # the lesson for a person who has never seen any of it
 
 
 def draw(frame: PageFrame) -> None:

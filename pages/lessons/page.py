@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from urllib.parse import quote
 
 import streamlit as st
 
@@ -13,6 +14,8 @@ from pages.frame.messages import message
 from pages.lessons import own, worksheets
 from pages.runtime.followers import keep_own
 from transformer.lessons import Lesson
+from transformer.lessons.lesson import FIRST
+from transformer.lessons.thumbnail import glyphs
 from transformer.texts import _, translate
 
 
@@ -28,12 +31,20 @@ def draw(frame: PageFrame) -> None:
     if room.waits():
         return
     point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))
+    found = dict(lesson.files(tuple(listed.path for listed in frame.links)))
+    first = found.pop(FIRST, None)
+    if isinstance(first, Lesson):
+        with st.container(key="hs-lesson-first"):
+            _card(frame, FIRST, first)
+    elif first is not None:
+        found[FIRST] = first
     room.join_or_open()
-    found = lesson.files(tuple(listed.path for listed in frame.links))
+    with st.container(key="hs-lesson-cards"):
+        for name, one in found.items():
+            if isinstance(one, Lesson):
+                _card(frame, name, one)
     for name, one in found.items():
-        if isinstance(one, Lesson):
-            _card(frame, name, one)
-        else:
+        if not isinstance(one, Lesson):
             message(_("The lesson {name} cannot be read: {error}.").format(name=name, error=one), "error")
 
 
@@ -42,7 +53,13 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
         counts = _("{minutes} minutes, {stops} stops, {questions} questions").format(
             minutes=one.minutes, stops=len(one.stops), questions=len(one.questions)
         )
+        paths = "".join(f'<path d="{path}" transform="translate({30 * at})"/>' for at, path in enumerate(glyphs(one)))
+        size = 'viewBox="0 0 114 24" width="114" height="24"'
+        drawn = f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="none" stroke="#7d838d">{paths}</svg>'
+        picture = f"data:image/svg+xml,{quote(drawn)}"  # Streamlit takes no svg element
+        new = f'<p class="hs-card-new">{html.escape(_("New here?"))}</p>' if name == FIRST else ""
         st.html(
+            f'<img class="hs-card-picture" src="{picture}" alt="">{new}'
             f'<h2 class="hs-card-title">{html.escape(translate(one.title))}</h2>'
             f'<p class="hs-said">{html.escape(translate(one.about))}</p>'
             f'<p class="hs-said hs-said-quiet">{html.escape(counts)}</p>'
@@ -53,7 +70,8 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
         with st.container(horizontal=True, gap="small"):
             st.button(
                 _("Start again") if answered else _("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.begin,
-                args=(name,), type="primary", help=_("Your answers above are deleted.") if answered else None,
+                args=(name,), type="primary" if name == FIRST else "secondary",
+                help=_("Your answers above are deleted.") if answered else None,
             )  # fmt: skip
             worksheets.menu(frame, one)
 

@@ -61,24 +61,30 @@ def test_a_class_follows_answers_and_comes_back(
 
     # A question: large on the teacher's screen, predicted on the phone, shown to the teacher, revealed to all.
     expect(teacher.locator(".st-key-hs-wall .hs-lesson-ask")).to_be_in_viewport(ratio=1)
-    expect(teacher.locator(".st-key-hs-wall .hs-lesson-options")).to_be_in_viewport(ratio=1)
+    expect(teacher.locator(".st-key-hs-wall .hs-cards")).to_be_in_viewport(ratio=1)
+    expect(teacher.locator(".st-key-hs-header, .st-key-hs-sentence").first).to_be_hidden()
+    expect(student.locator(".st-key-hs-wall .hs-lesson-ask")).to_be_visible()
     expect(student.locator(".hs-cover")).to_contain_text("when the answer is revealed")
+    expect(student.locator(".st-key-hs-room-first-name")).to_be_visible()
     student.get_by_test_id("stRadio").get_by_text("bought").click()
     student.get_by_role("button", name="Answer").click()
-    expect(student.locator(".hs-lesson-pair")).to_contain_text("bought")
+    expect(student.locator(".hs-cards .hs-mine")).to_contain_text("bought")
+    expect(student.locator(".st-key-hs-room-first-name")).to_have_count(0)  # asked until the first answer
     expect(student.locator(".hs-lesson-sum")).to_contain_text("Your teacher will reveal what is right.")
     expect(teacher.locator(".hs-room-count")).to_contain_text("1 of 2 have answered")
-    expect(teacher.locator(".hs-room-bars")).to_have_count(0)
+    expect(teacher.locator(".hs-cards b")).to_have_count(0)
     teacher.get_by_test_id("stCheckbox").get_by_text("Show the answers").click()
-    expect(teacher.locator(".hs-room-bars")).to_contain_text("bought")
+    expect(teacher.locator(".hs-cards li", has_text="bought").locator("b")).to_have_text("1")
     teacher.get_by_role("button", name="Reveal the answer").click()
-    expect(student.locator(".hs-lesson-reveal")).to_contain_text("bought")
+    for one in (student, teacher):  # options that nobody chose stay
+        expect(one.locator(".hs-cards .hs-right")).to_contain_text("bought")
+        expect(one.locator(".hs-cards li")).to_have_count(8)
     expect(teacher.locator(".hs-cover")).to_have_count(0)
 
     # A reload comes back as the same one; who was offline sees what the others see.
     student.reload()
     expect(student.locator(".hs-lesson-title")).to_be_visible()
-    expect(student.locator(".hs-lesson-reveal dt").first).to_have_text("Your answer")  # with the answer
+    expect(student.locator(".hs-cards .hs-mine em").last).to_have_text("Your answer")
     other.set_offline(False)
     wait_for_params(desk, stop="2")
     counted(teacher, "students: 2, following you: 2")

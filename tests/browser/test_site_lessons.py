@@ -36,7 +36,7 @@ def site(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def answer(page: Page, option: str) -> None:
-    page.locator(".hs-lesson form").get_by_text(option, exact=True).click()
+    page.locator(".hs-lesson-question form").get_by_text(option, exact=True).click()
     page.get_by_test_id("lesson-answer").click()
 
 
@@ -45,7 +45,7 @@ def test_a_person_goes_through_a_lesson(context: BrowserContext, site: str) -> N
     right = Computed("largest_key", {"kind": "cross", "layer": 3, "head": 2, "row": 1})
     page = opened(context, f"{site}lessons/")
     page.get_by_test_id(f"lesson-start-{LESSON}").click()
-    title, cover = page.get_by_test_id("lesson-title"), page.locator(".hs-lesson-cover")
+    title, cover = page.get_by_test_id("lesson-title"), page.locator(".hs-cover")
     expect(title).to_have_text("A model that translates")
     wait_for_params(page, lesson=LESSON, stop="1", source="The children are playing in the garden.")
     page.keyboard.press("Alt+n")
@@ -55,22 +55,23 @@ def test_a_person_goes_through_a_lesson(context: BrowserContext, site: str) -> N
     expect(page.locator(".hs-lesson-output li").nth(1)).to_have_text("habehave")  # with its meaning
     wait_for_params(page, stop="2", cell="2,3")
     answer(page, "I")
-    expect(page.locator(".hs-lesson-reveal dd")).to_have_text(["I", "bought"])
+    expect(page.locator(".hs-mine span, .hs-right span")).to_have_text(["I", "bought"])
     expect(page.locator(".hs-lesson-verdict")).to_contain_text("Not this time.")
     expect(cover).to_have_count(0)
     expect(page.get_by_test_id("explorer")).to_be_visible()
 
     page.get_by_test_id("lesson-next").click()
     expect(title).to_have_text("Your own sentence")
-    page.get_by_test_id("source").fill(SENTENCE)
-    trace = model.trace(SENTENCE)
-    expect(page.locator(".hs-lesson form label")).to_have_text(list(dict.fromkeys(trace.source_labels)))
     expect(cover).to_be_visible()
+    expect(page.get_by_test_id("source")).to_be_hidden()
+    answer(page, "In")
+    expect(page.locator(".hs-lesson-verdict")).to_contain_text("Right.")
+    page.get_by_test_id("source").fill(SENTENCE)  # is asked about again, and covers nothing
+    trace = model.trace(SENTENCE)
+    expect(page.locator(".hs-lesson-wall form label")).to_have_text(list(dict.fromkeys(trace.source_labels)))
+    expect(cover).to_have_count(0)
     answer(page, str(right.answer(model, trace)))
     expect(page.locator(".hs-lesson-verdict")).to_contain_text("Right.")
-    page.get_by_test_id("source").fill("A dog sleeps.")  # is asked about again, and covers nothing
-    expect(page.locator(".hs-lesson form")).to_be_visible()
-    expect(cover).to_have_count(0)
 
     page.get_by_test_id("lesson-return").click()
     wait_for_params(page, stop="3", source="In summer we swim in the lake.")
@@ -119,7 +120,7 @@ def test_on_a_phone_the_lesson_is_a_sheet(context: BrowserContext, site: str) ->
     page = context.new_page()
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{site}?lesson={LESSON}&stop=2")
-    expect(page.locator(".hs-lesson form")).to_be_visible(timeout=30_000)
+    expect(page.locator(".hs-lesson-wall form")).to_be_visible(timeout=30_000)
     answer(page, "bought")
     expect(page.locator(".hs-lesson-verdict")).to_be_in_viewport()
     box = page.locator(".hs-lesson").bounding_box()

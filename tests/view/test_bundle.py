@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -22,9 +23,10 @@ def test_the_scripts_are_built_from_these_sources() -> None:
         *(path for path in (FRONTEND / "src").rglob("*") if re.search(r"(?<!\.test)\.js$|\.css$", path.name)),
         FRONTEND / "build.js",
         FRONTEND / "package-lock.json",
+        FRONTEND / "../pages/frame/question.css",
     ]
     digest = hashlib.sha256()
-    for name, path in sorted((path.relative_to(FRONTEND).as_posix(), path) for path in paths):
+    for name, path in sorted((os.path.relpath(path, FRONTEND).replace(os.sep, "/"), path) for path in paths):
         digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     built = (bundle.FOLDER / "sources.sha256").read_text(encoding="utf-8").strip()
     assert built == digest.hexdigest(), "transformer/view/dist is older than frontend/: run make frontend"

@@ -16,6 +16,7 @@ from transformer.texts import Text, UserError, any_of
 
 LARGEST, MOST_STOPS, MOST_OPTIONS = 200_000, 60, 12  # bytes, stops, options of a question
 TITLE, SENTENCE, PARAGRAPH = 120, 400, 1500  # characters
+FIRST = "attention-in-10-minutes"  # the lesson for a person who has never seen any of it
 LIT = ("picture", "sentence", "parts")  # what a stop may light, named as people see it
 SECTION = re.compile(r"[1-7](\.\d){0,2}|abstract|")
 

@@ -1,7 +1,9 @@
 """The lessons on a page without a server: a file for each language, LANGUAGE.json, with those on the page's models.
 
-    [{name, title, about, minutes, stops: [{number, title, section, page, params, lit, cell, text, question}]}]
+    [{name, title, about, minutes, first, glyphs,
+      stops: [{number, title, section, page, params, lit, cell, text, question}]}]
 
+first: whether it is the one for a person who is new here. glyphs: of its pages (transformer/lessons/thumbnail.py).
 page, params: of the stop's view. text: paragraphs and the like; each is [tag, ...children], a child is a text or again
 such a list. question, null for none: kind, ask, why, cover, tolerance, options, answer, and
     said         texts of options and answers -> the reader's language
@@ -22,8 +24,9 @@ from markdown_it.tree import SyntaxTreeNode
 
 from transformer.files import write_whole
 from transformer.lessons.answers import FUNCTIONS
-from transformer.lessons.lesson import Lesson, Stop, parse_lesson
+from transformer.lessons.lesson import FIRST, Lesson, Stop, parse_lesson
 from transformer.lessons.questions import Computed, Question
+from transformer.lessons.thumbnail import glyphs
 from transformer.lessons.worksheet import markdown
 from transformer.paths import lesson_folders
 from transformer.texts import Language, UserError, in_language, translate
@@ -67,6 +70,8 @@ def _lesson(lesson: Lesson) -> dict[str, Any]:
         "title": translate(lesson.title),
         "about": translate(lesson.about),
         "minutes": lesson.minutes,
+        "first": lesson.name == FIRST,
+        "glyphs": glyphs(lesson),
         "stops": [_stop(stop, number) for number, stop in enumerate(lesson.stops, start=1)],
     }
 

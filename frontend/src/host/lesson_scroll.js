@@ -2,7 +2,8 @@
 // lights, if most of that is out of sight; on a phone the panel covers the lower part. A person who scrolls or presses
 // something meanwhile is left where they are. data = {at, since, lit, head}. at: names the stop and what is shown of it;
 // since: the time of that, because Streamlit may draw an older one again after a newer one. lit: a selector of what to
-// look at, "" for the top of the page. head: of a picture of heads, the chosen one and not the grid.
+// look at, "" for the top of the page. head: of a picture of heads, the chosen one and not the grid. A field for a number
+// gets the keyboard for numbers, which Streamlit cannot ask for.
 const TRIES = 100; // looks, 100 milliseconds apart, until the page has been drawn
 const MORE = 20; // looks after that: figures get their height later
 let last = { at: "", since: 0 };
@@ -23,6 +24,8 @@ export default function lessonScroll({ data }) {
     const target = drawn && found(data);
     if (target) show(main, target.getBoundingClientRect());
     if (drawn) showAnswer();
+    for (const field of document.querySelectorAll(".st-key-hs-number input"))
+      field.setAttribute("inputmode", "decimal");
     if (drawn && !data.lit) main.scrollTop = 0;
     else if (tries) return void setTimeout(look, 100, Math.min(tries - 1, target ? MORE : TRIES));
     stop.abort();
@@ -41,7 +44,7 @@ function found({ lit, head }) {
 // In the panel: from the question on, if its answer is out of sight.
 function showAnswer() {
   const panel = document.querySelector(".st-key-hs-lesson");
-  const answer = panel?.querySelector(".st-key-hs-lesson-question:has(.hs-lesson-reveal)")?.getBoundingClientRect();
+  const answer = panel?.querySelector(".st-key-hs-lesson-question:has(.hs-lesson-verdict)")?.getBoundingClientRect();
   if (!answer) return;
   const sheet = panel.getBoundingClientRect();
   const end = panel.querySelector(".st-key-hs-lesson-moves")?.getBoundingClientRect().top ?? sheet.bottom;

@@ -1,6 +1,7 @@
 // What a person has answered: at a stop, and of a whole lesson.
 import { el } from "../core/dom.js";
 import { fileStem, saveFile } from "../core/save.js";
+import { cardsOf } from "./fields.js";
 import { questionsOf } from "./lessons.js";
 
 const MARKS = new Map([
@@ -27,11 +28,31 @@ function bothAnswers(t, question, { text, right }) {
   return both.filter(([, answer]) => answer).map(([term, answer]) => [term, spelled(question, answer)]);
 }
 
-/** What was answered, what is right and why. @param {any} t @param {any} question @param {import("./visit.js").Given} given */
+/** The options of a question that was answered, as cards. label: an option as the reader reads it. @param {any} t
+ * @param {string[]} options @param {import("./visit.js").Given} given @param {(option: string) => string} label */
+export function cards(t, options, given, label) {
+  const card = (option) => {
+    const [right, mine] = [option === given.right, option === given.text];
+    const note = (name) => el("em", null, t(name));
+    const kinds = [right && "hs-right", mine && "hs-mine"].filter(Boolean).join(" ");
+    return el(
+      "li",
+      { class: kinds },
+      el("span", null, label(option)),
+      right ? note("right_answer") : null,
+      mine ? note("your_answer") : null,
+    );
+  };
+  return el("ol", { class: cardsOf(options) }, ...options.map(card));
+}
+
+/** What was answered, what is right and why; of a choice, its cards say the first two.
+ * @param {any} t @param {any} question @param {import("./visit.js").Given} given */
 export function reveal(t, question, given) {
   const verdict = given.verdict === null ? null : el("b", null, t(given.verdict ? "right" : "wrong"));
   const said = el("p", { class: "hs-lesson-verdict", "data-right": given.verdict }, verdict, " ", question.why);
-  const list = pairList("hs-lesson-reveal", bothAnswers(t, question, given));
+  const both = question.kind === "choose" ? [] : bothAnswers(t, question, given);
+  const list = both.length ? pairList("hs-lesson-reveal", both) : null;
   return el("div", { tabindex: "-1", "data-testid": "lesson-reveal" }, list, said);
 }
 

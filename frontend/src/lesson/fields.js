@@ -3,6 +3,7 @@ import { el } from "../core/dom.js";
 import { isPressed, NUMBER, numbersIn } from "./questions.js";
 
 const LONGEST = { text: 400, number: 60, shape: 60 }; // letters
+const LONG = 20; // letters of an option
 const EXAMPLE_SHAPE = "[2, 3, 4, 5]";
 
 /**
@@ -24,10 +25,13 @@ export function makeFields(t, question, asked, { label, pressed }) {
   return makeText(t, kind);
 }
 
+/** The class of options as cards (pages/frame/question.css); a phone shows sentences one below the other. */
+export const cardsOf = (options) => `hs-cards${options.some((option) => option.length > LONG) ? " hs-long" : ""}`;
+
 function makeChoice(t, options, label) {
   const radio = (option, at) =>
-    el("label", null, el("input", { type: "radio", name: "answer", value: at }), label(option));
-  const element = el("fieldset", { "aria-label": t("prediction") }, ...options.map(radio));
+    el("label", null, el("input", { type: "radio", name: "answer", value: at }), el("span", null, label(option)));
+  const element = el("fieldset", { class: cardsOf(options), "aria-label": t("prediction") }, ...options.map(radio));
   const chosen = () => /** @type {HTMLInputElement} */ (element.querySelector("input:checked"))?.value;
   return { element, read: () => options[chosen()] ?? { missing: "missing_choose" } };
 }
@@ -62,7 +66,9 @@ function makeText(t, kind) {
   const common = { "aria-label": t("prediction"), maxlength: LONGEST[kind], autocomplete: "off" };
   const placeholder = { number: t("a_number"), shape: EXAMPLE_SHAPE }[kind];
   const element =
-    kind === "text" ? el("textarea", { ...common, rows: 3 }) : el("input", { ...common, type: "text", placeholder });
+    kind === "text"
+      ? el("textarea", { ...common, rows: 3 })
+      : el("input", { ...common, type: "text", placeholder, inputmode: kind === "number" ? "decimal" : null });
   const read = () => {
     const text = element.value.trim();
     if (!text) return { missing: "missing_text" };

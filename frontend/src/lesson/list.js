@@ -1,5 +1,5 @@
 // The list of lessons.
-import { el } from "../core/dom.js";
+import { el, svgEl } from "../core/dom.js";
 import { makeTexts } from "../core/texts.js";
 import { answersOf } from "./answered.js";
 import { questionsOf } from "./lessons.js";
@@ -14,11 +14,16 @@ import { Visit } from "./visit.js";
  */
 export function drawList(root, lessons, texts, start) {
   const t = makeTexts(texts, LESSON_TEXTS);
-  root.append(el("p", { class: "hs-lesson-leads" }, t("leads")), ...lessons.map((lesson) => card(t, lesson, start)));
+  const cards = (some) => some.map((lesson) => card(t, lesson, start));
+  root.append(
+    el("p", { class: "hs-lesson-leads" }, t("leads")),
+    ...cards(lessons.filter(({ first }) => first)),
+    el("div", { class: "hs-lesson-cards" }, ...cards(lessons.filter(({ first }) => !first))),
+  );
 }
 
 function card(t, lesson, start) {
-  const { name, title, about, minutes, all, stops } = lesson;
+  const { name, title, about, minutes, all, stops, first, glyphs } = lesson;
   const visit = new Visit(name);
   const answered = stops.some(({ number }) => visit.last(number));
   const counts = { minutes, all, stops: stops.length, questions: questionsOf(lesson).length };
@@ -28,13 +33,16 @@ function card(t, lesson, start) {
   };
   const attributes = {
     type: "button",
-    class: "hs-button hs-primary",
+    class: first ? "hs-button hs-primary" : "hs-button",
     "data-testid": `lesson-start-${name}`,
     click: begin,
   };
+  const paths = glyphs.map((d, at) => svgEl("path", { d, transform: `translate(${30 * at})` }));
   return el(
     "section",
-    { class: "hs-lesson-card" },
+    { class: `hs-lesson-card${first ? " hs-lesson-first" : ""}` },
+    svgEl("svg", { class: "hs-card-picture", viewBox: "0 0 114 24", "aria-hidden": "true" }, ...paths),
+    first ? el("p", { class: "hs-card-new" }, t("new_here")) : null,
     el("h2", null, title),
     el("p", null, about),
     el("p", { class: "hs-lesson-quiet" }, t(stops.length < all ? "counts_some" : "counts", counts)),

@@ -2,7 +2,7 @@
 // pages/frame/lesson.py.
 import { el } from "../core/dom.js";
 import { makeTexts } from "../core/texts.js";
-import { answersOf, pairList, reveal, spelled } from "./answered.js";
+import { answersOf, cards, pairList, reveal, spelled } from "./answered.js";
 import { Course } from "./course.js";
 import { makeFields } from "./fields.js";
 import { scrollTo } from "./scroll.js";
@@ -15,7 +15,8 @@ const GAP = 8; // pixels above a question
  * Shows a lesson in an element of the page's own, outside of what it leads through.
  *
  * For style sheets (lesson.css): the root of the document has data-lesson, "open" or "folded"; of `places`, a covered one
- * has data-lesson-covered and is inert, the one to look at has data-lesson-lit.
+ * has data-lesson-covered and is inert, the one to look at has data-lesson-lit. A question that covers its view stands
+ * where that is or will be: before the picture, outside of the panel.
  *
  * @param {HTMLElement} root
  * @param {object} options
@@ -53,13 +54,15 @@ class Panel {
     this.leave = leave;
     this.folded = false;
     this.drawn = {}; // part of the panel -> what it shows
-    this.cover = el("p", { class: "hs-lesson-cover" }, t("cover"));
+    this.cover = el("p", { class: "hs-cover" }, t("cover"));
+    this.wall = el("section", { class: "hs-lesson-wall", "aria-label": options.lesson.title });
     root.classList.add("hs-lesson");
     root.setAttribute("aria-label", options.lesson.title);
     this.course = new Course(/** @type {any} */ ({ ...options, t, changed: () => this.draw() }));
     const { signal } = (this.listening = new AbortController());
     window.addEventListener("keydown", (event) => this.key(event), { signal });
-    const touch = (event) => (this.course.touched ||= !event.composedPath().includes(root));
+    const isOurs = (event) => [root, this.wall].some((one) => event.composedPath().includes(one));
+    const touch = (event) => (this.course.touched ||= !isOurs(event));
     for (const name of ["pointerdown", "keydown", "input"])
       window.addEventListener(name, touch, { signal, capture: true });
     signal.addEventListener(
@@ -98,6 +101,7 @@ class Panel {
   // In the panel: from the question on, if the answer is out of sight.
   showAnswer() {
     const { root, question } = this;
+    if (!root.contains(question)) return;
     const box = (element) => element.getBoundingClientRect();
     const end = box(root.querySelector(".hs-lesson-moves")).top;
     const start = box(root.querySelector(".hs-lesson-head")).bottom;
@@ -110,10 +114,14 @@ class Panel {
     this.mark(false, "");
     delete document.documentElement.dataset.lesson;
     this.root.replaceChildren();
+    this.wall.remove();
   }
 
   /** @returns {HTMLElement | null} */
-  find = (name) => this.root.querySelector(`[data-testid="${name}"]`);
+  find = (name) => {
+    const named = `[data-testid="${name}"]`;
+    return this.root.querySelector(named) ?? this.wall.querySelector(named);
+  };
 
   // -- drawing -----------------------------------------------------------------------------------------------------------
 
@@ -121,13 +129,27 @@ class Panel {
     const { folded, course } = this;
     const { stop, covered, waits, asked, problem, given, visit } = course;
     this.mark(covered, !folded && !covered && course.isItsPage ? stop.lit : "");
-    const frame = [stop.number, folded, Object.keys(visit.given), folded && waits];
-    if (this.isNew("frame", frame)) this.keepFocus(() => (folded ? this.drawFolded() : this.drawPanel()));
-    if (folded) return;
+    const wall = this.hasWall;
+    const frame = [stop.number, folded, Object.keys(visit.given), folded && waits, wall];
+    if (this.isNew("frame", frame)) this.keepFocus(() => this.drawFrame(wall));
+    if (folded && !wall) return;
     const question = [frame, asked?.key, asked?.options, problem, given];
     if (stop.question && this.isNew("question", question)) this.keepFocus(() => this.drawQuestion());
+    if (folded) return;
     this.find("lesson-return").hidden = !course.isAway;
     (this.find("lesson-next") ?? this.find("lesson-end")).classList.toggle("hs-primary", !waits); // first the answer
+  }
+
+  get hasWall() {
+    return Boolean(this.course.stop.question?.cover) && this.course.isItsPage;
+  }
+
+  drawFrame(wall) {
+    this.question = el("section", { class: "hs-lesson-question", hidden: !this.course.stop.question });
+    this.drawn.question = "";
+    if (this.folded) this.drawFolded(wall);
+    else this.drawPanel(wall);
+    if (wall) this.wall.replaceChildren(this.question, ...(this.course.covered ? [this.cover] : []));
   }
 
   isNew(part, shown) {
@@ -139,7 +161,8 @@ class Panel {
   // A button that is drawn again is still the one of the keyboard.
   keepFocus(draw) {
     const active = document.activeElement;
-    const name = this.root.contains(active) && active.getAttribute("data-testid");
+    const isOurs = this.root.contains(active) || this.wall.contains(active);
+    const name = isOurs && active.getAttribute("data-testid");
     draw();
     if (name) this.find(name)?.focus({ preventScroll: true });
   }
@@ -149,13 +172,14 @@ class Panel {
     document.documentElement.dataset.lesson = this.folded ? "folded" : "open";
     const places = this.places();
     for (const [name, element] of Object.entries(places)) {
-      const hidden = covered && name !== "sentence";
-      element.inert = hidden;
-      element.toggleAttribute("data-lesson-covered", hidden);
+      element.inert = covered;
+      element.toggleAttribute("data-lesson-covered", covered);
       element.toggleAttribute("data-lesson-lit", name === lit);
     }
     if (!covered) this.cover.remove();
-    else if (this.cover.nextElementSibling !== places.picture) places.picture.before(this.cover);
+    else this.wall.append(this.cover);
+    if (!this.hasWall) this.wall.remove();
+    else if (this.wall.nextElementSibling !== places.picture) places.picture.before(this.wall);
   }
 
   button(name, content, click, more = {}) {
@@ -175,22 +199,20 @@ class Panel {
     return el("div", { class: "hs-lesson-head" }, el("h2", null, lesson.title, " ", where), button);
   }
 
-  drawFolded() {
+  drawFolded(wall) {
     const { t } = this;
-    const { waits } = this.course;
+    const asks = this.course.waits && !wall;
     this.root.dataset.folded = "";
-    this.root.replaceChildren(this.head(t(waits ? "show_question" : "show"), waits));
+    this.root.replaceChildren(this.head(t(asks ? "show_question" : "show"), asks));
   }
 
-  drawPanel() {
+  drawPanel(wall) {
     const { t, root } = this;
     const { lesson, stop, place, visit } = this.course;
     const { question } = stop;
     const count = lesson.stops.length;
     const last = place + 1 === count;
     const text = el("div", { class: "hs-lesson-text" }, ...stop.text.map(element));
-    this.question = el("section", { class: "hs-lesson-question", hidden: !question });
-    this.drawn.question = "";
     delete root.dataset.folded;
     root.replaceChildren(
       this.head(t("hide")),
@@ -198,7 +220,7 @@ class Panel {
       el("h3", { "data-testid": "lesson-title" }, stop.title),
       stop.section ? el("small", null, t("section", { number: stop.section })) : "",
       // What to look for is in sight together with the picture; below the text it would not be.
-      ...(question && !question.cover ? [this.question, text] : [text, this.question]),
+      ...(wall ? [text] : question && !question.cover ? [this.question, text] : [text, this.question]),
       this.moves(last),
       ...(last ? [el("p", { class: "hs-lesson-quiet" }, t("last")), answersOf(t, lesson, visit)] : []),
       this.list(),
@@ -251,11 +273,13 @@ class Panel {
     const { t, course } = this;
     const named = (asked.pair ?? []).map((text, at) => [t(at ? "translation" : "sentence"), text]);
     const pair = named.length ? [pairList("hs-lesson-pair", named)] : [];
-    if (given) return [...pair, reveal(t, question, given)];
     const label = (option) => {
       const meaning = asked.meanings[option];
       return meaning ? `${option} (${meaning})` : spelled(question, option);
     };
+    const chosen = question.kind === "choose" ? [asked.options] : [];
+    if (given)
+      return [...pair, ...chosen.map((options) => cards(t, options, given, label)), reveal(t, question, given)];
     const { element: fields, read } = makeFields(t, question, asked, { label, pressed: () => course.chosen() });
     const note = this.note("");
     const send = (event) => {
@@ -281,7 +305,7 @@ class Panel {
     const { course } = this;
     const { stop } = course;
     const places = this.places();
-    if (course.covered || !stop.lit || !course.isItsPage) return window.scrollTo(0, 0);
+    if (this.hasWall || !stop.lit || !course.isItsPage) return window.scrollTo(0, 0);
     const inside = () =>
       [...places.picture.querySelectorAll("*")].map((one) => one.shadowRoot?.querySelector(HEAD_BOX));
     const head = () =>

@@ -55,6 +55,7 @@ export const LESSON_TEXTS = {
   leads: "A lesson leads through the app stop by stop: look, predict, then see what the model does.",
   counts: "{minutes} minutes, {stops} stops, {questions} questions",
   counts_some: "{stops} of {all} stops, {questions} questions. The other stops need the app.",
+  new_here: "New here?",
   start: "Start",
   again: "Start again",
   deletes: "Your answers above are deleted.",

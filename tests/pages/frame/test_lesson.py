@@ -244,6 +244,11 @@ def test_an_order_that_is_not_complete_is_said(lesson: Callable[..., AppTest], t
     assert "Right." in page_text(app)
 
 
+def test_a_hidden_question_beside_an_open_view_is_offered(lesson: Callable[..., AppTest]) -> None:
+    shows = press(lesson(lesson="one", stop="3"), "hs-lesson-fold").button(key="hs-lesson-fold")
+    assert (shows.label, shows.proto.type) == ("Show the question", "primary")
+
+
 def test_what_is_pressed_in_the_picture_is_an_answer(lesson: Callable[..., AppTest]) -> None:
     app = lesson(lesson="one", stop="3", source="abc", kind="cross", layer="1", head="2", cell="2,1")
     send(app).click().run()
@@ -322,9 +327,8 @@ def test_a_hidden_lesson_keeps_the_view_covered_until_its_question_is_answered(
 ) -> None:
     app = lesson(lesson="one", stop="2", source="abc", kind="cross", layer="1", head="2")
     press(app, "hs-lesson-fold")
-    assert "Predict first" in page_text(app) and covers(app) and not app.radio
-    shows = app.button(key="hs-lesson-fold")
-    assert (shows.label, shows.proto.type) == ("Show the question", "primary")
+    assert "Predict first" in page_text(app) and covers(app) and app.radio  # the question stands where the view will be
+    assert app.button(key="hs-lesson-fold").label == "Show the lesson"
     press(app, "hs-lesson-fold")
     app.radio[0].set_value(app.radio[0].options[0])
     next(one for one in app.button if str(one.key).endswith("-send")).click().run()
