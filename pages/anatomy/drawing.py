@@ -35,6 +35,7 @@ from transformer.view.anatomy_state import (
     steps_of,
 )
 from transformer.view.bundle import script, style
+from transformer.view.shared_texts import say
 from transformer.web.switches import needs_server
 
 KEY = "anatomy"
@@ -242,29 +243,7 @@ def equations(config: ModelConfig) -> tuple[str, str]:
 
 def about(config: ModelConfig) -> None:
     """A short explanation of the page, and the equations."""
-    st.markdown(
-        _(
-            "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
-            "row of d_model numbers, and every sub-layer of the **encoder** reads these rows and adds to them. The "
-            "**decoder** does the same with the tokens written so far, attends to the encoder's output through "
-            "**cross-attention**, and predicts the next token at the top right. Every number is the one this model "
-            "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for display."
-        )
-        if config.residual
-        else _(
-            "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
-            "row of d_model numbers, and every sub-layer of the **encoder** replaces these rows: this model has no "
-            "residual connections. The **decoder** does the same with the tokens written so far, attends to the "
-            "encoder's output through **cross-attention**, and predicts the next token at the top right. Every number "
-            "is the one this model computed for this sentence; strips at the zooms *model* and *layer* are rounded to "
-            "8 bits for display."
-        )
-    )
+    st.markdown(say("about_anatomy" if config.residual else "about_anatomy_without_residual"))
     for equation in equations(config):
         st.latex(equation)
-    st.markdown(
-        _(
-            "Click a box to zoom in, and use the arrow keys for the next step. **Switches** below the drawing are "
-            "those of the lab; what they change is marked. Attention Is All You Need, sections 3.1 to 3.5."
-        )
-    )
+    st.markdown(say("about_anatomy_use"))

@@ -9,6 +9,7 @@ from pages.frame.frame import Content, PageFrame
 from pages.frame.state import State
 from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
+from transformer.view.shared_texts import say
 
 
 def parts() -> dict[str, str]:
@@ -21,7 +22,7 @@ def draw(frame: PageFrame) -> None:
     else:
         payloads.forget(drawing.KEY)
     if frame.part == "flow":
-        with frame.options.panel("about", _("What am I looking at?")):
+        with frame.options.panel("about", say("about")):
             drawing.about(frame.model.config)
         return
     note_waiting_switches(frame.state.switches)

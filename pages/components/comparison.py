@@ -13,23 +13,20 @@ from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Pad, Switch
 from transformer.texts import _
 from transformer.tracing.trace import Trace
+from transformer.view.shared_texts import say
 
 
 def note_waiting_switches(switches: Interventions) -> None:
     """A note, if there are switches, that they have no effect here."""
     if switches:
-        message(
-            _("Switches of the Lab are on. They have no effect here: this part shows the model as it was trained."),
-            "note",
-        )
+        message(say("waiting"), "note")
 
 
 def switches_of_page(switches: Interventions, switch_classes: tuple[type, ...], model: Pretrained) -> Interventions:
     """The switches that a page applies; a note names the others that are set."""
     others = switches.without(*switch_classes)
     if others:
-        sentence = _("Switches of other pages have no effect here: {switches}.")
-        message(sentence.format(switches=in_words(others, model.config)), "note")
+        message(say("others", switches=in_words(others, model.config)), "note")
     return switches.only(*switch_classes)
 
 

@@ -29,10 +29,7 @@ def draw(frame: PageFrame) -> None:
         if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:
-            text = _(
-                "Switches of the Lab are on. They have no effect on this page, which shows the model as it was trained."
-            )
-            message(text, "note")
+            message(say("waiting_page"), "note")
         explorer.draw(state, trace, frame.model)
         frame.offer_downloads()
         if layers_of(frame.model.config, "cross"):
@@ -40,7 +37,7 @@ def draw(frame: PageFrame) -> None:
             if panel.open:
                 with panel:
                     alignment.draw(frame.model, frame.pass_of_sentence())
-    with frame.options.panel("about", say("about_heads")):
+    with frame.options.panel("about", say("about")):
         about(frame.model)
 
 

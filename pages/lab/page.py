@@ -47,7 +47,7 @@ def draw(frame: PageFrame) -> None:
             _draw_leak(frame, frame.trace)
         else:
             _draw_switched(frame, frame.trace)
-    with frame.options.panel("about", _("What am I looking at?")):
+    with frame.options.panel("about", say("about")):
         about()
 
 
@@ -120,25 +120,12 @@ def pick(frame: PageFrame, chosen: list | None) -> None:
 
 
 def about() -> None:
-    st.markdown(
-        _(
-            "**Before** is the model as it was trained. **After** is the same model with your switches. Both read the "
-            "same tokens, so you can compare them cell by cell; the **difference** is after minus before. What the "
-            "switched model writes by itself stands below the pictures."
-        )
-    )
+    st.markdown(say("about_lab"))
     st.latex(
         r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right) V,"
         r"\qquad \mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O"
     )
-    st.markdown(
-        _(
-            "**Scaling** changes the factor of QKᵀ. **Masks** put −∞ into M: the causal mask where a key lies in the "
-            "future, the padding mask where a key is <pad>. **Weights** replaces the result of the softmax. A head "
-            "that is **knocked out** puts zeros into the concatenation; **head outputs** puts its mean there, or its "
-            "output for another sentence. Attention Is All You Need, sections 3.2.1 to 3.2.3."
-        )
-    )
+    st.markdown(say("about_lab_switches"))
 
 
 CONTENT = Content(draw, parts, options=OPTIONS)

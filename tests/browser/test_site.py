@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request,
 
 from tests.browser.explorer_page import click_head, hover, params_of, wait_for_params, weight_in
 from transformer.view.examples import read_examples
+from transformer.view.shared_texts import say
 from transformer.view.site_pages import SITE_PAGES
 from transformer.web.single_file import write_single_file
 from transformer.web.site import write_site
@@ -194,6 +195,36 @@ def test_every_page_opens_by_its_address_and_in_korean(context: BrowserContext, 
         page.get_by_role("combobox", name="언어").select_option("en")
         assert problems(page) == []
         page.close()
+
+
+def test_what_is_looked_at_is_explained_below_as_a_link_asks(context: BrowserContext, site: str) -> None:
+    for name, part, said in (
+        ("heads", "", "about_squares"), ("anatomy", "", "about_anatomy"), ("lab", "compare", "about_lab"),
+        ("lab", "softmax", "about_lab_switches"),
+    ):  # fmt: skip
+        page = opened(context, site, page=name, part=part, panel="about")
+        expect(page.get_by_test_id("about").locator("p").filter(has_text=say(said).replace("*", ""))).to_be_visible()
+        page.get_by_test_id("about").locator("summary").click()
+        page.wait_for_url(lambda url: "panel" not in url)
+        assert problems(page) == []
+
+
+def test_switches_without_effect_are_named_in_words(context: BrowserContext, site: str) -> None:
+    page = opened(context, site, page="lab", zero="cross.1.1", skip="encoder.1.ff", hide="source.60", pad="500")
+    unapplied = page.get_by_text("Not applied here: token 60 of the source hidden; pad=500.")
+    expect(unapplied).to_be_visible()
+    others = page.get_by_text(say("others", switches="left out: feed-forward, encoder layer 1"))
+    expect(others).to_be_visible()
+    said = page.get_by_test_id("messages")
+    for part in ("scaling", "softmax"):
+        page.get_by_role("button", name=say(f"part_{part}")).click()
+        expect(said).to_have_text(say("waiting"))
+    page.get_by_role("link", name="Heads", exact=True).click()
+    expect(said).to_have_text(say("waiting_page"))
+    page.get_by_role("link", name="Lab", exact=True).click()
+    page.get_by_role("button", name=say("part_compare")).click()
+    expect(said).to_have_text("")
+    assert problems(page) == []
 
 
 def test_without_simd_the_page_says_what_is_missing(browser: Browser, site: str) -> None:

@@ -1,5 +1,5 @@
 """`python -m transformer.view.generate`: write what browser and Python share into frontend/src/state/generated.js, and
-the texts that both write into texts.js beside it.
+the texts that both write into texts.js beside it and into frontend/src/site/pages/texts.js.
 
 Choices, defaults, limits and such texts are defined in Python only (`state`, `anatomy_state`, `training_messages`,
 `shared_texts`, switches); the scripts that travel are built from the files (`make frontend`).
@@ -29,7 +29,7 @@ from transformer.view.anatomy_state import (
 )
 from transformer.view.experiment import DRAWS
 from transformer.view.position_figures import D_MODEL, LENGTH, MOST_CURVES, START_K, START_LENGTH, START_Q
-from transformer.view.shared_texts import SHARED_TEXTS
+from transformer.view.shared_texts import PAGE_TEXTS, SHARED_TEXTS
 from transformer.view.site_pages import SITE_PAGES
 from transformer.view.state import CHOICES, View
 from transformer.view.training_messages import COMMANDS, LARGEST_FILE
@@ -37,6 +37,7 @@ from transformer.view.training_messages import COMMANDS, LARGEST_FILE
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ROOT / "frontend" / "src" / "state" / "generated.js"
 TEXTS = GENERATED.with_name("texts.js")
+PAGES = ROOT / "frontend" / "src" / "site" / "pages" / "texts.js"
 TABLE3 = ROOT / "pages" / "components" / "table3.json"
 HEADER = "// Written by `python -m transformer.view.generate` from transformer/view/: change it there.\n"
 
@@ -101,6 +102,9 @@ CONSTANTS: Constants = {
 SHARED: Constants = {
     "SHARED_TEXTS": ("Texts that pages write, too.", "Record<string, string>", SHARED_TEXTS),
 }
+OF_PAGES: Constants = {
+    "PAGE_TEXTS": ("Texts of pages that the app has, too.", "Record<string, string>", PAGE_TEXTS),
+}
 
 
 def generated(constants: Constants = CONSTANTS) -> str:
@@ -121,3 +125,4 @@ def generated(constants: Constants = CONSTANTS) -> str:
 if __name__ == "__main__":
     GENERATED.write_text(generated(), encoding="utf-8")
     TEXTS.write_text(generated(SHARED), encoding="utf-8")
+    PAGES.write_text(generated(OF_PAGES), encoding="utf-8")

@@ -1,4 +1,5 @@
-"""Texts that pages and pictures both write, by name: `generate` puts them into frontend/src/state/texts.js."""
+"""Texts that Python and the browser both write, by name: `generate` puts those of pictures into
+frontend/src/state/texts.js, and those of pages into frontend/src/site/pages/texts.js."""
 
 from __future__ import annotations
 
@@ -88,13 +89,29 @@ SHARED_TEXTS: dict[str, str] = {
     "part_softmax": N_("Softmax by hand"),
     "part_encoding": N_("The encoding"),
     "part_distance": N_("Distance and shift"),
-    # -- about the page Heads
+    # -- what a picture says of its trace
+    "no_mask": N_("Decoder self (no mask)"),
+    "mask_off": N_("Decoder self (mask off)"),
+    "mask_partly_off": N_("Decoder self (mask partly off)"),
+    "chip_uncausal": N_("{token}: probability {p}, with the whole target in sight"),
+    "sentences": N_("{source} → {target}"),
+    "switched": N_("Switched: {switches}"),
+}
+
+# Of pages alone: of the app and of the site without a server. **bold** and *italic* words are marked.
+PAGE_TEXTS: dict[str, str] = {
+    "about": N_("What am I looking at?"),
+    "waiting": N_("Switches of the Lab are on. They have no effect here: this part shows the model as it was trained."),
+    "waiting_page": N_(
+        "Switches of the Lab are on. They have no effect on this page, which shows the model as it was trained."
+    ),
+    "others": N_("Switches of other pages have no effect here: {switches}."),
+    # -- the page Heads
     "heads_lead": N_(
         "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell."
     ),
     "first_lead": N_("Type a sentence. A Transformer translates it while you type, and shows where it looks."),
     "first_start": N_("Start the 10-minute lesson"),
-    "about_heads": N_("What am I looking at?"),
     "about_squares": N_(
         "Every small square is one **head**. Each row is a query token, each column a key token. The "
         "stronger the colour of a cell, the more of that key's value flows to the query. A row sums to 1."
@@ -120,16 +137,41 @@ SHARED_TEXTS: dict[str, str] = {
         "largest weight on a paired word, or on the token before or after, in at least half of the rows, and "
         "in twice as many rows as any untrained head. Nothing was recorded between two states."
     ),
-    # -- what a picture says of its trace
-    "no_mask": N_("Decoder self (no mask)"),
-    "mask_off": N_("Decoder self (mask off)"),
-    "mask_partly_off": N_("Decoder self (mask partly off)"),
-    "chip_uncausal": N_("{token}: probability {p}, with the whole target in sight"),
-    "sentences": N_("{source} → {target}"),
-    "switched": N_("Switched: {switches}"),
+    # -- the page Anatomy
+    "about_anatomy": N_(
+        "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
+        "row of d_model numbers, and every sub-layer of the **encoder** reads these rows and adds to them. The "
+        "**decoder** does the same with the tokens written so far, attends to the encoder's output through "
+        "**cross-attention**, and predicts the next token at the top right. Every number is the one this model "
+        "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for display."
+    ),
+    "about_anatomy_without_residual": N_(
+        "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
+        "row of d_model numbers, and every sub-layer of the **encoder** replaces these rows: this model has no "
+        "residual connections. The **decoder** does the same with the tokens written so far, attends to the "
+        "encoder's output through **cross-attention**, and predicts the next token at the top right. Every number "
+        "is the one this model computed for this sentence; strips at the zooms *model* and *layer* are rounded to "
+        "8 bits for display."
+    ),
+    "about_anatomy_use": N_(
+        "Click a box to zoom in, and use the arrow keys for the next step. **Switches** below the drawing are "
+        "those of the lab; what they change is marked. Attention Is All You Need, sections 3.1 to 3.5."
+    ),
+    # -- the page Lab
+    "about_lab": N_(
+        "**Before** is the model as it was trained. **After** is the same model with your switches. Both read the "
+        "same tokens, so you can compare them cell by cell; the **difference** is after minus before. What the "
+        "switched model writes by itself stands below the pictures."
+    ),
+    "about_lab_switches": N_(
+        "**Scaling** changes the factor of QKᵀ. **Masks** put −∞ into M: the causal mask where a key lies in the "
+        "future, the padding mask where a key is <pad>. **Weights** replaces the result of the softmax. A head "
+        "that is **knocked out** puts zeros into the concatenation; **head outputs** puts its mean there, or its "
+        "output for another sentence. Attention Is All You Need, sections 3.2.1 to 3.2.3."
+    ),
 }
 
 
 def say(name: str, **values: object) -> str:
     """One of these texts in the reader's language."""
-    return translate(SHARED_TEXTS[name], **values)
+    return translate(SHARED_TEXTS.get(name) or PAGE_TEXTS[name], **values)

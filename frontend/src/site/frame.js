@@ -14,6 +14,7 @@ import { kept } from "../core/kept.js";
 import { ModelLoader } from "./loader.js";
 import { Messages } from "./messages.js";
 import { PAGES } from "./pages/index.js";
+import { PAGE_TEXTS } from "./pages/texts.js";
 import { SentenceFields } from "./sentence.js";
 import { SITE_TEXTS } from "./texts.js";
 
@@ -31,6 +32,7 @@ export class Frame {
     this.sheets = new Map(); // entry of dist/ -> its style sheet
     this.typed = new Map(); // languages of a model -> the texts last seen in its fields
     this.page = { destroy() {}, show() {} }; // what is mounted
+    this.waiting = (_) => null; // name of the text, if it shows nothing of these switches
     this.turn = 0; // of opening a page
     this.lesson = null; // of lesson/panel.js, when one is open
   }
@@ -80,7 +82,7 @@ export class Frame {
     const { texts, meanings } = await (await openFile(`texts/${code}.json`)).json();
     this.language = code;
     this.meanings = meanings;
-    this.t = makeTexts(texts, SITE_TEXTS);
+    this.t = makeTexts(texts, { ...SITE_TEXTS, ...PAGE_TEXTS });
     document.documentElement.lang = code;
     this.live.set({ texts });
     this.build();
@@ -282,6 +284,14 @@ export class Frame {
     if (JSON.stringify(sentence) !== JSON.stringify(this.live.sentence)) markStale();
     this.fields.draw();
     this.live.set({ sentence, switches, limit: this.limit });
+    this.tellWaiting();
+  }
+
+  // Says so if the link has switches that have no effect on what is shown.
+  tellWaiting() {
+    const { switches } = this.state;
+    const name = Object.keys(switches).length ? this.waiting(switches) : null;
+    this.messages.say("switches", name ? [{ kind: "note", text: this.t(name) }] : []);
   }
 
   // Says what is wrong with the texts, and counts their tokens.
@@ -347,6 +357,8 @@ export class Frame {
     this.content.replaceChildren(root);
     const handle = page.mount(root, this.forPage(part));
     this.page = { show: () => this.again(), ...handle };
+    this.waiting = (switches) => page.waiting?.(part, switches);
+    this.tellWaiting();
   }
 
   // A page that cannot take over a state from elsewhere is mounted anew.

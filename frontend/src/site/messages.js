@@ -1,7 +1,7 @@
 // What the frame says under the sentence, in groups: each is replaced by what is said of the same matter next.
 import { el } from "../core/dom.js";
 
-const GROUPS = ["link", "page", "text", "model"];
+const GROUPS = ["link", "page", "switches", "text", "model"];
 
 /** kind: "error", "warning", "note" or "quiet"; press: text of a button, and what it does.
  * @typedef {{kind: string, text: string, press?: [string, () => void]}} Message */

@@ -3,15 +3,18 @@
 import { linkOfState, stateOfLink } from "../../anatomy/link.js";
 import { liveAnatomy } from "../../anatomy/live.js";
 import { AnatomyView } from "../../anatomy/view.js";
+import { el } from "../../core/dom.js";
+import { markup } from "../../core/markup.js";
 import { readPack } from "../../core/pack.js";
 import { needsServer } from "../../engine/switches.js";
 import { refusedSwitches } from "../../lab/check.js";
+import { aboutFold } from "./about.js";
 
 export const page = {
   name: "anatomy",
 
   mount(root, frame) {
-    const { live, options, about } = frame;
+    const { live, options, about, t } = frame;
     const read = async (name) => readPack(await (await frame.file(name)).arrayBuffer());
     const first = read("anatomy.pack"); // what the drawing needs of the model, and its first example
     let revision = 0;
@@ -45,7 +48,11 @@ export const page = {
       if (recorded) view.take(await read("anatomy-open.pack")); // until the model is here
     };
 
-    const view = new AnatomyView(frame.shadow(root, "anatomy"), report);
+    const box = el("div");
+    const drawn = about.config.residual ? "about_anatomy" : "about_anatomy_without_residual";
+    // As `about` of pages/anatomy/drawing.py, whose equations the drawing's panel has.
+    root.append(box, aboutFold(frame, ...[drawn, "about_anatomy_use"].map((name) => markup(t(name)))));
+    const view = new AnatomyView(frame.shadow(box, "anatomy"), report);
     const stop = liveAnatomy(view, live);
     show();
     return {

@@ -5,6 +5,7 @@ import { followLink } from "./picture.js";
 
 export const page = {
   name: "decoding",
+  waiting: () => "waiting",
   mount(root, frame) {
     const view = new Decoding(frame.shadow(root, "decoding"));
     const start = { begin: "", branches: "", at: "" };

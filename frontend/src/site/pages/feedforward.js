@@ -6,6 +6,7 @@ import { followLink } from "./picture.js";
 
 export const page = {
   name: "feedforward",
+  waiting: () => "waiting",
   mount(root, frame) {
     const view = new Activity(frame.shadow(root, "feedforward"));
     const threshold = Math.round(100 * ACTIVITY.first[frame.about.config.activation]);

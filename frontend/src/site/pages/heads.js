@@ -2,18 +2,19 @@
 import { el } from "../../core/dom.js";
 import { markup } from "../../core/markup.js";
 import { readPack } from "../../core/pack.js";
-import { makeTexts } from "../../core/texts.js";
 import { mountExplorer } from "../../explorer/explorer.js";
 import { liveExplorer } from "../../explorer/live.js";
 import { markFresh } from "../../live/live.js";
 import { SHARED_TEXTS } from "../../state/texts.js";
 import { wordMeanings } from "../meanings.js";
+import { aboutFold, equation } from "./about.js";
 import { RecordedTraining } from "./formation.js";
 
 const FIRST = "attention-in-10-minutes"; // the lesson for a person who has never seen any of it
 
 export const page = {
   name: "heads",
+  waiting: () => "waiting_page",
   mount(root, frame) {
     const { live, texts, model, meanings } = frame;
     const lead = el("p", { class: "hs-look-for", tabindex: "0", "data-testid": "look-for" });
@@ -39,13 +40,13 @@ export const page = {
 
     const tell = () => {
       const look = training.open ? "" : frame.example?.look; // it is about the trained model
-      const t = makeTexts(texts, SHARED_TEXTS);
       const first = frame.view.sight !== "all";
       lead.classList.toggle("hs-first-lead", first);
       const begin = { type: "button", class: "hs-start", click: () => frame.openLesson(FIRST) };
-      if (first) lead.replaceChildren(t("first_lead"), frame.teaches ? el("button", begin, t("first_start")) : "");
+      const start = frame.teaches ? el("button", begin, frame.t("first_start")) : "";
+      if (first) lead.replaceChildren(frame.t("first_lead"), start);
       else if (look) lead.replaceChildren(el("b", null, frame.t("look")), " ", frame.translate(look));
-      else lead.replaceChildren(t("heads_lead"));
+      else lead.replaceChildren(frame.t("heads_lead"));
     };
     const stopTelling = live.onChange(tell);
     tell();
@@ -80,22 +81,12 @@ export const page = {
 const wordingOf = ({ config }) =>
   config.causal ? {} : { kind_decoder_self: SHARED_TEXTS.no_mask, chip: SHARED_TEXTS.chip_uncausal };
 
-// The text that folds away below, as pages/heads/page.py has it.
-function aboutHeads({ texts, about, model, options }) {
-  const t = makeTexts(texts, SHARED_TEXTS);
-  const [Q, K, V, QK, d] = ["Q", "K", "V", "QK", "d"].map((letters) => el("i", null, letters));
-  const raised = [QK, el("sup", null, "T"), " / √", d, el("sub", null, "k")];
-  const attention = ["Attention(", Q, ", ", K, ", ", V, ") = softmax(", ...raised, ") ", V.cloneNode(true)];
-  const kinds = t(about.config.causal ? "about_kinds" : "about_kinds_uncausal");
-  const fold = el(
-    "details",
-    { class: "hs-fold", open: options.get("panel") === "about" },
-    el("summary", null, t("about_heads")),
-    el("p", null, ...markup(t("about_squares"))),
-    el("p", null, ...attention),
-    el("p", null, ...markup(kinds)),
-    model.recorded ? el("p", null, ...markup(t("about_formation"))) : null,
-  );
-  fold.addEventListener("toggle", () => options.set("panel", fold.open ? "about" : null));
-  return fold;
+const ATTENTION = "Attention(*Q*, *K*, *V*) = softmax(*QK*^T / √*d*_k) *V*";
+
+// As `about` of pages/heads/page.py.
+function aboutHeads(frame) {
+  const { t, about, model } = frame;
+  const told = ["about_squares", null, about.config.causal ? "about_kinds" : "about_kinds_uncausal"];
+  if (model.recorded) told.push("about_formation");
+  return aboutFold(frame, ...told.map((name) => (name ? markup(t(name)) : equation(ATTENTION))));
 }

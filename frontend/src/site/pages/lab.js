@@ -1,10 +1,13 @@
 // The Lab on the site: the parts that need no more than one sentence. Options of its link are those of pages/lab/page.py.
 import { el } from "../../core/dom.js";
+import { listText } from "../../core/lists.js";
+import { markup } from "../../core/markup.js";
 import { needsServer } from "../../engine/switches.js";
 import { refusedSwitches } from "../../lab/check.js";
 import { comparisonOf } from "../../lab/comparison.js";
 import { Lab } from "../../lab/lab.js";
 import { liveLab } from "../../lab/live.js";
+import { phrases, sharedTexts } from "../../lab/words.js";
 import { Measures } from "../../measures/component.js";
 import { liveMeasures } from "../../measures/live.js";
 import { Softmax } from "../../softmax/component.js";
@@ -12,6 +15,7 @@ import { DRAWS, SWITCH_FORMS } from "../../state/generated.js";
 import { SHARED_TEXTS } from "../../state/texts.js";
 import { Why } from "../../why/component.js";
 import { liveWhy } from "../../why/live.js";
+import { aboutFold, equation } from "./about.js";
 
 const PANES = ["after", "before", "difference"];
 const MEASURES = ["saturated", "entropy", "largest", "gradient", "spread"];
@@ -24,10 +28,25 @@ const TEMPERATURES = [0.1, 10];
 export const page = {
   name: "lab",
   parts: () => Object.keys(PARTS).map((name) => [name, SHARED_TEXTS[`part_${name}`]]),
-  mount: (root, frame) => PARTS[frame.part](root, frame),
+  // Its other parts show what the switches do.
+  waiting: (part, switches) =>
+    SWITCHED.includes(part) || !Object.keys(switches).some((name) => name in SWITCH_FORMS) ? null : "waiting",
+
+  mount(root, frame) {
+    const handle = PARTS[frame.part](root, frame);
+    const [of, on] = ["about_lab", "about_lab_switches"].map((name) => markup(frame.t(name)));
+    root.append(aboutFold(frame, of, ...EQUATIONS.map(equation), on)); // as `about` of pages/lab/page.py
+    return handle;
+  },
 };
 
+const EQUATIONS = [
+  "Attention(*Q*, *K*, *V*) = softmax(*QK*^T / √*d*_k + *M*) *V*",
+  "MultiHead = Concat(head_1, …, head_{*h*}) *W*^O",
+];
+
 const PARTS = { compare: mountSwitches, measures: mountSwitches, scaling: mountWhy, softmax: mountSoftmax };
+const SWITCHED = ["compare", "measures"];
 
 // -- options of the link -----------------------------------------------------------------------------------------------
 
@@ -53,8 +72,10 @@ function place(root, frame, style) {
 
 function mountSwitches(root, frame) {
   const { live, about, texts, options } = frame;
-  const unapplied = el("p", { class: "hs-message", role: "status", hidden: true });
-  root.append(unapplied);
+  const t = sharedTexts(texts);
+  const note = (kind) => el("p", { class: `hs-message ${kind}`, role: "status", hidden: true });
+  const notes = { unapplied: note("hs-warning"), others: note("hs-note") };
+  root.append(...Object.values(notes));
   const lab = new Lab(place(root, frame, "lab"), (state) => report(state));
   const follow = liveLab(lab, live);
   const measures = frame.part === "measures" ? mountMeasures(root, frame) : null;
@@ -104,12 +125,18 @@ function mountSwitches(root, frame) {
     frame.setSwitches({ ...split(false), ...switches });
   };
 
-  // Says which switches of the link have no effect.
+  // Says which switches of the link have no effect: in words, or as the link writes it what this model cannot have.
   const tell = () => {
     const { switches } = comparison.passes ?? { switches: usable() };
-    const left = Object.entries(asked()).filter(([name]) => !(name in switches));
-    unapplied.hidden = !left.length;
-    unapplied.textContent = frame.t("unapplied", { switches: left.map((pair) => pair.join("=")).join(" ") });
+    const unapplied = Object.entries(asked()).filter(([name]) => !(name in switches));
+    for (const [name, entries] of Object.entries({ unapplied, others: Object.entries(split(false)) })) {
+      const refused = refusedSwitches(Object.fromEntries(entries), about.config);
+      const known = entries.filter(([name]) => !refused.includes(name));
+      const raw = entries.filter(([name]) => refused.includes(name)).map((pair) => pair.join("="));
+      const said = [...phrases(t, Object.fromEntries(known), about.config), ...raw];
+      notes[name].hidden = !said.length;
+      notes[name].textContent = frame.t(name, { switches: listText(t, said) });
+    }
   };
 
   const comparison = comparisonOf(live);
