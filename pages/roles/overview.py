@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from pages.components import figure, headgrid, task
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
+from pages.components.stored import stored
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity
+from pages.runtime.shared import identity, shared
 from pages.runtime.texts import plain_markdown
-from transformer.analysis.roles import Role, Roles, roles
+from transformer.analysis.roles import Role, Roles, from_dict, roles
+from transformer.checkpoints.folder import HEADS
 from transformer.figures import roles as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.probing.roles import sentences_of, word_list
-from transformer.texts import _, comma_list
+from transformer.texts import _
 from transformer.tracing.trace import KINDS
 
 OPTIONS = ("colour", "head")
 MEASURES = ("role", "confidence", "entropy", "distance")
+NEAR = 0.025  # to a simple fraction, which a headline may name instead
 
 
 JOBS: JobQueue[dict[str, Roles]] = JobQueue("roles of heads")
@@ -38,6 +44,15 @@ def measured(model: Pretrained, progress: task.Progress = lambda done, total: Tr
     total = 2 * len(pairs)
     sentences = sentences_of(model, pairs, lambda done, _: progress(done, total))
     return roles(sentences, word_list(model, pairs), lambda done, _: progress(len(pairs) + done, total))
+
+
+@shared()
+def shipped(model: Pretrained) -> dict[str, Roles] | None:
+    """What was measured before the model was published; None if there is nothing for this model."""
+    with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError):
+        data, config, pairs = json.loads(stored(model, HEADS)), model.config, pairs_of(model)
+        return {kind: from_dict(kind, data[kind], (layers_of(config, kind), config.heads), pairs) for kind in KINDS}
+    return None
 
 
 def kind_names() -> dict[str, str]:
@@ -57,7 +72,7 @@ def role_names(kind: str) -> dict[str, str]:
         "predicted": _("predicted"),
         "fed": _("fed in"),
         "resting": _("start") if kind == "decoder_self" else _("end"),
-        "punctuation": _("punctuation"),
+        "punctuation": _("mark"),
         "rarest": _("rarest"),
         "broad": _("broad"),
     }
@@ -70,10 +85,10 @@ def role_meanings() -> dict[str, str]:
         "next": _("next token"),
         "predicted": _("source word of the token predicted"),
         "fed": _("source word of the token fed in"),
-        "resting": _("a resting place: the end token, or in the decoder the start token"),
+        "resting": _("end or start token"),
         "punctuation": _("a punctuation mark"),
         "rarest": _("the rarest word of the sentence"),
-        "broad": _("broad: no weight is above twice the even one"),
+        "broad": _("everything alike"),
     }
 
 
@@ -107,7 +122,7 @@ def draw(frame: PageFrame) -> None:
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return
     lead = st.container()
-    found = task.result(
+    found = shipped(model) or task.result(
         JOBS,
         (model.name, identity(model)),
         _("Measure every head on {count} sentences").format(count=len(pairs)),
@@ -119,15 +134,19 @@ def draw(frame: PageFrame) -> None:
             point(_("What does each head attend to most? Measure it on {count} sentences.").format(count=len(pairs)))
         return
     with lead:
-        point(_says(found, len(pairs)))
+        point(_says(_counts(found)))
     names = measure_names()
     colour = str(options.segment("colour", _("Show"), MEASURES, "role", names.__getitem__))
     kind, layer, head = _chosen(frame, found)
     _grid(frame, found, colour, (kind, layer, head))
     paragraph(
-        _("A number is the share of the rows in which the head's largest weight shows its role.")
+        _(
+            "A number is the share of the rows, over {count} sentences, in which the head's largest weight shows its "
+            "role."
+        ).format(count=len(pairs))
         if colour == "role"
         else measure_meanings()[colour],
+        _("“Everything alike”: no weight is above twice the even one.") if colour == "role" else "",
         _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach.")
         if colour == "role"
         else "",
@@ -140,32 +159,40 @@ def draw(frame: PageFrame) -> None:
         _plane(frame, found[kind], kind, layer, head)
 
 
-def _says(found: Mapping[str, Roles], sentences: int) -> str:
-    """How many heads have each role, the most frequent first."""
-    counts: Counter[str] = Counter()
-    for of_kind in found.values():
-        layers, heads = of_kind.confidence.shape
-        for layer in range(layers):
-            for head in range(heads):
-                role = of_kind.role(layer, head)
-                counts[role.name if role else ""] += 1
-    without = counts.pop("", 0)
-    meanings = {
-        "previous": _("the previous token ({count})"),
-        "same": _("the token itself ({count})"),
-        "next": _("the next token ({count})"),
-        "predicted": _("the source word of the token predicted ({count})"),
-        "fed": _("the source word of the token fed in ({count})"),
-        "resting": _("the start or end token ({count})"),
-        "punctuation": _("punctuation ({count})"),
-        "rarest": _("the rarest word ({count})"),
-        "broad": _("everything alike ({count})"),
-    }
-    listed = comma_list(meanings[name].format(count=count) for name, count in counts.most_common())
-    sentence = _(
-        "What {heads} heads attend to most, over {sentences} sentences: {listed}. {without} have no clear role."
+def _counts(found: Mapping[str, Roles]) -> Counter[str]:
+    """How many heads have each role; "" is none."""
+    return Counter(
+        role.name if (role := of_kind.role(layer, head)) else ""
+        for of_kind in found.values()
+        for layer, head in np.ndindex(*of_kind.confidence.shape)
     )
-    return sentence.format(heads=counts.total() + without, sentences=sentences, listed=listed, without=without)
+
+
+def _share(part: float) -> str:
+    """In words where a simple fraction is near."""
+    words = {
+        1 / 4: _("A quarter"), 1 / 3: _("A third"), 1 / 2: _("Half"), 2 / 3: _("Two thirds"),
+        3 / 4: _("Three quarters"), 1: _("All"),
+    }  # fmt: skip
+    near = min(words, key=lambda fraction: abs(fraction - part))
+    return words[near] if abs(near - part) < NEAR else _percent(part)
+
+
+def _says(counts: Mapping[str, int]) -> str:
+    """What the most heads do, in at most twelve words."""
+    name = max(counts, key=counts.__getitem__)
+    return {
+        "previous": _("{share} of all heads look at the previous token."),
+        "same": _("{share} of all heads look at the token itself."),
+        "next": _("{share} of all heads look at the next token."),
+        "predicted": _("{share} of all heads find the predicted token's source word."),
+        "fed": _("{share} of all heads find the fed-in token's source word."),
+        "resting": _("{share} of all heads rest on the start or end token."),
+        "punctuation": _("{share} of all heads look at a punctuation mark."),
+        "rarest": _("{share} of all heads look at the rarest word."),
+        "broad": _("{share} of all heads look everywhere alike."),
+        "": _("{share} of all heads have no clear role."),
+    }[name].format(share=_share(counts[name] / sum(counts.values())))
 
 
 def _chosen(frame: PageFrame, found: Mapping[str, Roles]) -> tuple[str, int, int]:
@@ -228,7 +255,6 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
     largest = max((float(getattr(found[kind], colour).max()) for kind in kinds), default=1.0) if colour != "role" else 1
     panels = []
     rows: list[list[Any]] = [["kind", "layer", "head", "role", "share", "baseline", "error", *MEASURES[1:]]]
-    used: dict[str, str] = {}
     for kind in kinds:
         layers, heads = found[kind].confidence.shape
         cells = [[_cell(found[kind], row, head, colour, largest) for head in range(heads)] for row in range(layers)]
@@ -247,11 +273,11 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
                 of_role = [role.name, role.share, role.baseline, role.error] if role else ["", None, None, None]
                 numbers = [float(getattr(found[kind], name)[layer, head]) for name in MEASURES[1:]]
                 rows.append([kind, layer + 1, head + 1, *of_role, *numbers])
-                if role:
-                    used[role.name] = role_meanings()[role.name]
     keys: Sequence[Mapping[str, Any]] = ()
     if colour == "role":
-        keys = [{"tone": name, "level": 0.9, "text": text} for name, text in used.items()]
+        counts = _counts(found)
+        meanings = {**role_meanings(), "": _("no clear role")}
+        keys = [{"tone": name, "level": 0.9, "text": text, "count": counts[name]} for name, text in meanings.items()]
     headgrid.draw(
         "roles_grid",
         _("What every head does: layers down, heads across"),
@@ -278,16 +304,14 @@ def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> N
     st.html(table((_("largest weight on"), _("rows"), _("95%"), _("baseline")), rows, "hs-roles-shares"))
     if role is None:
         paragraph(_("No role of this head is clearly above its baseline."))
-        name = found.of(layer, head)[0].name
-    else:
-        name = role.name
-    strongest, weakest = found.evidence(name, layer, head)
+        return
+    strongest, weakest = found.evidence(role.name, layer, head)
     for title, chosen in (
         (_("Strongest evidence: {meaning}"), strongest),
         (_("Weakest evidence"), weakest),
     ):
         if chosen:
-            paragraph(title.format(meaning=meanings[name]))
+            paragraph(title.format(meaning=meanings[role.name]))
             for index, share in chosen:
                 _sentence(frame, kind, layer, head, index, share)
 

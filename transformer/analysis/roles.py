@@ -136,6 +136,39 @@ def to_dict(roles: Roles) -> dict[str, Any]:
     return {"role": [[one and one.name for one in row] for row in best], "roles": measured, **of_heads}
 
 
+def from_dict(kind: str, data: Mapping[str, Any], size: tuple[int, int], pairs: Sequence[tuple[str, str]]) -> Roles:
+    """Roles from `to_dict`, with the "evidence" that `python -m transformer heads --json` adds: the sentences that show
+    the role of each head. size: layers and heads; pairs: those that were measured. Raises ValueError, TypeError,
+    KeyError for other data."""
+
+    def measured(values: Any, *shape: int) -> Tensor:
+        found = torch.tensor(values, dtype=torch.float64)
+        if found.shape != shape:
+            raise ValueError(f"{list(found.shape)} instead of {list(shape)}")
+        return found
+
+    count, of_roles = size[0] * size[1], {str(name): one for name, one in data["roles"].items()}
+    names, measures = tuple(of_roles), list(of_roles.values())
+    if not set(names) <= set(ROLES) or not names:
+        raise ValueError(f"the roles {names}")
+    indices = {pair: index for index, pair in reversed(list(enumerate(map(tuple, pairs))))}
+    shown = torch.full((len(pairs), len(names), *size), math.nan, dtype=torch.float64)
+    for layer, head in itertools.product(*map(range, size)):
+        for one in itertools.chain(*(data["evidence"][layer][head] or {}).values()):
+            place = names.index(data["role"][layer][head])
+            shown[indices[one["source"], one["target"]], place, layer, head] = one["share"]
+    return Roles(
+        kind, names,
+        torch.stack([measured(one["share"], *size) for one in measures]),
+        torch.stack([measured(one["error"], *size) for one in measures]),
+        measured([one["baseline"] for one in measures], len(names)),
+        measured([one["rows"] for one in measures], len(names)).long(),
+        shown,
+        *(measured(data[name], *size) for name in ("confidence", "entropy", "distance")),
+        measured(data["divergence"], count, count),
+    )  # fmt: skip
+
+
 def word_counts(sentences: Iterable[Sequence[str | None]]) -> Counter[str]:
     """How often each word occurs, from the words of tokens (`heads.words_of`): pieces of one word count once."""
     found: Counter[str] = Counter()

@@ -6,8 +6,9 @@ import { HEADGRID_TEXTS } from "./texts.js";
 
 // Grids of buttons: every head of every kind of attention, or every token of every layer. data = {name, region, panels:
 // [{kind, title, rows: [label], columns: [label], cells: [row][column] of {text, note, tone, level, says: [line]} or null}],
-// keys: [{tone, text}], chosen: [panel, row, column] or null, saves: whether it can be saved, as saved: {stem, caption, rows}}. tone: a colour of
-// headgrid.css; level: how much of it, 0 to 1. `pick`, the pressed cell, goes to Python.
+// keys: [{tone, level, text, count}], chosen: [panel, row, column] or null, saves: whether it can be saved, as saved: {stem, caption, rows}}. tone: a colour of
+// headgrid.css; level: how much of it, 0 to 1. Pointing
+// at a key leaves only the cells of its tone. `pick`, the pressed cell, goes to Python.
 
 class View extends PlainView {
   constructor(parent) {
@@ -17,7 +18,7 @@ class View extends PlainView {
   build() {
     this.panels = el("div", { class: "headgrid-panels" });
     this.keys = el("p", { class: "headgrid-keys" });
-    this.picture = el("div", { "data-saved-by": "headgrid-save" }, this.panels, this.keys);
+    this.picture = el("div", { "data-saved-by": "headgrid-save" }, this.keys, this.panels);
     if (!this.data.saves) return [this.picture];
     return [this.picture, savingMenu(this, "headgrid-save", () => ({ element: this.picture, ...this.data.saved }))];
   }
@@ -28,10 +29,15 @@ class View extends PlainView {
     const focused = this.element.getRootNode().activeElement?.dataset.testid;
     this.panels.replaceChildren(...panels.map((panel, index) => this.panel(panel, index)));
     this.keys.replaceChildren(
-      ...keys.map(({ tone, level, text }) => {
+      ...keys.map(({ tone, level, text, count }) => {
         const swatch = el("i", { "data-tone": tone });
-        swatch.style.setProperty("--level", level ?? 1);
-        return el("span", {}, swatch, text);
+        swatch.style.setProperty("--level", level);
+        const only = (on) => () => {
+          for (const cell of this.panels.querySelectorAll(".headgrid-cell")) {
+            cell.toggleAttribute("data-faded", on && (cell.dataset.tone ?? "") !== tone);
+          }
+        };
+        return el("span", { mouseenter: only(true), mouseleave: only(false) }, swatch, text, el("b", {}, String(count)));
       }),
     );
     if (focused) this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
@@ -78,7 +84,7 @@ class View extends PlainView {
         click: () => this.component.setTriggerValue("pick", place),
       },
       el("span", {}, text),
-      note ? el("small", {}, note) : null,
+      note ? el("small", {}, el("span", {}, note)) : null,
     );
     button.style.setProperty("--level", level);
     return this.hint(button, () => says);

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -13,12 +15,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.roles.overview import MEASURES, measured, role_meanings, role_names
+from pages.roles.overview import MEASURES, NEAR, _says, measured, role_meanings, role_names, shipped
+from pages.runtime.shared import mark
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
 from tests.support.build import tiny_pretrained
 from transformer.analysis.roles import ROLES
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.figures.roles import ROLE
+from transformer.files import Packed
 from transformer.interventions.sets import layers_of
 from transformer.probing.probes import probe_pairs
 from transformer.tracing.trace import KINDS
@@ -34,9 +38,38 @@ def test_the_page_says_its_question_while_heads_are_measured(
     bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pages.roles.overview.task.result", lambda *_given, **_named: None)
+    monkeypatch.setattr("pages.roles.overview.shipped", lambda _model: None)
     app = bundled(checkpoint="en-de")
     assert not app.exception and "What does each head attend to most?" in page_text(app)
     assert not components(app, "headgrid")
+
+
+@pytest.mark.parametrize("name", transformer.available())
+def test_the_heads_of_every_bundled_model_ship_measured(name: str) -> None:
+    model = transformer.load(name)
+    found = shipped(model)
+    assert found is not None
+    stored = json.loads((model.path / "heads.json").read_text(encoding="utf-8"))
+    for kind, of_kind in found.items():
+        layers, heads = of_kind.confidence.shape
+        for layer, head in itertools.product(range(layers), range(heads)):
+            role = of_kind.role(layer, head)
+            assert (role and role.name) == stored[kind]["role"][layer][head]
+            assert role is None or len(of_kind.evidence(role.name, layer, head)[0]) == 3
+
+
+def test_measurements_of_another_model_are_not_shown() -> None:
+    model = transformer.load("reverse")
+    for text in ("[]", "{}", "no JSON", (transformer.load("en-de").path / "heads.json").read_text(encoding="utf-8")):
+        other = replace(model, packed=Packed("other", {"heads.json": text.encode()}))
+        mark(other, text)
+        assert shipped(other) is None
+
+
+@pytest.mark.parametrize("name", ["", *ROLES])
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_the_headline_has_at_most_twelve_words(name: str, others: int) -> None:
+    assert len(_says({name: 4, "of other heads": others}).split()) <= 12
 
 
 @pytest.mark.slow
@@ -47,15 +80,17 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
     found = measured(model)
     grid = json.loads(components(app, "headgrid")[0].json)
     assert [panel["kind"] for panel in grid["panels"]] == list(KINDS)
-    without = 0
+    counts: Counter[str] = Counter()
     for panel in grid["panels"]:
         for layer, row in enumerate(panel["cells"]):
             for head, cell in enumerate(row):
                 role = found[panel["kind"]].role(layer, head)
-                without += role is None
+                counts[role.name if role else ""] += 1
                 assert cell.get("tone") == (role and role.name)
                 assert cell["text"] == (f"{100 * role.share:.0f}" if role else "–")
-    assert f"{without} have no clear role" in page_text(app)
+    assert {key["tone"]: key["count"] for key in grid["keys"]} == {name: counts[name] for name in (*ROLES, "")}
+    assert counts["resting"] / counts.total() == pytest.approx(1 / 2, abs=NEAR)
+    assert "Half of all heads rest on the start or end token." in page_text(app)
     assert grid["chosen"] == [0, 1, 0]
     rows = grid["saved"]["rows"]
     assert len(rows) == 1 + sum(layers_of(model.config, kind) * model.config.heads for kind in KINDS)
