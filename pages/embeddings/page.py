@@ -10,8 +10,8 @@ from transformer.texts import _
 
 def parts() -> dict[str, str]:
     return {
-        "norms": _("Lengths"),
         "neighbours": _("Neighbours"),
+        "norms": _("Lengths"),
         "map": _("In two dimensions"),
         "residual": _("Residual stream"),
         "layernorm": _("LayerNorm"),

@@ -43,7 +43,12 @@ PAIRS: Mapping[str, tuple[str, ...]] = {
         "Mir hat niemand gesagt, dass der Zug sich verspäten würde.",
         "Keiner sagte mir, dass der Zug Verspätung haben würde.",
     ),
+    "We missed the bus because it was raining so hard.": (
+        "Wir haben den Bus verpasst, weil es so stark geregnet hat.",
+        "Weil es so stark regnete, haben wir den Bus verpasst.",
+    ),
 }
+FIRST = 5  # the pair that the page opens on: en-de makes a mistake in it
 
 
 def _start(model: Pretrained, source: str) -> str:
@@ -62,7 +67,7 @@ def draw(frame: PageFrame) -> None:
     if english_to_german(model):
         sources = list(PAIRS)
         label = _("Source, translated by {model}").format(model=model.name)
-        chosen = options.choose("pair", label, range(1, len(sources) + 1), 1, lambda number: sources[number - 1])
+        chosen = options.choose("pair", label, range(1, len(sources) + 1), FIRST, lambda number: sources[number - 1])
         source = sources[int(chosen) - 1]
         references, start = PAIRS[source], _start(model, source) or source
     else:
