@@ -22,7 +22,7 @@ import { kept, keep } from "../core/kept.js";
 import { Sight } from "./sight.js";
 import { shownModel, takeRecorded } from "./recorded.js";
 
-const NARROW = 820;
+const [NARROW, NARROW_BIG] = [820, 740]; // pixels; in big text the grid stays small
 const SLIDER_PAUSE = 150;
 const ECHO_TIME = 10000;
 const SIGHT = "data-hs-sight"; // of the page at first sight: its fields are drawn for it
@@ -383,7 +383,7 @@ class Explorer {
     element.dataset.pieces = state.pieces;
     const width = element.clientWidth;
     if (!width) return;
-    element.classList.toggle("hs-narrow", width < NARROW * (state.big ? 1.1 : 1));
+    element.classList.toggle("hs-narrow", width < (state.big ? NARROW_BIG : NARROW));
     element.dataset.sight = this.atFirst ? state.sight : "all";
     document.documentElement.toggleAttribute(SIGHT, this.atFirst);
     this.arrange();

@@ -9,6 +9,7 @@ const MORE = 20; // looks after that: figures get their height later
 let last = { at: "", since: 0 };
 
 export default function lessonScroll({ data }) {
+  if (!last.at) for (const name of ["pointerdown", "focusin"]) window.addEventListener(name, askForNumbers, true);
   if (data.at === last.at || data.since < last.since) return;
   last = data;
   const main = document.querySelector("[data-testid=stMain]");
@@ -24,13 +25,16 @@ export default function lessonScroll({ data }) {
     const target = drawn && found(data);
     if (target) show(main, target.getBoundingClientRect());
     if (drawn) showAnswer();
-    for (const field of document.querySelectorAll(".st-key-hs-number input"))
-      field.setAttribute("inputmode", "decimal");
     if (drawn && !data.lit) main.scrollTop = 0;
     else if (tries) return void setTimeout(look, 100, Math.min(tries - 1, target ? MORE : TRIES));
     stop.abort();
   };
   setTimeout(look, 100, TRIES);
+}
+
+// Each time, because Streamlit may draw the field anew.
+function askForNumbers({ target }) {
+  if (target.closest?.(".st-key-hs-number")) target.setAttribute("inputmode", "decimal");
 }
 
 function found({ lit, head }) {

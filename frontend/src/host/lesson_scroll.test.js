@@ -10,7 +10,6 @@ test("an older stop that Streamlit draws again after a newer one does not move t
   globalThis.window = /** @type {any} */ ({ addEventListener: () => {}, innerWidth: 1280, innerHeight: 720 });
   globalThis.document = /** @type {any} */ ({
     querySelector: (selector) => (selector.includes("notRunning") ? {} : (found[selector] ?? null)),
-    querySelectorAll: () => [],
   });
   const looks = () => new Promise((done) => setTimeout(done, 250));
 
