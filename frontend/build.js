@@ -23,7 +23,7 @@ const ENTRIES = {
   figure: ["figure/component.js", "figure/figure.css"],
   formation: ["formation/component.js", "formation/formation.css"],
   headgrid: ["headgrid/component.js", "headgrid/headgrid.css"],
-  lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css"],
+  lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css", "effect/effect.css"],
   live: ["live/component.js"],
   lesson_scroll: ["host/lesson_scroll.js"],
   links: ["links/component.js", "links/links.css"],

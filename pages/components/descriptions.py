@@ -295,16 +295,15 @@ def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool 
     if not config.scaling or all(factor == config.scale for factor in factors):
         return ""
     if all(factor == 1 for factor in factors):
-        now = _("This model was trained with scaling, so switching it off now only makes its softmax sharper.")
+        now = say("rescaled_off")
     elif all(factor > config.scale for factor in factors):
-        now = _("This model was trained with scaling, so a larger factor now only makes its softmax sharper.")
+        now = say("rescaled_larger")
     elif all(factor < config.scale for factor in factors):
-        now = _("This model was trained with scaling, so a smaller factor now only makes its softmax flatter.")
+        now = say("rescaled_smaller")
     else:
-        now = _("This model was trained with scaling, so other factors now only change how sharp its softmax is.")
+        now = say("rescaled_mixed")
     if brief:
-        more = _("The paper's argument is about training (section 3.2.1); “Why √dₖ” shows the gradient.")
-        return f"{now} {more}"
+        return f"{now} {say('rescaled_paper')}"
     why = _(
         "The paper's argument for scaling is about training (section 3.2.1): large products push the softmax into "
         "regions where it has extremely small gradients."

@@ -1,4 +1,7 @@
-"""The effect of the switches on the translation: both translations word by word, and their numbers."""
+"""The effect of the switches on the translation: both translations word by word, and their numbers.
+
+On the site without a server, frontend/src/effect/ computes and draws the same.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from transformer.inference.pretrained import InputError, Translation, readable
 from transformer.interventions.sets import NONE, Hide, InterventionError, Interventions
 from transformer.model.config import ModelConfig
 from transformer.texts import _
+from transformer.view.shared_texts import say
 
 END = "</s>"
 
@@ -106,19 +110,27 @@ def _side(title: str, translation: Translation, marks: Sequence[bool]) -> None:
     st.html(f'<h2 class="hs-tr-title">{html.escape(title)}</h2>' + words_row(words_of(translation), marks))
 
 
+def _legend(name: str) -> None:
+    """What is shown above it. name: of a shared text."""
+    st.html(f'<p class="hs-tr-legend">{html.escape(say(name))}</p>')
+
+
 def _metrics(compared: Compared, before: Translation, after: Translation, given: bool) -> str:
     """HTML: the numbers of both translations."""
-    target = _("Perplexity of your target") if given else _("Perplexity of the original translation")
     rows = [
-        (target, number(perplexity(compared.before)), number(perplexity(compared.after))),
         (
-            _("Probability per generated token"),
+            say("perplexity_given" if given else "perplexity_own"),
+            number(perplexity(compared.before)),
+            number(perplexity(compared.after)),
+        ),
+        (
+            say("per_token"),
             f"{mean_probability(before.probabilities):.2f}",
             f"{mean_probability(after.probabilities):.2f}",
         ),
-        (_("Repetition, seq-rep-4"), f"{repeated(before):.2f}", f"{repeated(after):.2f}"),
+        (say("repetition"), f"{repeated(before):.2f}", f"{repeated(after):.2f}"),
     ]
-    return table(["", _("before"), _("after")], rows)
+    return table(["", say("before"), say("after")], rows)
 
 
 def refusal(error: InterventionError | InputError, interventions: Interventions, config: ModelConfig) -> str:
@@ -128,15 +140,7 @@ def refusal(error: InterventionError | InputError, interventions: Interventions,
     hidden = Interventions(tuple(hide for hide in hides if hide.side == "target") or tuple(hides))
     if isinstance(error, InputError) or not hidden:
         return reason  # the error itself says what to do
-    more = (
-        _(
-            "The first decoding step sees only the start token, and so does the first row under the causal mask. To "
-            "go on, undo this: {hidden}."
-        )
-        if config.causal
-        else _("The first decoding step sees only the start token. To go on, undo this: {hidden}.")
-    )
-    return f"{reason} {more.format(hidden=in_words(hidden, config))}"
+    return f"{reason} {say('blind_causal' if config.causal else 'blind', hidden=in_words(hidden, config))}"
 
 
 def _scaling(compared: Compared, word_list: Sequence[Word], marks: Sequence[bool]) -> None:
@@ -145,17 +149,15 @@ def _scaling(compared: Compared, word_list: Sequence[Word], marks: Sequence[bool
     if not note:
         return
     moved = relative(perplexity(compared.before), perplexity(compared.after))
-    sentence = _("{changed} of {count} words of this translation differ, and perplexity changed by {perplexity}.")
     counted = [mark for word, mark in zip(word_list, marks, strict=True) if is_word(word)]
-    text = sentence.format(changed=sum(counted), count=len(counted), perplexity=moved)
-    paragraph(text, note)
-    recipes = {"base": _("trained with the division by √dₖ"), "no-scaling": _("trained without it")}
+    paragraph(say("rescaled", changed=sum(counted), count=len(counted), perplexity=moved), note)
+    recipes = {"base": say("exact_scaled"), "no-scaling": say("exact_unscaled")}
     rows = []
     for recipe, label in recipes.items():
         exact = trained_exact(recipe)
         rows.append((label, f"{fmean(exact):.1f}%", *(f"{share:.1f}%" for share in exact)))
-    seeds = [_("seed {seed}").format(seed=seed + 1) for seed in range(len(rows[0]) - 2)]
-    st.html(table([_("Exactly right outputs of small models (task reverse)"), _("mean"), *seeds], rows))
+    seeds = [say("seed", seed=seed + 1) for seed in range(len(rows[0]) - 2)]
+    st.html(table([say("exact"), say("mean_of_seeds"), *seeds], rows))
 
 
 def changes(compared: Compared) -> str:
@@ -197,36 +199,19 @@ def draw(compared: Compared, given: bool) -> None:
         return
     marks = apart(words_of(before), words_of(after))
     if not compared.interventions:
-        _side(_("No switches"), before, marks[0])
-        legend = _("Bar and number: the probability of each word. Set a switch to see its translation beside this one.")
-        st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
+        _side(say("wrote_only"), before, marks[0])
+        _legend("words_only")
         return
     switches = in_words(compared.interventions, compared.model.config)
     left, right = st.columns(2, gap="medium")
     with left:
-        _side(_("Before: no switches"), before, marks[0])
+        _side(say("wrote_before"), before, marks[0])
     with right:
-        _side(_("After: {switches}").format(switches=switches), after, marks[1])
-    if any(map(any, marks)):
-        legend = _("Framed and bold: the words that differ. Bar and number: the probability of each word.")
-    else:
-        legend = _("No word differs. Bar and number: the probability of each word.")
-    st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
-    if cut_off(after):
-        sentence = _("With these switches the translation did not end within {limit} tokens and was cut off.")
-        message(sentence.format(limit=len(after.tokens)), "note")
-    if cut_off(before):
-        sentence = _("Without switches the translation did not end within {limit} tokens and was cut off.")
-        message(sentence.format(limit=len(before.tokens)), "note")
+        _side(say("wrote_after", switches=switches), after, marks[1])
+    _legend("words_differ" if any(map(any, marks)) else "words_same")
+    for name, translation in (("cut_after", after), ("cut_before", before)):
+        if cut_off(translation):
+            message(say(name, limit=len(translation.tokens)), "note")
     st.html(_metrics(compared, before, after, given))
-    st.html(
-        '<p class="hs-tr-legend">'
-        + html.escape(
-            _(
-                "Perplexity: exp of the mean −ln p per token, </s> included, teacher-forced. Probability per token: "
-                "the geometric mean. seq-rep-4: the share of 4-token sequences that appeared before."
-            )
-        )
-        + "</p>"
-    )
+    _legend("measured")
     _scaling(compared, words_of(after), marks[1])

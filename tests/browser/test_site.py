@@ -18,7 +18,10 @@ import transformer
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect
 
+from pages.components.translation import number, short
 from tests.browser.explorer_page import click_head, hover, params_of, wait_for_params, weight_in
+from transformer.analysis.translation import perplexity
+from transformer.interventions.sets import NONE, Interventions
 from transformer.view.examples import read_examples
 from transformer.view.shared_texts import say
 from transformer.view.site_pages import SITE_PAGES
@@ -224,6 +227,25 @@ def test_switches_without_effect_are_named_in_words(context: BrowserContext, sit
     page.get_by_role("link", name="Lab", exact=True).click()
     page.get_by_role("button", name=say("part_compare")).click()
     expect(said).to_have_text("")
+    assert problems(page) == []
+
+
+def test_the_lab_says_what_switches_do_to_the_translation(context: BrowserContext, site: str) -> None:
+    model, on = transformer.load("reverse"), Interventions.parse("zero=cross.2.1")
+    page = opened(context, site, page="lab", checkpoint="reverse", source="stone", zero="cross.2.1")
+    effect = page.get_by_test_id("effect")
+    for title, switches in (("wrote_before", NONE), ("wrote_after", on)):
+        written = model.translate("stone", interventions=switches)
+        words = effect.get_by_test_id(title).locator(".effect-word")
+        expect(words.locator("> span")).to_have_text(list(written.tokens))
+        expect(words.locator("small")).to_have_text([short(p) for p in written.probabilities])
+    trace = model.trace("stone")
+    numbers = [number(perplexity(one)) for one in (trace, model.retrace(trace, on))]
+    expect(effect.locator("tr").filter(has_text=say("perplexity_own")).locator("td")).to_have_text(numbers)
+    page.get_by_role("button", name="Scaling off").click()
+    expect(effect).to_contain_text(say("rescaled_off"))
+    page.get_by_role("button", name="Put back").click()
+    expect(effect).to_contain_text(say("words_only"))
     assert problems(page) == []
 
 

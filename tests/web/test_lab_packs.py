@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.components import compared_heads
+from pages.components import compared_heads, translation
 from pages.components.comparison import Compared
-from pages.components.descriptions import in_words
+from pages.components.descriptions import in_words, scaling_note
 from pages.lab import measures, scaling
 from tests.support.payloads import array, unpack
 from transformer.analysis.saturation import MEASURES
+from transformer.analysis.translation import mean_probability, perplexity
 from transformer.inference.pretrained import Pretrained, load
-from transformer.interventions.sets import InterventionError, Interventions, Pad
+from transformer.interventions.sets import NONE, InterventionError, Interventions, Pad
 from transformer.tracing.trace import KINDS
 from transformer.view.pack import full_pack
+from transformer.view.shared_texts import say
 from transformer.view.state import View
 
 Job = tuple[str, str, str]  # source, target, switches
@@ -195,6 +197,39 @@ def test_translations_measures_and_variances_are_those_of_the_server(
         histograms = [np.array(one.pop("histogram")) for one in (ours, theirs)]
         assert_near({name: ours[name] for name in theirs}, theirs)
         assert np.abs(histograms[0] - histograms[1]).sum() < 0.1  # a product may lie at the edge of a bin
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", JOBS, ids=" ".join)
+def test_the_effect_on_the_translation_is_that_of_the_server(model: Pretrained, answers: Answers, job: Job) -> None:
+    comparison, found = compared(model, *job), answers[job]["effect"]
+    on = comparison.interventions
+    try:
+        written = [model.translate(job[0], interventions=switches) for switches in (NONE, on)]
+    except InterventionError:
+        assert found is None
+        return
+    words = [translation.words_of(one) for one in written]
+    marks = translation.apart(*words)
+    for side, trace, one, of_side, differ in zip(
+        ("before", "after"), (comparison.before, comparison.after), written, words, marks, strict=True
+    ):
+        ours = found[side]
+        assert [word["text"] for word in ours["words"]] == [word.text for word in of_side]
+        assert [tuple(word["pieces"]) for word in ours["words"]] == [word.pieces for word in of_side]
+        probabilities = [p for word in ours["words"] for p in word["probabilities"]]
+        assert probabilities == pytest.approx(one.probabilities, abs=SHOWN)
+        assert ours["marks"] == list(differ)
+        assert (ours["tokens"], ours["cut"]) == (len(one.tokens), translation.cut_off(one))
+        assert ours["mean"] == pytest.approx(mean_probability(one.probabilities), abs=SHOWN)
+        assert ours["repeated"] == pytest.approx(translation.repeated(one))
+        assert ours["perplexity"] == pytest.approx(perplexity(trace), rel=SHOWN)
+    assert found["given"] == bool(job[1])
+    counted = [mark for word, mark in zip(words[1], marks[1], strict=True) if translation.is_word(word)]
+    assert found["changed"] == {"changed": sum(counted), "count": len(counted)}
+    assert found["change"] == translation.relative(perplexity(comparison.before), perplexity(comparison.after))
+    note = scaling_note(on, model.config, brief=True)
+    assert note == (f"{say(found['rescaled'])} {say('rescaled_paper')}" if found["rescaled"] else "")
 
 
 @pytest.mark.slow

@@ -42,11 +42,17 @@ TABLE3 = ROOT / "pages" / "components" / "table3.json"
 HEADER = "// Written by `python -m transformer.view.generate` from transformer/view/: change it there.\n"
 
 
-def trained_exact() -> dict[str, float]:
-    """Exact outputs in %, of small models trained with the division by sqrt(d_k) and without; means over seeds."""
+def exact_of_seeds() -> dict[str, list[float]]:
+    """Exact outputs in %, of small models trained with the division by sqrt(d_k) and without, one per seed."""
     rows = json.loads(TABLE3.read_text(encoding="utf-8"))["rows"]
-    exact = {name: rows[recipe]["exact"] for name, recipe in (("scaled", "base"), ("unscaled", "no-scaling"))}
-    return {**{name: 100 * fmean(shares) for name, shares in exact.items()}, "seeds": len(exact["scaled"])}
+    recipes = {"scaled": "base", "unscaled": "no-scaling"}
+    return {name: [100 * share for share in rows[recipe]["exact"]] for name, recipe in recipes.items()}
+
+
+def trained_exact() -> dict[str, float]:
+    """Their means over the seeds."""
+    exact = exact_of_seeds()
+    return {**{name: fmean(shares) for name, shares in exact.items()}, "seeds": len(exact["scaled"])}
 
 
 Constants = dict[str, tuple[str, str, Any]]  # name -> what it is, type, value
@@ -73,6 +79,7 @@ CONSTANTS: Constants = {
         forms(),
     ),
     "TRAINED_EXACT": ("Of small models, as docs/table3.md.", "Record<string, number>", trained_exact()),
+    "EXACT_OF_SEEDS": ("The same of each seed.", "Record<string, number[]>", exact_of_seeds()),
     "DRAWS": ("Draws of the random experiment that a site has.", "number", DRAWS),
     "SITE_PAGES": (
         "The pages of the site without a server.",

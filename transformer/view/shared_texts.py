@@ -169,6 +169,50 @@ PAGE_TEXTS: dict[str, str] = {
         "that is **knocked out** puts zeros into the concatenation; **head outputs** puts its mean there, or its "
         "output for another sentence. Attention Is All You Need, sections 3.2.1 to 3.2.3."
     ),
+    # -- what switches do to the translation
+    "effect": N_("The translation, word by word"),
+    "wrote_only": N_("No switches"),
+    "wrote_before": N_("Before: no switches"),
+    "wrote_after": N_("After: {switches}"),
+    "words_only": N_(
+        "Bar and number: the probability of each word. Set a switch to see its translation beside this one."
+    ),
+    "words_differ": N_("Framed and bold: the words that differ. Bar and number: the probability of each word."),
+    "words_same": N_("No word differs. Bar and number: the probability of each word."),
+    "cut_before": N_("Without switches the translation did not end within {limit} tokens and was cut off."),
+    "cut_after": N_("With these switches the translation did not end within {limit} tokens and was cut off."),
+    "blind": N_("The first decoding step sees only the start token. To go on, undo this: {hidden}."),
+    "blind_causal": N_(
+        "The first decoding step sees only the start token, and so does the first row under the causal mask. To "
+        "go on, undo this: {hidden}."
+    ),
+    "before": N_("before"),
+    "after": N_("after"),
+    "perplexity_own": N_("Perplexity of the original translation"),
+    "perplexity_given": N_("Perplexity of your target"),
+    "per_token": N_("Probability per generated token"),
+    "repetition": N_("Repetition, seq-rep-4"),
+    "measured": N_(
+        "Perplexity: exp of the mean −ln p per token, </s> included, teacher-forced. Probability per token: "
+        "the geometric mean. seq-rep-4: the share of 4-token sequences that appeared before."
+    ),
+    "rescaled": N_("{changed} of {count} words of this translation differ, and perplexity changed by {perplexity}."),
+    "rescaled_off": N_("This model was trained with scaling, so switching it off now only makes its softmax sharper."),
+    "rescaled_larger": N_(
+        "This model was trained with scaling, so a larger factor now only makes its softmax sharper."
+    ),
+    "rescaled_smaller": N_(
+        "This model was trained with scaling, so a smaller factor now only makes its softmax flatter."
+    ),
+    "rescaled_mixed": N_(
+        "This model was trained with scaling, so other factors now only change how sharp its softmax is."
+    ),
+    "rescaled_paper": N_("The paper's argument is about training (section 3.2.1); “Why √dₖ” shows the gradient."),
+    "exact": N_("Exactly right outputs of small models (task reverse)"),
+    "exact_scaled": N_("trained with the division by √dₖ"),
+    "exact_unscaled": N_("trained without it"),
+    "mean_of_seeds": N_("mean"),
+    "seed": N_("seed {seed}"),
 }
 
 

@@ -149,8 +149,9 @@ class Model {
   // -- decoding ----------------------------------------------------------------------------------------------------
 
   // Greedy search. encoded: of `encode_source`; draft: ids that may hold, as those written for the text before; told:
-  // called with the ids after every token, false stops (Dropped). Returns the ids, and all tensors of a pass over them if
-  // that was needed to check the draft.
+  // called with the ids after every token, false stops (Dropped). Returns the ids; all tensors of a pass over them if that
+  // was needed to check the draft; and the probabilities with which they were written, where a pass would give others: it
+  // lets every token see the later ones.
   async write(encoded, switches, { limit, draft = [], told = async (_) => true, kept }) {
     const { source, tensors } = encoded;
     const real = source.length - switches.pads;
@@ -163,6 +164,7 @@ class Model {
     let past = null; // keys and values of the tokens fed so far
     let known = 0; // how many those are
     let decoded = null;
+    const probabilities = [];
     if (cached && draft.length) {
       ({ ids, past, known, decoded } = await this.held(encoded, switches, draft.slice(0, most - 1), kept));
       if (!(await told(ids))) throw new Dropped();
@@ -174,12 +176,16 @@ class Model {
         past = { keys: found["decoder_self.keys"], values: found["decoder_self.values"] };
         known = ids.length + 1;
       }
-      const { next } = await this.project(found, ["next"]);
+      const { next, logits } = await this.project(found, cached ? ["next"] : ["next", "logits"]);
       ids.push(Number(next.data[0]));
+      if (!cached) {
+        const data = logits.data.subarray(-logits.dims[1]); // of the last row
+        probabilities.push(...probabilitiesOf({ data, shape: [1, data.length] }, ids.slice(-1)));
+      }
       decoded = null;
       if (!(await told(ids))) throw new Dropped();
     }
-    return { ids, decoded };
+    return { ids, decoded, probabilities: cached ? null : probabilities };
   }
 
   // The ids of a draft that greedy search would write too, and the one that follows them; with their keys and values.
@@ -222,7 +228,8 @@ class Model {
 
   // -- traces ------------------------------------------------------------------------------------------------------
 
-  // A pass over a sentence pair with every tensor, by the names of transformer/tracing/trace.py.
+  // A pass over a sentence pair with every tensor, by the names of transformer/tracing/trace.py; and
+  // written_probabilities, if there are others than those of the pass, see `write`.
   // asked: {source, target ("": the model writes it), output (ids instead of a target), switches, limit, draft, keep: names
   // of tensors in all groups that are wanted, as "weights"; all without it}
   // part: called with what is known first: {stage: "encoder", trace}, {stage: "words", ids, text}, {stage: "heads", trace},
@@ -270,6 +277,7 @@ class Model {
     if (!known && !(await part({ stage: "heads", trace, needed: "decoder_output" }))) throw new Dropped();
     add(trace, { logits: known ?? (await this.project(decoded, ["logits"])).logits }, switches);
     trace.probabilities = probabilitiesOf(trace.logits, out);
+    if (written?.probabilities) trace.written_probabilities = written.probabilities;
     return trace;
   }
 }

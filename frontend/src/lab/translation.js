@@ -12,22 +12,23 @@ export function translationsOf(before, after) {
     right.map(({ text }) => text),
   );
   const shown = (words, marks) =>
-    words.flatMap(({ text, first, special }, at) =>
-      special ? [] : [[(first.startsWith(MARK) ? " " : "") + text, marks[at]]],
+    words.flatMap(({ text, pieces, special }, at) =>
+      special ? [] : [[(pieces[0].startsWith(MARK) ? " " : "") + text, marks[at]]],
     );
   return { before: shown(left, marks[0]), after: shown(right, marks[1]) };
 }
 
 /** The words of a token sequence, as `words` of transformer/analysis/translation.py: each piece is a word if every piece
- * is one character. */
-export function wordsOf(pieces) {
+ * is one character. probabilities: of the pieces. */
+export function wordsOf(pieces, probabilities = []) {
   const special = isSpecial(pieces);
   const labels = readable(pieces);
   const letters = pieces.every((piece, at) => [...piece].length === 1 || special[at]);
   const numbers = letters ? pieces.map((_, at) => at) : wordNumbers(pieces, labels);
   return wordLabels(labels, numbers).map((text, word) => {
-    const at = numbers.indexOf(word);
-    return { text, first: pieces[at], special: special[at] };
+    const parts = pieces.map((_, at) => at).filter((at) => numbers[at] === word);
+    const of = (values) => parts.map((at) => values[at]);
+    return { text, pieces: of(pieces), probabilities: of(probabilities), special: special[parts[0]] };
   });
 }
 

@@ -3,9 +3,10 @@
 //   node lab_packs.js FOLDER < JOBS
 //
 // FOLDER: a model with its graphs; JOBS: {jobs: [{source, target, switches}], phrases: [switches], links: [switches]} as
-// JSON. Prints what each job gives, {switches, before, after: headers with arrays as lists, says, measures, own}; the
-// phrases in words, with the model's heads counted and without; the names that are refused of each link.
+// JSON. Prints what each job gives, {switches, before, after: headers with arrays as lists, says, measures, own, effect};
+// the phrases in words, with the model's heads counted and without; the names that are refused of each link.
 import { readFileSync } from "node:fs";
+import * as effects from "../../effect/numbers.js";
 import { openFolder } from "../../engine/node.js";
 import { Live } from "../../live/live.js";
 import { measuresOf } from "../../measures/from_trace.js";
@@ -46,6 +47,19 @@ async function answer({ source, target, switches }) {
     says: saysPack(passes.after, written).header.says,
     measures: measuresOf(passes, about.config, {}),
     own: ownOf(passes.before, {}),
+    effect: written.before ? effectOf(passes, written) : null,
+  };
+}
+
+function effectOf(passes, written) {
+  const effect = effects.effectOf(passes, written);
+  const [before, after] = [effect.before.perplexity, effect.after.perplexity];
+  const scale = passes.before.cross.scale[0][0];
+  return {
+    ...effect,
+    changed: effects.changedWords(effect.after),
+    change: effects.changeText(before, after),
+    rescaled: effects.rescaled(passes.switches, about.config, scale),
   };
 }
 

@@ -2,6 +2,8 @@
 import { el } from "../../core/dom.js";
 import { listText } from "../../core/lists.js";
 import { markup } from "../../core/markup.js";
+import { Effect } from "../../effect/component.js";
+import { liveEffect } from "../../effect/live.js";
 import { needsServer } from "../../engine/switches.js";
 import { refusedSwitches } from "../../lab/check.js";
 import { comparisonOf } from "../../lab/comparison.js";
@@ -16,6 +18,7 @@ import { SHARED_TEXTS } from "../../state/texts.js";
 import { Why } from "../../why/component.js";
 import { liveWhy } from "../../why/live.js";
 import { aboutFold, equation } from "./about.js";
+import { PAGE_TEXTS } from "./texts.js";
 
 const PANES = ["after", "before", "difference"];
 const MEASURES = ["saturated", "entropy", "largest", "gradient", "spread"];
@@ -78,7 +81,7 @@ function mountSwitches(root, frame) {
   root.append(...Object.values(notes));
   const lab = new Lab(place(root, frame, "lab"), (state) => report(state));
   const follow = liveLab(lab, live);
-  const measures = frame.part === "measures" ? mountMeasures(root, frame) : null;
+  const below = { compare: mountEffect, measures: mountMeasures }[frame.part](root, frame);
   let revision = 0;
 
   const split = (wanted) => {
@@ -109,7 +112,7 @@ function mountSwitches(root, frame) {
       ...{ pane: choice(frame, "pane", PANES), opened: options.get("cards") === "open", pictures: part === "compare" },
       ...{ tries: true, cards: true, offered: about.mean ? ["own", "mean"] : ["own"] },
     });
-    measures?.show();
+    below.show();
     tell();
   };
 
@@ -148,9 +151,16 @@ function mountSwitches(root, frame) {
       stop();
       follow.stop();
       lab.destroy();
-      measures?.destroy();
+      below.destroy();
     },
   };
+}
+
+// What the model writes without the switches and with them.
+function mountEffect(root, frame) {
+  const view = new Effect(place(root, frame, "lab"), PAGE_TEXTS);
+  const driver = (view.driver = liveEffect(view, frame.live));
+  return { show: () => driver.show({ texts: frame.texts, big: frame.view.big }), destroy: () => view.destroy() };
 }
 
 function mountMeasures(root, frame) {
