@@ -11,10 +11,13 @@ const USED_IN = {
   lab: ["anatomy"],
   state: ["lab", "explorer", "site"],
   figure: ["positions"],
+  site: ["effect"],
 };
 const BUILT = {
   decoding: /^(temperature|top_k|top_p)$/,
   explorer: /^(rows|pieces|special|scale|summary|view)_/,
+  site: /^unapplied$/,
+  "site/pages": /^(others|seed|mean_of_seeds)$|^(words|cut|rescaled|exact|perplexity|wrote)_/,
   softmax: /^preset_/,
   "anatomy/words": /^tell_/,
   "anatomy/number": /^number_(name|why|card|from|col|a)_/,

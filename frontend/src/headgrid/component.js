@@ -37,7 +37,13 @@ class View extends PlainView {
             cell.toggleAttribute("data-faded", on && (cell.dataset.tone ?? "") !== tone);
           }
         };
-        return el("span", { mouseenter: only(true), mouseleave: only(false) }, swatch, text, el("b", {}, String(count)));
+        return el(
+          "span",
+          { mouseenter: only(true), mouseleave: only(false) },
+          swatch,
+          text,
+          el("b", {}, String(count)),
+        );
       }),
     );
     if (focused) this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
