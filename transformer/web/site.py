@@ -265,8 +265,8 @@ def _page(root: str) -> str:
         f'<script type="module" src="{root}{ENTRY}.js?v={script}"></script>',
     ]
     wait = _(
-        "This page needs JavaScript and a web server: in its folder, start python -m http.server, and open "
-        "http://localhost:8000."
+        "This page needs JavaScript and a web server that sends .js files as text/javascript: in its folder, start "
+        "python -m http.server, and open http://localhost:8000."
     )
     return html_page("\n".join(head), _POLICY, wait)
 

@@ -58,7 +58,8 @@ export class SentenceFields {
   menu() {
     const { frame } = this;
     const { t } = frame;
-    const groups = Map.groupBy(frame.model.examples, ({ group }) => group);
+    const groups = new Map(frame.model.examples.map(({ group }) => [group, []])); // Map.groupBy needs Safari 17.4
+    for (const example of frame.model.examples) groups.get(example.group).push(example);
     const open = (example) => {
       menu.open = false;
       frame.openExample(example);
