@@ -4,7 +4,8 @@ import { el, svgEl } from "../core/dom.js";
 // equal distances: their steps are log-spaced.
 
 const HEIGHT = 30; // pixels of the curves, at the ordinary size of text
-const LABEL_WIDTH = 2.9; // em a label needs
+const LABEL_WIDTH = 2.9; // em that a number needs as a label
+const TICK_SIZE = 0.87; // em of a label's text, as in formation.css
 
 // The position of stop `at` along the track: the slider's thumb stays within its track.
 function positionOf(at, count) {
@@ -49,19 +50,26 @@ export function formationCurves(view, width) {
   return svg;
 }
 
+// Em that a word takes: of letters, or of Korean.
+const widthOf = (word) => TICK_SIZE * [...word].reduce((sum, sign) => sum + (sign > "\u1100" ? 1 : 0.6), 0);
+
 // A label below every stop, or below as many as fit; the current stop always has one.
 export function stopLabels(view, width) {
   const { data, t, theme, at } = view;
   const count = data.steps.length;
   const apart = width / Math.max(1, count - 1);
-  const every = Math.max(1, Math.ceil((LABEL_WIDTH * theme.size) / apart));
+  const stops = (wide) => Math.max(1, Math.ceil((wide * theme.size) / apart));
+  const every = stops(LABEL_WIDTH);
   const last = count - 1;
-  const clear = (first, second) => Math.abs(first - second) >= every;
-  const ticks = data.steps.map((step, i) => {
-    const end = i === 0 || i === last;
-    const hasText = i === at || (clear(i, at) && (end || (i % every === 0 && clear(i, last))));
-    const word = i === 0 && step === 0 ? t("random") : i === last ? t("trained") : numberText(step);
-    const text = hasText ? word : "";
+  const words = data.steps.map((step, i) =>
+    i === 0 && step === 0 ? t("random") : i === last ? t("trained") : numberText(step),
+  );
+  // Those at the ends lie within the track, with all their width on one side of their stop.
+  const ends = { 0: stops(LABEL_WIDTH / 2 + widthOf(words[0])), [last]: stops(LABEL_WIDTH / 2 + widthOf(words[last])) };
+  const clear = (one, other) => Math.abs(one - other) >= Math.max(ends[one] ?? every, ends[other] ?? every);
+  const ticks = data.steps.map((_, i) => {
+    const regular = i in ends || (i % every === 0 && clear(i, 0) && clear(i, last));
+    const text = i === at || (clear(i, at) && regular) ? words[i] : "";
     const tick = el("span", { class: i === at ? "fm-tick fm-here" : "fm-tick" }, text);
     // The words at both ends end with the track.
     tick.style.left = i === 0 ? "0" : i === count - 1 ? "100%" : positionOf(i, count);
