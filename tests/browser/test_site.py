@@ -308,6 +308,24 @@ def test_recorded_trainings_may_arrive_unpacked(context: BrowserContext, site: s
     expect(page.get_by_role("status").filter(has_text="reverse: recorded")).to_be_attached()
 
 
+def test_another_training_clears_what_is_said_of_one_that_failed(context: BrowserContext, site: str) -> None:
+    page = opened(context, f"{site}training/")
+    shown = page.get_by_role("status").filter(has_text="recorded")
+    expect(shown).to_be_attached()
+    said = page.get_by_test_id("messages")
+    first, second = page.locator('[data-testid^="preset-"]').all()[:2]
+    page.route("**/trainings/*.gz", lambda route: route.abort())
+    for _ in range(2):  # asked for again, and said again
+        second.click()
+        expect(said).to_contain_text("could be loaded")
+        first.click()
+        expect(said).to_have_text("")
+    page.unroute("**/trainings/*.gz")
+    second.click()
+    expect(shown).to_contain_text(second.inner_text(), ignore_case=True)
+    expect(said).to_have_text("")
+
+
 def test_on_a_phone_the_chosen_part_is_in_view(browser: Browser, site: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = opened(context, f"{site}lab/", part="softmax")

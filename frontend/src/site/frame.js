@@ -446,6 +446,7 @@ export class Frame {
       openLesson: (name) => this.openLesson(name),
       shadow: (root, entry) => this.shadow(root, entry),
       open: (path) => this.needed(openFile(path)),
+      loaded: () => this.messages.say("page", []), // what failed before is no longer what is shown
       file: (path) => this.needed(openFile(`models/${this.state.checkpoint}/${path}`)),
       // Packs of the first example, which were made with the site; null for any other sentence.
       recorded: async () => {

@@ -36,9 +36,10 @@ export class RecordedTrainings {
   scene = "";
 
   /** open(name): the response of a file of the recorded trainings; link: {get(name), set(name, text)}; about(): texts and
-   * big, as in `training_pack`. */
-  constructor(root, { open, language, link, about }) {
+   * big, as in `training_pack`; shown(): called when all of a preset is there. */
+  constructor(root, { open, language, link, about, shown = () => {} }) {
     this.open = open;
+    this.shown = shown;
     this.link = link;
     this.about = about;
     this.menu = el("div", { class: "hs-seg", role: "group" });
@@ -95,10 +96,12 @@ export class RecordedTrainings {
     const more = { findings, place, scene: this.scene, preset: label, ...this.about() };
     const runs = packs.map((pack, i) => ({ name: labels[i], pack }));
     this.view.take(joinRuns(runs, more));
+    this.shown();
   }
 
-  load(id) {
-    if (!this.packs.has(id)) this.packs.set(id, this.open(`${id}.gz`).then(unpacked));
+  // What could not be loaded is asked for again the next time.
+  async load(id) {
+    if (!this.packs.has(id)) this.packs.set(id, await this.open(`${id}.gz`).then(unpacked));
     return this.packs.get(id);
   }
 }

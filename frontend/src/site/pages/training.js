@@ -11,6 +11,7 @@ export const page = {
       open: (name) => frame.open(`trainings/${name}`),
       language: document.documentElement.lang,
       link: frame.options,
+      shown: () => frame.loaded(),
       about: () => ({ texts: frame.texts, big: frame.view.big }),
     });
     return { show: () => trainings.show(), destroy: () => trainings.destroy() };
