@@ -531,7 +531,7 @@ class Panel:
         shown = mine or Given("", right, None)
         other = self.right != about.right and shown.right in ("", right)
         shown = replace(shown, right=shown.right or right)
-        answers = room.given(self._name)
+        answers = room.given(self._name) or []
         rights = {shown.right} if question.kind == "choose" else {one.answer for one in answers if one.verdict}
         _cards(question, asked, answers, rights - {""}, shown.text)
         _reveal(shown, question, sentence=about.sentence if other else "")

@@ -119,6 +119,6 @@ def test_a_student_on_another_machine_joins_by_the_code_and_follows(
     student.get_by_role("button", name="Answer").click()
     expect(teacher.locator(".hs-room-count")).to_contain_text("1 of 1 have answered")
     teacher.get_by_role("button", name="Reveal the answer").click()
-    expect(student.locator(".hs-lesson-reveal")).to_contain_text("about half")
+    expect(student.locator(".hs-cards .hs-mine")).to_contain_text("about half")
     teacher.get_by_role("button", name="Next").click()
     expect(student.locator(".hs-lesson-title")).to_have_text("The whole model")
