@@ -157,15 +157,14 @@ def from_dict(kind: str, data: Mapping[str, Any], size: tuple[int, int], pairs: 
         for one in itertools.chain(*(data["evidence"][layer][head] or {}).values()):
             place = names.index(data["role"][layer][head])
             shown[indices[one["source"], one["target"]], place, layer, head] = one["share"]
+    confidence, entropy, distance = (measured(data[name], *size) for name in ("confidence", "entropy", "distance"))
     return Roles(
         kind, names,
         torch.stack([measured(one["share"], *size) for one in measures]),
         torch.stack([measured(one["error"], *size) for one in measures]),
         measured([one["baseline"] for one in measures], len(names)),
         measured([one["rows"] for one in measures], len(names)).long(),
-        shown,
-        *(measured(data[name], *size) for name in ("confidence", "entropy", "distance")),
-        measured(data["divergence"], count, count),
+        shown, confidence, entropy, distance, measured(data["divergence"], count, count),
     )  # fmt: skip
 
 
