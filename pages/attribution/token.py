@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+import html
+import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
-import torch
 
 from pages.attribution.heading import choose_step, method_names, of_all_steps
 from pages.components import figure, headgrid, saving, task
 from pages.components.sentences import paragraph, point
+from pages.components.stored import stored
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity
+from pages.runtime.shared import identity, shared
 from pages.runtime.texts import plain_markdown
-from transformer.attribution import METHODS, Contributions, Removal, attribute, one_head, removal_curve
-from transformer.attribution.agreement import agreement
-from transformer.attribution.faithfulness import DRAWS, removable
-from transformer.attribution.gradients import completeness
+from transformer.attribution import METHODS, one_head, one_token, removal_curve
+from transformer.attribution.faithfulness import removable
+from transformer.attribution.one_token import CURVES, Attributed, add_row, of_methods
+from transformer.checkpoints.folder import ATTRIBUTIONS
 from transformer.figures import attribution as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
+from transformer.text.tokenizer import PIECE_MARK
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 OPTIONS = ("output", "one")
 ATTENTION, ONE = "attention", "one"
-RANDOM = "random"  # what `removal_curve` calls the random orders
 POINTS = 600  # tokens through both stacks that integrated gradients and smaller methods take for each token
 SAME = 0.001  # areas of curves that no reader can tell apart
 
@@ -44,58 +46,17 @@ class Head:
     number: int
 
 
-@dataclass(frozen=True)
-class Attributed:
-    """What all methods, and one head, say about one step. rows: name -> share of every source token and token fed in,
-    [source + target]; removed: with the random order; taus: name -> agreement with each; added, wanted: what integrated
-    gradients add up to, and what they have to, in nats."""
-
-    rows: Mapping[str, tuple[float, ...]]
-    removed: Mapping[str, Removal]
-    taus: Mapping[str, Mapping[str, float]]
-    added: float
-    wanted: float
-
-
 JOBS: JobQueue[Attributed] = JobQueue("attributions of output tokens")
 
 
-def of_methods(model: Pretrained, trace: Trace, step: int, progress: task.Progress | None = None) -> Attributed:
-    """Every method on one output token of a trace. progress: of a background job; a method counts as much as a removal
-    curve."""
-    curves = len(METHODS) + DRAWS
-    parts = len(METHODS) + curves
-    found: dict[str, Contributions] = {}
-
-    def report(_done: int, _total: int) -> bool:
-        return progress is None or progress(len(found), parts)
-
-    for name, method in METHODS.items():
-        found[name] = (
-            attribute(model, trace, name, [step], report)
-            if method.by_step
-            else of_all_steps(model, trace, name, progress and report)
-        )
-    added, wanted = (float(one[step]) for one in completeness(model, trace, found["integrated"]))
-
-    def report_curves(done: int, total: int) -> bool:
-        return progress is None or progress(len(METHODS) + curves * done // total, parts)
-
-    removed = removal_curve(model, trace, step, found, progress=report_curves)
-    rows = _shares(trace, step, found)
-    return Attributed(rows, removed, _taus(trace, step, rows), added, wanted)
-
-
-def with_head(
-    model: Pretrained, trace: Trace, step: int, head: Head, found: Attributed, progress: task.Progress
-) -> Attributed:
-    """What the methods say, and the weights of one head as another one, the first."""
-    one = {ONE: one_head(trace, head.kind, head.layer, head.number)}
-    rows = {**_shares(trace, step, one), **found.rows}
-    removed = dict(found.removed)
-    drawn = {RANDOM: removed.pop(RANDOM)}
-    removed |= removal_curve(model, trace, step, one, None, progress) | drawn
-    return replace(found, rows=rows, removed=removed, taus=_taus(trace, step, rows))
+@shared()
+def _shipped(model: Pretrained) -> list[Any]:
+    """What was measured of the examples before the model was published."""
+    try:
+        found = json.loads(stored(model, ATTRIBUTIONS))
+    except (ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) else []
 
 
 def _tokens(trace: Trace, step: int, curves: int, points: int = 0) -> int:
@@ -110,35 +71,30 @@ def attributed(model: Pretrained, trace: Trace, step: int, head: Head | None) ->
     label = _("Attribute “{token}” by {count} methods").format(
         token=plain_markdown(trace.target_out_labels[step]), count=len(METHODS)
     )
-    tokens = _tokens(trace, step, len(METHODS) + DRAWS, POINTS)
-    found = task.sized_result(
-        JOBS, key, label, lambda progress: of_methods(model, trace, step, progress), model, tokens
+    found = one_token.shipped(trace, step, _shipped(model)) or task.sized_result(
+        JOBS,
+        key,
+        label,
+        lambda progress: of_methods(
+            model, trace, step, progress, lambda method, report: of_all_steps(model, trace, method, report)
+        ),
+        model,
+        _tokens(trace, step, CURVES, POINTS),
     )
     if found is None or head is None:
         return found
 
     def work(progress: task.Progress) -> Attributed:
-        return with_head(model, trace, step, head, found, progress)
+        one = one_head(trace, head.kind, head.layer, head.number)
+        removed = removal_curve(model, trace, step, {ONE: one}, None, progress)
+        return add_row(trace, step, ONE, one, removed[ONE], found)
 
     return task.sized_result(JOBS, (*key, head), label, work, model, _tokens(trace, step, 1))
 
 
-def _shares(trace: Trace, step: int, found: Mapping[str, Contributions]) -> dict[str, tuple[float, ...]]:
-    """Each row of a step, divided by the sum of its absolute values."""
-    rows = {name: one.joined()[step].double() for name, one in found.items()}
-    seen = len(trace.source_ids) + step + 1
-    return {name: tuple((row / float(row[:seen].abs().sum() or 1.0)).tolist()) for name, row in rows.items()}
-
-
-def _taus(trace: Trace, step: int, rows: Mapping[str, Sequence[float]]) -> dict[str, dict[str, float]]:
-    """How far every two rows agree on the order of the tokens that the step can do without."""
-    columns = removable(trace, step)
-    found = agreement([torch.tensor(row, dtype=torch.float64)[columns] for row in rows.values()])
-    return {name: dict(zip(rows, of, strict=True)) for name, of in zip(rows, found.tolist(), strict=True)}
-
-
 def draw(frame: PageFrame, trace: Trace) -> None:
     head = st.container()
+    words = st.container()
     step = choose_step(frame, trace)
     grid, below = st.container(), st.container()
     with below:
@@ -154,6 +110,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     taus = found.taus[ATTENTION]
     with head:
         point(_says(trace, step, found))
+    with words:
+        _words(trace, step, found)
     with grid:
         _grid(trace, step, found, names)
     left, right = st.columns([11, 9], gap="medium")
@@ -194,6 +152,43 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             ),
             quiet=True,
         )
+
+
+def _words(trace: Trace, step: int, found: Attributed) -> None:
+    """The source, and what was written before the step, each token shaded by how many methods name it."""
+    votes = one_token.votes(trace, step, found)
+    sources = len(trace.source_ids)
+    sides = (
+        ("source", trace.source_tokens, trace.source_labels, votes[:sources]),
+        ("target", trace.target_in[1 : step + 1], trace.target_in_labels[1 : step + 1], votes[sources + 1 :]),
+    )
+    lines = []
+    for side, pieces, labels, counts in sides:
+        spans = []
+        for piece, label, count in zip(pieces, labels, counts, strict=False):
+            title = _("{token}: {count} of {all} methods").format(token=label, count=count, all=len(METHODS))
+            gap = " " if piece.startswith(PIECE_MARK) or piece == "</s>" else ""
+            text = html.escape(piece.removeprefix(PIECE_MARK) or label)
+            spans.append(
+                f'{gap}<span style="--level: {count / len(METHODS):.3f}" title="{html.escape(title)}">{text}</span>'
+            )
+        if side == "target":
+            spans.append(f" <b>{html.escape(trace.target_out_labels[step])}</b>")
+        lines.append(f'<p class="hs-attribution-words hs-attribution-{side}" dir="auto">{"".join(spans)}</p>')
+    counted = [("source", *one) for one in zip(trace.source_labels, votes, strict=False)]
+    counted += [("target", *one) for one in zip(sides[1][2], sides[1][3], strict=False)]
+    token = trace.target_out_labels[step]
+    about = _("What “{token}” rests on").format(token=token)
+    stem = ["headscope-attribution-words", trace.checkpoint, token]
+    with saving.saved("attribution-words", stem, [about], [("side", "token", "methods"), *counted]):
+        st.html("".join(lines))
+    most = one_token.named(trace, step)
+    text = (
+        _("The darker a word, the more of the {count} methods name it among the {most} that matter most for “{token}”.")
+        if most > 1
+        else _("The darker a word, the more of the {count} methods name it first for “{token}”.")
+    )
+    paragraph(text.format(count=len(METHODS), most=most, token=token), quiet=True)
 
 
 def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) -> None:

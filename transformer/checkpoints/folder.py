@@ -6,6 +6,7 @@
     metrics.json         scores, written by `python -m transformer evaluate`
     training.csv         the training log, one row per entry
     learning.npz         how its heads formed, written by `python -m transformer record`
+    attributions.json    what the output tokens of the examples rest on, by `transformer.attribution.one_token`
     examples.json        example sentences, and what to look for
     README.md            the model card: data, licence, attribution, settings, scores; README.ko.md: in Korean
     recipe.toml          the recipe for `python -m transformer train --recipe`, if it was trained on the Training page
@@ -46,9 +47,11 @@ RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "exampl
 CARDS = {"en": CARD, "ko": "README.ko.md"}  # language -> the model card in it
 HEADS = "heads.json"  # what each head does, as `python -m transformer heads --json` writes it
 IMPORTANCE, ALIGNMENT = "importance.json", "alignment.json"  # of `importance --json`, and `align --score --json`
+ATTRIBUTIONS = "attributions.json"  # what the examples rest on: `python -m transformer.attribution.one_token NAME`
 GRAPHS, ABOUT = ("encoder.onnx", "decoder.onnx", "output.onnx"), "web.json"  # for browsers; the server reads none
 NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
-FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, *CARDS.values(), RECIPE, HEADS, IMPORTANCE, ALIGNMENT)
+FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, *CARDS.values(), RECIPE, HEADS, IMPORTANCE, ALIGNMENT,
+         ATTRIBUTIONS)  # fmt: skip
 ARCHITECTURE = "headscope-transformer"
 # Other architectures of this project: what they are, and how to open them.
 OTHERS = {
@@ -68,6 +71,7 @@ LARGEST_JSON = 1_000_000
 LARGEST_BESIDE = {
     METRICS: LARGEST_JSON, LOG: 100_000, EXAMPLES: LARGEST_JSON, **dict.fromkeys(CARDS.values(), 100_000),
     RECIPE: 100_000, HEADS: LARGEST_JSON, IMPORTANCE: LARGEST_JSON, ALIGNMENT: LARGEST_JSON,
+    ATTRIBUTIONS: LARGEST_JSON,
 }  # fmt: skip
 LARGEST_MODEL = 500_000_000  # parameters; in float32, with two copies during reading, 4 GB
 TOKENS = 128  # per side, the default of the app
@@ -417,7 +421,7 @@ def save_checkpoint(
     path.mkdir(parents=True, exist_ok=True)
     files = checkpoint_files(model, tokenizer, languages, dtype, architecture)
     if (path / WEIGHTS).is_file() and (path / WEIGHTS).read_bytes() != files[WEIGHTS]:
-        for old in (WEIGHTS, METRICS, RECORDING, HEADS, IMPORTANCE, ALIGNMENT, *GRAPHS, ABOUT):
+        for old in (WEIGHTS, METRICS, RECORDING, HEADS, IMPORTANCE, ALIGNMENT, ATTRIBUTIONS, *GRAPHS, ABOUT):
             (path / old).unlink(missing_ok=True)
     for name, data in files.items():
         write_whole(path / name, data)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, label_axis, plain, titled
+from transformer.figures.roles import ROLE
+from transformer.figures.style import BLUE, GREY, INK, Labels, dressed, label_axis, plain, titled
 from transformer.texts import N_
 
 REMOVAL = {
@@ -21,7 +22,8 @@ SHARE = {
     "share": N_("share of the source"),
     "tokens": N_("token to predict"),
 }
-DASHES = ("solid", "dash", "dashdot", "longdash")  # with three colours, enough for nine methods and a head
+# A colour for each of nine methods, and ink for a head, drawn first; every second line is dashed.
+COLOURS = ("ink", "predicted", "fed", "previous", "same", "rarest", "next", "punctuation", "broad", "resting")
 
 
 @plotly_figure
@@ -34,10 +36,10 @@ def removal_curves(
 ) -> Drawing:
     """curves: method -> probabilities with 0, 1, 2, .. tokens removed, "random" among them; names: methods in words."""
     figure = Drawing()
-    colours = [PURPLE[theme], ORANGE[theme], BLUE[theme]]
     others = [name for name in curves if name != "random"]
-    for index, name in enumerate(others):
-        line = {"color": colours[index % 3], "dash": DASHES[index // 3 % len(DASHES)], "width": 2}
+    for index, name in enumerate(others, start=len(COLOURS) - len(others)):
+        colour = {"ink": INK, **ROLE}[COLOURS[index]][theme]
+        line = {"color": colour, "dash": "dash" if index % 2 else "solid", "width": 2}
         figure.add_scatter(y=list(curves[name]), mode="lines", line=line, name=plain(names[name]))
     line = {"color": GREY[theme], "dash": "dot", "width": 3}
     figure.add_scatter(y=list(curves["random"]), mode="lines", line=line, name=texts["random"])

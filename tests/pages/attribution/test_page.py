@@ -17,9 +17,10 @@ from pages.attribution import patching, token
 from pages.attribution.patching import EXCHANGED, exchanged
 from pages.components import task
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
-from transformer.attribution import METHODS, attribute, kendall_tau, one_head
+from transformer.attribution import METHODS, attribute, kendall_tau, one_head, one_token
 from transformer.attribution.faithfulness import removable
 from transformer.cancellation import Stopped
+from transformer.interventions.sets import Interventions
 from transformer.probing.patching import head_places, recovery
 from transformer.tracing.patch import Place
 
@@ -194,7 +195,7 @@ def test_progress_is_shown_until_stop_and_another_head_replaces_the_job(
 
     bundled(source="I see a red cat.", output="2")
     monkeypatch.setattr(task, "LONG", 0)
-    monkeypatch.setattr(token, "with_head", slow)
+    monkeypatch.setattr(token, "removal_curve", slow)
     app = app_test("attribution", checkpoint="en-de", source="I see a red cat.", output="2", one="cross.1.1")
     monkeypatch.setattr(task, "WAIT", 0)
     app.run()
@@ -214,6 +215,31 @@ def test_progress_is_shown_until_stop_and_another_head_replaces_the_job(
     app.run()
     assert not app.exception and "Stopped at 7 of 28." in page_text(app)
     assert app.button(key="hs-task-start") and not app.get("progress")
+
+
+def test_what_ships_is_what_the_methods_say() -> None:
+    """Shares, curves and sums to half of 1/10,000; only of the trace that was measured, without switches."""
+    model = transformer.load("reverse")
+    trace = model.trace("abc")
+    data = json.loads(json.dumps(one_token.measured(model, [("abc", "")])))
+    for step in range(len(trace.target_out_ids)):
+        found, kept = one_token.of_methods(model, trace, step), one_token.shipped(trace, step, data)
+        assert kept is not None
+        for name in METHODS:
+            assert kept.rows[name] == pytest.approx(found.rows[name], abs=6e-5)
+            assert kept.removed[name].probabilities == pytest.approx(found.removed[name].probabilities, abs=6e-5)
+        assert (kept.added, kept.wanted) == pytest.approx((found.added, found.wanted), abs=6e-5)
+        votes = one_token.votes(trace, step, found)
+        assert sum(votes) == len(METHODS) * one_token.named(trace, step)
+        assert all(index in removable(trace, step) for index, count in enumerate(votes) if count)
+    assert one_token.shipped(model.trace("abd"), 0, data) is None
+    assert one_token.shipped(model.trace("abc", interventions=Interventions.parse("scaling=off")), 0, data) is None
+    assert one_token.shipped(trace, 0, [{"ids": data[0]["ids"], "steps": [{}]}]) is None
+
+
+def test_the_sentence_is_shaded_before_the_matrix(bundled: Callable[..., AppTest]) -> None:
+    text = page_text(bundled(source="I see a dog.", output="4"))
+    assert "The darker a word, the more of the 9 methods name it among the 3 that matter most for “Hund”" in text
 
 
 def test_a_sentence_of_usual_length_is_not_long() -> None:
