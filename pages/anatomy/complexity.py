@@ -264,7 +264,7 @@ def _explain(frame: PageFrame, sizes: Sizes, layer_costs: Sequence[Cost]) -> Non
         paragraph(
             _(
                 "One multiply-add is one multiplication and the addition that follows it. Not counted: softmax, "
-                "biases, scaling by 1 / √d_k and the gates' elementwise products, which grow more slowly. Cells "
+                "biases, scaling by 1 / √dₖ and the gates' elementwise products, which grow more slowly. Cells "
                 "beyond the ends of the sentence, zeros or hidden, are counted where a layer computes them."
             ),
             quiet=True,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import html
 import math
+import re
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+_INDEX = re.compile(r"\b(d|W)_(model|ff|head|k|v|O)\b")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -20,10 +22,14 @@ def deviation(value: float) -> str:
     return digits.replace("-", "−") + (f"\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10{raised}" if int(power) else "")
 
 
+def marked_up(text: str) -> str:
+    """HTML of a text. Indices that few fonts draw well, as in ᵢ, d_k and W_O, become subscripts."""
+    return _INDEX.sub(r"<i>\1</i><sub>\2</sub>", html.escape(text)).replace("ᵢ", "<sub><i>i</i></sub>")
+
+
 def paragraph(*sentences: str, quiet: bool = False) -> None:
-    """Sentences in one paragraph. quiet: they describe what is shown, not what was computed. An index ᵢ, which few
-    fonts draw well, becomes a subscript i."""
-    text = html.escape(" ".join(filter(None, sentences))).replace("ᵢ", "<sub><i>i</i></sub>")
+    """Sentences in one paragraph. quiet: they describe what is shown, not what was computed."""
+    text = marked_up(" ".join(filter(None, sentences)))
     if text:
         st.html(f'<p class="hs-said{" hs-said-quiet" if quiet else ""}">{text}</p>')
 
@@ -31,7 +37,7 @@ def paragraph(*sentences: str, quiet: bool = False) -> None:
 def point(text: str) -> None:
     """The one sentence that a part of a page makes its point with, above the picture that shows it. "" leaves its space
     empty."""
-    st.html(f'<p class="hs-point">{html.escape(text)}</p>')
+    st.html(f'<p class="hs-point">{marked_up(text)}</p>')
 
 
 def controls_and_picture(near: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:

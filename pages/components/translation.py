@@ -14,7 +14,7 @@ import streamlit as st
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words, scaling_note, trained_exact
-from pages.components.sentences import paragraph
+from pages.components.sentences import marked_up, paragraph
 from pages.frame.messages import capital, message
 from pages.runtime import cache
 from transformer.analysis.tokens import is_special
@@ -93,8 +93,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], css_class: str = "
     """HTML: a table of plain texts; the first column names each row."""
     titles = "".join(f'<th scope="col">{html.escape(text)}</th>' if text else "<td></td>" for text in head)
     body = "".join(
-        f'<tr><th scope="row">{html.escape(row[0])}</th>'
-        + "".join(f"<td>{html.escape(text)}</td>" for text in row[1:])
+        f'<tr><th scope="row">{marked_up(row[0])}</th>'
+        + "".join(f"<td>{marked_up(text)}</td>" for text in row[1:])
         + "</tr>"
         for row in rows
     )

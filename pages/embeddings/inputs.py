@@ -163,7 +163,7 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             _(
                 "The paper gives no reason. One table serves as input and as output projection. As an output its rows "
                 "must be short, or the logits would be too large: Headscope's training starts with variance "
-                "1/d_model, which is length 1. A sinusoidal encoding has length √(d_model / 2) at every position, "
+                "1/d for d dimensions, which is length 1. A sinusoidal encoding has length √(d / 2) at every position, "
                 "because each pair of sine and cosine has length 1. Next to it a row of length 1 would hardly be "
                 "visible."
             )

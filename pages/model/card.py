@@ -103,7 +103,7 @@ def differences(config: ModelConfig) -> list[str]:
             config.positions == "sinusoidal" and config.layout == "halves",
             _("sinusoidal positions with all sines before all cosines"),
         ),
-        (not config.scaling, _("scores that are not divided by √d_k")),
+        (not config.scaling, _("scores that are not divided by √dₖ")),
         (not config.embedding_scale, _("embeddings that are not multiplied by √d_model")),
         (config.target_vocab_size is not None, _("an embedding table for each side")),
         (not config.tied_output, _("an output matrix of its own")),

@@ -81,7 +81,7 @@ def items() -> tuple[Item, ...]:
             _("3.2.1 Scaled dot-product attention (Figure 2, left; equation 1)"),
             _(
                 "Each query gets a weighted mean of the values; the weights are the softmax of its products with the "
-                "keys. Dividing by √d_k keeps the softmax from saturating."
+                "keys. Dividing by √dₖ keeps the softmax from saturating."
             ),
             (
                 View(

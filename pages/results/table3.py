@@ -51,13 +51,13 @@ def described() -> dict[str, tuple[str, str]]:
     """Name of a recipe -> what differs from the base, and what the paper says of that."""
     nothing = _("not in the table")
     return {
-        "base": (_("the base: 4 heads, d_k 16"), _("base 25.8: 8 heads, d_k 64")),
+        "base": (_("the base: 4 heads, dₖ 16"), _("base 25.8: 8 heads, dₖ 64")),
         "heads-1": (_("1 head"), _("(A) 1 head: 24.9")),
         "heads-8": (_("8 narrow heads"), _("(A) 32 narrow heads: 25.4")),
-        "d_k-4": (_("d_k 4"), _("(B) d_k 16: 25.1")),
+        "d_k-4": (_("dₖ 4"), _("(B) dₖ 16: 25.1")),
         "positions-learned": (_("learned positions"), _("(E) 25.7, as good")),
         "positions-none": (_("no positions"), nothing),
-        "no-scaling": (_("no division by √d_k"), nothing),
+        "no-scaling": (_("no division by √dₖ"), nothing),
         "no-warmup": (_("no warm-up"), nothing),
         "gelu": (_("GELU, not ReLU"), nothing),
         "pre-norm": (_("LayerNorm first"), nothing),

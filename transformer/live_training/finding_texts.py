@@ -54,7 +54,7 @@ def predicts(finding: Finding, experiment: Experiment) -> str:
         ),
         "learned-positions": _("Learned and sinusoidal positions do about equally well."),
         "scaling": _(
-            "Without the division by √d_k, products of large queries and keys push the softmax to where it has almost "
+            "Without the division by √dₖ, products of large queries and keys push the softmax to where it has almost "
             "no gradient: learning is slow or stops."
         ),
         "scaling-small": _("At a small d_k the division matters little: both do about equally well."),

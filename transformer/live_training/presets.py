@@ -135,7 +135,7 @@ def look_for(name: str) -> str:
             "Reverse without positions: attention cannot tell the places of equal letters apart. Watch for a diagonal."
         ),
         "wide-unscaled": _(
-            "Reverse with one wide head and no division by √d_k: scores are large from the start, and rows of "
+            "Reverse with one wide head and no division by √dₖ: scores are large from the start, and rows of "
             "attention are nearly black and white."
         ),
         "one-head": _("Sort with one layer and one head: every output must compare all the letters."),

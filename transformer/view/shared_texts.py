@@ -140,14 +140,14 @@ PAGE_TEXTS: dict[str, str] = {
     # -- the page Anatomy
     "about_anatomy": N_(
         "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
-        "row of d_model numbers, and every sub-layer of the **encoder** reads these rows and adds to them. The "
+        "row of numbers, and every sub-layer of the **encoder** reads these rows and adds to them. The "
         "**decoder** does the same with the tokens written so far, attends to the encoder's output through "
         "**cross-attention**, and predicts the next token at the top right. Every number is the one this model "
         "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for display."
     ),
     "about_anatomy_without_residual": N_(
         "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
-        "row of d_model numbers, and every sub-layer of the **encoder** replaces these rows: this model has no "
+        "row of numbers, and every sub-layer of the **encoder** replaces these rows: this model has no "
         "residual connections. The **decoder** does the same with the tokens written so far, attends to the "
         "encoder's output through **cross-attention**, and predicts the next token at the top right. Every number "
         "is the one this model computed for this sentence; strips at the zooms *model* and *layer* are rounded to "

@@ -47,7 +47,7 @@ export const MEASURES_TEXTS = {
   term_spread:
     "Standard deviation of the visible scores of a row around their mean (a softmax ignores what all scores of a row " +
     "share); the root of the mean variance over rows. Footnote 4 of Attention Is All You Need: q·k has variance d_k " +
-    "and q·k ÷ √d_k has variance 1, if q and k are random with variance 1.",
+    "and q·k ÷ √dₖ has variance 1, if q and k are random with variance 1.",
   term_saturated:
     "The share of rows whose largest weight is above 0.99. By 1 − Σ p², such a row passes less than 0.02 of " +
     "gradient: the region of section 3.2.1 of Attention Is All You Need.",

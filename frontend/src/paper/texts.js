@@ -22,7 +22,7 @@ export const PAPER_TEXTS = {
   heads: "h = {base}, here {here}",
   d_model: "d_model = {base}, here {here}",
   d_ff: "d_ff = {base}, here {here}",
-  scaled: "√d_k = √{base}, here √{here}",
+  scaled: "√dₖ = √{base}, here √{here}",
   d_k: "d_k = {base}",
   d_v: "d_v = {base}",
   here: "here {here}",

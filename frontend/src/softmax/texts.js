@@ -13,7 +13,7 @@ export const SOFTMAX_TEXTS = {
   temperature_short: "T",
   temperature_term:
     "The temperature: every score is divided by T before the softmax. A small T makes the weights sharper, a large T " +
-    "makes them flatter. Dividing scores by √d_k is a temperature of √d_k.",
+    "makes them flatter. Dividing scores by √dₖ is a temperature of √dₖ.",
   presets: "Presets",
   preset_equal: "Equal scores",
   preset_ahead: "One high score",

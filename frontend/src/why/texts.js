@@ -3,11 +3,11 @@ export const WHY_TEXTS = {
   csv_curve: "curve",
   csv_row: "weights at d_k = {d}",
   csv_histogram: "histogram at d_k = {d}",
-  csv_density: "density of q·k ÷ √d_k",
+  csv_density: "density of q·k ÷ √dₖ",
   csv_kind: "attention",
   csv_layer: "layer",
   csv_head: "head",
-  csv_mean: "mean of q·k ÷ √d_k",
+  csv_mean: "mean of q·k ÷ √dₖ",
   own_caption: "q and k of this model: {name}",
   region: "Why scores are divided by the square root of d_k",
   lead: "Draw every component of q and k at random from N(0, 1), then make q and k longer.",
@@ -23,10 +23,10 @@ export const WHY_TEXTS = {
   this_model: "this model: {d}",
   summary:
     "At d_k = {d} without scaling, the largest of {keys} weights is **{unscaled}** on average over {rows} random rows; " +
-    "divided by √d_k, it is **{scaled}**. The unscaled softmax passes **{share}%** of the gradient of the scaled one.",
+    "divided by √dₖ, it is **{scaled}**. The unscaled softmax passes **{share}%** of the gradient of the scaled one.",
   summary_saturated:
     "At d_k = {d} without scaling, the largest of {keys} weights is **{unscaled}** on average over {rows} random rows: " +
-    "the softmax is **saturated**. Divided by √d_k, it is **{scaled}**. The unscaled softmax passes **{share}%** of " +
+    "the softmax is **saturated**. Divided by √dₖ, it is **{scaled}**. The unscaled softmax passes **{share}%** of " +
     "the gradient of the scaled one.",
   scaled: "scaled",
   unscaled: "unscaled",
@@ -40,7 +40,7 @@ export const WHY_TEXTS = {
     "{n} products of {rows} random queries and {keys} keys each. All curves are drawn to the same height. The axis is " +
     "the same for every d_k; products beyond its ends are not drawn.",
   key_unscaled: "q·k: variance {variance}, theory d_k = {d}",
-  key_scaled: "q·k ÷ √d_k: variance {variance}, theory 1",
+  key_scaled: "q·k ÷ √dₖ: variance {variance}, theory 1",
   key_normal: "normal, variance d_k",
   row: "Softmax of a row, mean over rows",
   row_term:
@@ -91,7 +91,7 @@ export const WHY_TEXTS = {
   head: "{kind}: layer {layer}, head {head}",
   head_cell: "Layer {layer}, head {head}: {name} {value}",
   head_line: "{name}: {value}",
-  head_mean: "mean of q·k ÷ √d_k: {value}",
+  head_mean: "mean of q·k ÷ √dₖ: {value}",
   table: "{kind}, {name}: {layers} layers down, {heads} heads across; use the arrow keys to move from head to head",
   key_own: "q·k of this head: variance {variance} = {times} × d_k",
   key_normal_own: "normal curve of variance d_k = {d}, drawn to the same height",
