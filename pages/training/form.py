@@ -182,9 +182,7 @@ def _model_fields(options: Options, basis: Experiment) -> dict[str, Any]:
 def _switch_fields(options: Options, basis: Experiment) -> dict[str, Any]:
     _heading(_("The paper's parts"))
     values: dict[str, Any] = {}
-    about = _(
-        "Scores are divided by √dₖ. Otherwise large scores leave the softmax almost no gradient (section 3.2.1)."
-    )
+    about = _("Scores are divided by √dₖ. Otherwise large scores leave the softmax almost no gradient (section 3.2.1).")
     values["scaling"] = options.toggle("scaled", _("Scaling by √dₖ"), basis.scaling, help=about)
     about = _("Hides the tokens that the decoder has not written yet (section 3.2.3).")
     values["causal"] = options.toggle("mask", _("Causal mask"), basis.causal, help=about)

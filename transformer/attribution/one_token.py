@@ -150,15 +150,19 @@ def shipped(trace: Trace, step: int, data: Sequence[Mapping[str, Any]]) -> Attri
         return None
 
 
+def _without_report(once: Callable[[str], Contributions], name: str, _report: object) -> Contributions:
+    return once(name)
+
+
 def measured(model: Pretrained, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     """Every output token of every sentence pair, in which a blank target is the model's own translation."""
     found = []
     for source, target in pairs:
         trace = model.trace(source, target)
         once = cache(partial(attribute, model, trace))
+        of_all = partial(_without_report, once)
         steps = [
-            to_dict(of_methods(model, trace, step, of_all_steps=lambda name, _report, once=once: once(name)))
-            for step in range(len(trace.target_out_ids))
+            to_dict(of_methods(model, trace, step, of_all_steps=of_all)) for step in range(len(trace.target_out_ids))
         ]
         found.append({"ids": [trace.source_ids, trace.target_out_ids], "steps": steps})
     return found
