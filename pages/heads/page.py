@@ -44,7 +44,9 @@ def draw(frame: PageFrame) -> None:
 def _lead(frame: PageFrame, first_sight: bool) -> None:
     """What the page shows, and where a reader may begin."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-heads-lead"):
-        text = html.escape(say("first_lead" if first_sight else "heads_lead"))
+        config = frame.model.config
+        heads = layers_of(config, "cross") * config.heads
+        text = html.escape(say("first_lead", n=heads) if first_sight else say("heads_lead"))
         st.html(f'<p class="hs-lead">{text}</p>', width="stretch" if first_sight else "content")
         found = lesson.find(FIRST, tuple(page.path for page in frame.links))
         member = room.seat() is not None and not room.teaches()

@@ -2,6 +2,7 @@
 import { el } from "../../core/dom.js";
 import { markup } from "../../core/markup.js";
 import { readPack } from "../../core/pack.js";
+import { layersOf } from "../../engine/switches.js";
 import { mountExplorer } from "../../explorer/explorer.js";
 import { liveExplorer } from "../../explorer/live.js";
 import { markFresh } from "../../live/live.js";
@@ -44,7 +45,11 @@ export const page = {
       lead.classList.toggle("hs-first-lead", first);
       const begin = { type: "button", class: "hs-start", click: () => frame.openLesson(FIRST) };
       const start = frame.teaches ? el("button", begin, frame.t("first_start")) : "";
-      if (first) lead.replaceChildren(frame.t("first_lead"), start);
+      if (first)
+        lead.replaceChildren(
+          frame.t("first_lead", { n: layersOf(model.about.config, "cross") * model.about.config.heads }),
+          start,
+        );
       else if (look) lead.replaceChildren(el("b", null, frame.t("look")), " ", frame.translate(look));
       else lead.replaceChildren(frame.t("heads_lead"));
     };
