@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pages.components import headgrid
 from pages.frame.frame import PageFrame
 from pages.runtime.shared import SharedCache, identity, owner_of
-from transformer.attribution import METHODS, Contributions, attribute
+from transformer.attribution import METHODS, Contributions, attribute, one_token
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import _, translate
 from transformer.tracing.trace import Trace
@@ -36,9 +36,7 @@ def choose_step(frame: PageFrame, trace: Trace) -> int:
     """The output token, from 0, chosen by pressing it; at first the one that the model was least sure of among those
     it writes."""
     steps = len(trace.target_out_ids)
-    last = steps - 1 if trace.complete and steps > 1 else steps
-    default = min(range(last), key=lambda step: float(trace.probabilities[step])) + 1
-    step = frame.options.value("output", 1, steps, default) - 1
+    step = frame.options.value("output", 1, steps, one_token.least_sure(trace) + 1) - 1
     cells = [
         {
             "text": label,

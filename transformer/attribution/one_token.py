@@ -9,7 +9,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from typing import Any
 
 import torch
@@ -138,33 +137,33 @@ def from_dict(trace: Trace, step: int, data: Mapping[str, Any]) -> Attributed:
     return Attributed(rows, removed, taus(trace, step, rows), added, wanted)
 
 
+def least_sure(trace: Trace) -> int:
+    """The output token that the model was least sure of among those it writes: the one a page opens on."""
+    steps = len(trace.target_out_ids)
+    last = steps - 1 if trace.complete and steps > 1 else steps
+    return min(range(last), key=lambda step: float(trace.probabilities[step]))
+
+
 def shipped(trace: Trace, step: int, data: Sequence[Mapping[str, Any]]) -> Attributed | None:
     """What `measured` found for a trace without switches; None if it is not there."""
     if trace.interventions or trace.edits:
         return None
-    ids = [list(trace.source_ids), list(trace.target_out_ids)]
+    place = [list(trace.source_ids), list(trace.target_out_ids), step]
     try:
-        found = next((one["steps"] for one in data if one["ids"] == ids), None)
-        return None if found is None else from_dict(trace, step, found[step])
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        found = next((one for one in data if one["place"] == place), None)
+        return None if found is None else from_dict(trace, step, found)
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
-def _without_report(once: Callable[[str], Contributions], name: str, _report: object) -> Contributions:
-    return once(name)
-
-
 def measured(model: Pretrained, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Every output token of every sentence pair, in which a blank target is the model's own translation."""
+    """The token that a page opens on, of every sentence pair; a blank target is the model's own translation."""
     found = []
     for source, target in pairs:
         trace = model.trace(source, target)
-        once = cache(partial(attribute, model, trace))
-        of_all = partial(_without_report, once)
-        steps = [
-            to_dict(of_methods(model, trace, step, of_all_steps=of_all)) for step in range(len(trace.target_out_ids))
-        ]
-        found.append({"ids": [trace.source_ids, trace.target_out_ids], "steps": steps})
+        step = least_sure(trace)
+        place = [trace.source_ids, trace.target_out_ids, step]
+        found.append({"place": place, **to_dict(of_methods(model, trace, step))})
     return found
 
 

@@ -6,7 +6,7 @@
     metrics.json         scores, written by `python -m transformer evaluate`
     training.csv         the training log, one row per entry
     learning.npz         how its heads formed, written by `python -m transformer record`
-    attributions.json    what the output tokens of the examples rest on, by `transformer.attribution.one_token`
+    attributions.json    what an output token of each example rests on, by `transformer.attribution.one_token`
     examples.json        example sentences, and what to look for
     README.md            the model card: data, licence, attribution, settings, scores; README.ko.md: in Korean
     recipe.toml          the recipe for `python -m transformer train --recipe`, if it was trained on the Training page

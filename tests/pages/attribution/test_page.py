@@ -23,6 +23,7 @@ from transformer.cancellation import Stopped
 from transformer.interventions.sets import Interventions
 from transformer.probing.patching import head_places, recovery
 from transformer.tracing.patch import Place
+from transformer.view.examples import read_examples
 
 
 @pytest.fixture
@@ -221,20 +222,28 @@ def test_what_ships_is_what_the_methods_say() -> None:
     """Shares, curves and sums to half of 1/10,000; only of the trace that was measured, without switches."""
     model = transformer.load("reverse")
     trace = model.trace("abc")
+    step = one_token.least_sure(trace)
     data = json.loads(json.dumps(one_token.measured(model, [("abc", "")])))
-    for step in range(len(trace.target_out_ids)):
-        found, kept = one_token.of_methods(model, trace, step), one_token.shipped(trace, step, data)
-        assert kept is not None
-        for name in METHODS:
-            assert kept.rows[name] == pytest.approx(found.rows[name], abs=6e-5)
-            assert kept.removed[name].probabilities == pytest.approx(found.removed[name].probabilities, abs=6e-5)
-        assert (kept.added, kept.wanted) == pytest.approx((found.added, found.wanted), abs=6e-5)
-        votes = one_token.votes(trace, step, found)
-        assert sum(votes) == len(METHODS) * one_token.named(trace, step)
-        assert all(index in removable(trace, step) for index, count in enumerate(votes) if count)
-    assert one_token.shipped(model.trace("abd"), 0, data) is None
-    assert one_token.shipped(model.trace("abc", interventions=Interventions.parse("scaling=off")), 0, data) is None
-    assert one_token.shipped(trace, 0, [{"ids": data[0]["ids"], "steps": [{}]}]) is None
+    found, kept = one_token.of_methods(model, trace, step), one_token.shipped(trace, step, data)
+    assert kept is not None
+    for name in METHODS:
+        assert kept.rows[name] == pytest.approx(found.rows[name], abs=6e-5)
+        assert kept.removed[name].probabilities == pytest.approx(found.removed[name].probabilities, abs=6e-5)
+    assert (kept.added, kept.wanted) == pytest.approx((found.added, found.wanted), abs=6e-5)
+    votes = one_token.votes(trace, step, found)
+    assert sum(votes) == len(METHODS) * one_token.named(trace, step)
+    assert all(index in removable(trace, step) for index, count in enumerate(votes) if count)
+    assert one_token.shipped(model.trace("abd"), step, data) is None
+    assert one_token.shipped(model.trace("abc", interventions=Interventions.parse("scaling=off")), step, data) is None
+    assert one_token.shipped(trace, step, [{"place": data[0]["place"]}]) is None
+
+
+def test_every_example_of_en_de_opens_on_what_ships() -> None:
+    model = transformer.load("en-de")
+    data = json.loads((model.path / "attributions.json").read_text(encoding="utf-8"))
+    for example in read_examples(model):
+        trace = model.trace(example.source, example.target)
+        assert one_token.shipped(trace, one_token.least_sure(trace), data) is not None, example.source
 
 
 def test_the_sentence_is_shaded_before_the_matrix(bundled: Callable[..., AppTest]) -> None:
