@@ -48,7 +48,7 @@ def test_every_part_is_reached_by_link_and_has_its_figures(open_page: Callable[.
     app = open_page(part=part)
     assert not app.exception and not messages(app)
     assert sorted(shown(app)) == sorted(FIGURES[part])
-    assert address(app).get("part", "norms") == part
+    assert address(app).get("part", "neighbours") == part
     assert "hs-check hs-bad" not in written(app)
     for data in shown(app).values():
         assert data["figure"]["layout"]["title"]["subtitle"]["text"]
@@ -67,7 +67,7 @@ def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder:
             assert not app.exception and not messages(app), (part, stack)
             assert "hs-check hs-bad" not in written(app), (part, stack)
     if changes.get("positions") == "none":
-        assert "adds no positions" in written(open_page(checkpoint=name))
+        assert "adds no positions" in written(open_page(checkpoint=name, part="norms"))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_the_headline_compares_the_lengths_of_words_and_positions(source: float,
 
 
 def test_the_headline_stands_above_the_figures_and_without_positions_says_so(open_page: Callable[..., AppTest]) -> None:
-    text = written(open_page())
+    text = written(open_page(part="norms"))
     assert text.index("hs-point") < text.index("Section 3.4") and "√d_model" not in text
     none = Norms(torch.ones(2), torch.ones(2), torch.zeros(2))
     assert "adds no positions" in inputs._headline([none, none])
