@@ -52,7 +52,7 @@ def test_a_number_out_of_range_becomes_the_nearest_with_a_message(
 
 
 def test_an_unknown_part_gives_a_message_and_the_first_is_shown(open_page: Callable[..., AppTest]) -> None:
-    for page, first in (("positions", "encoding"), ("embeddings", "norms"), ("feedforward", "activity")):
+    for page, first in (("positions", "encoding"), ("embeddings", "neighbours"), ("feedforward", "activity")):
         app = open_page(page, part="nope")
         assert not app.exception and "'nope'" in messages(app).replace("&#x27;", "'")
         assert app.session_state[f"{page}_part"] == first and "part" not in address(app)
