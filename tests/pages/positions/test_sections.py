@@ -235,7 +235,7 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     assert f"(mean cosine {far})" in text
     (more,) = app.expander
     source = html.unescape(" ".join(element.proto.body for element in more.get("html")))
-    assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / d<sub>model</sub>" in source
+    assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / <i>d</i><sub>model</sub>" in source
     right = [f"{100 * exact(load(LEARNED), 'reverse', length):.0f}%" for length in (16, 17)]
     assert f"It gets {right[0]} of the inputs with 16 symbols right and {right[1]} of those with 17." in page_text(
         app, "hs-point"
