@@ -8,7 +8,6 @@ import streamlit as st
 
 from pages.components import compared_heads, payloads, probing, translation
 from pages.components.comparison import compare, note_waiting_switches, switches_of_page
-from pages.components.sentences import paragraph
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import store_state
 from pages.lab import leak, measures, scaling
@@ -73,8 +72,6 @@ def _draw_switched(frame: PageFrame, trace: Trace) -> None:
     if values.get("cards") in CARDS:
         options.report("cards", values["cards"], CARDS[0])
     shown = _shown(frame)
-    if shown and not state.switches.only(*ATTENTION):
-        paragraph(_("The lab has switched scaling off. “Put back” shows the model as it was trained."), quiet=True)
     others = state.switches.without(*ATTENTION)
     compared = compare(frame.model, trace, switches_of_page(shown + others, ATTENTION, frame.model))
     compare_part = frame.part == "compare"

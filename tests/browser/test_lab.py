@@ -385,7 +385,7 @@ def test_the_first_screen_shows_saturation(context: BrowserContext, server: str,
     until_drawn(page, plain, switched)
     exact(page)
     measured = [saturation(trace.cross) for trace in (plain, switched)]
-    numbers = [(float(one.saturated[2, 2]), float(one.largest[2, 2]), float(one.gradient[2, 2])) for one in measured]
+    numbers = [(float(one.saturated[1, 5]), float(one.largest[1, 5]), float(one.gradient[1, 5])) for one in measured]
     says = page.get_by_test_id("lab-says").inner_text()
     for saturated, _, gradient in numbers:
         assert f"{100 * saturated:.0f}%" in says and f"{gradient:.2f}" in says
@@ -417,7 +417,7 @@ def test_the_buttons_stay_after_each_press(context: BrowserContext, server: str)
     wait_for_params(page, weights="uniform")
     expect(says).to_contain_text("selects nothing")
     page.get_by_test_id("try-head").click()
-    wait_for_params(page, zero="cross.3.3")
+    wait_for_params(page, zero="cross.2.6")
     page.get_by_test_id("reset").click()
     wait_for_params(page, **{"try": "nothing"})
     expect(page.get_by_test_id("lab-kind-decoder_self")).to_have_text("Decoder self (masked)")

@@ -319,7 +319,7 @@ export class Lab {
 
   // The key X knocks out the chosen head, whatever clicks do.
   key(event) {
-    if (event.key.toLowerCase() !== "x" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!this.models.after || event.key.toLowerCase() !== "x" || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const { layer, head } = this.chosen();
     this.knock(this.state.kind, layer, head);
