@@ -26,8 +26,8 @@ SIGNS = {
     "softmax", "Attention", "attention", "MultiHead", "head", "head_i", "concat", "Concat", "LayerNorm", "layer", "FFN",
     "Sublayer", "ReLU", "relu", "GELU", "gelu", "swish", "tanh", "exp", "log", "sin", "cos", "max", "min", "var", "Var",
     "mean", "model", "dmodel", "dff", "pos", "source", "logk", "GRU", "PPL", "BLEU", "chrF", "nats", "pad", "unk", "Aa",
-    "png", "svg", "csv", "npz", "html", "json", "transformer", "please", "esaelp", "noitnetta", "noitetnat", "αij", "softmaxj",
-    "batch", "query", "key", "token", "memory", "step", "ALTI",
+    "png", "svg", "csv", "npz", "html", "json", "transformer", "please", "esaelp", "noitnetta", "noitetnat", "αij",
+    "softmaxj", "batch", "query", "key", "token", "memory", "step", "ALTI",
     "newstest", "GNMT", "ConvS", "MoE", "ensemble", "Transformer", "base", "big",
 }  # fmt: skip
 NOT_TEXT = {
