@@ -66,6 +66,8 @@ SCREENS = ((390, 844), (1440, 900))
 
 
 def subject(view: View) -> str:
+    if view.page == "heads" and not view.params:
+        return "[data-testid=sight]"  # the first sight of a sentence
     part = "training" if "training" in view.params else view.params.get("part", "")
     return SUBJECTS.get(f"{view.page} {part}".strip()) or SUBJECTS[view.page]
 
