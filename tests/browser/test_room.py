@@ -43,6 +43,7 @@ def test_a_class_follows_answers_and_comes_back(
     # Page, head, slider and lesson: what the teacher chooses, all see.
     link_to(teacher, "Heads").click()
     teacher.wait_for_selector("[data-testid=explorer][data-drawn]")
+    teacher.get_by_test_id("sight-all").click()
     teacher.get_by_test_id("kind-encoder_self").click()
     click_head(teacher, "encoder_self", 1, 3)
     for follower in (student, desk):
