@@ -90,7 +90,7 @@ export class Controls {
         "button",
         {
           type: "button",
-          class: `hs-sight-${name}`,
+          class: `hs-sight-button hs-sight-${name}`,
           "data-testid": `sight-${name}`,
           "aria-pressed": "false",
           click: () => hooks.look(/** @type {any} */ (next)(this.state)),
@@ -139,7 +139,7 @@ export class Controls {
     const { t } = this.hooks;
     this.state = state;
     for (const button of this.sights)
-      button.setAttribute("aria-pressed", String(button.className === `hs-sight-${state.sight}`));
+      button.setAttribute("aria-pressed", String(button.dataset.testid === `sight-${state.sight}`));
     this.meanings.hidden = !meanings;
     this.meaningsBox.checked = state.meanings === "on";
     const none = meanings && !meanings.any && this.meaningsBox.checked;
