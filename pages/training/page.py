@@ -15,7 +15,9 @@ OPTIONS = (*form.OPTIONS, *live.OPTIONS)
 def draw(frame: PageFrame) -> None:
     keep_own()  # the runs of this session
     runs.join_teacher()
-    top, picture, details = (st.container(gap="small") for _place in range(3))
+    places = [st.container(gap="small") for _place in range(3)]
+    # A lesson has chosen the run: the form stands below its picture.
+    top, picture, details = places if frame.lesson is None else (places[1], places[0], places[2])
     chosen = form.form(frame.options, top, details)
     with chosen.look:
         show_live = controls.begin_buttons(frame.options, chosen)

@@ -71,9 +71,9 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def context(profile: BrowserContext) -> Iterator[BrowserContext]:
-    """A person's browser: 1440x900, without a cookie, which is all that the app keeps there. A page may get another
-    size, theme or motion (navigation.py: `sized_page`). What belongs to a whole context (its language, its scripts, a
-    second person) needs one of its own: `browser.new_context()`."""
+    """A person's browser: 1440x900, without cookies and local storage, where the app keeps what a viewer chose. A page
+    may get another size, theme or motion (navigation.py: `sized_page`). What belongs to a whole context (its language,
+    its scripts, a second person) needs one of its own: `browser.new_context()`."""
     profile.set_default_timeout(WAIT)
     before = profile.pages
     yield profile
@@ -81,7 +81,7 @@ def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     for page in profile.pages:
         if page not in before:
             page.close()
-    profile.clear_cookies()
+    profile.set_storage_state({"cookies": [], "origins": []})
 
 
 @pytest.fixture

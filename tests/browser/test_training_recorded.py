@@ -112,8 +112,10 @@ def test_a_stop_of_a_lesson_begins_at_its_step_with_the_slider_in_sight(context:
     expect(page.locator(".hs-cover")).to_have_count(0)
     settled(page)
     expect(page.get_by_test_id("training-step")).to_have_text("step 0 of 400")
-    for name in ("training-play", "training-slider"):
-        assert bottom(page, f"[data-testid={name}]") <= 720 / 2
+    for name in ("training-play", "training-slider"):  # below the answered question, above a row of heads
+        assert bottom(page, f"[data-testid={name}]") <= 400
+    picture = page.locator("[data-testid=training] canvas").first.bounding_box()
+    assert picture is not None and picture["y"] <= 500
     # Streamlit may create the next view before it removes this one.
     again = "root => new root.training.constructor(document.createElement('div'), () => {}).asked"
     assert page.get_by_test_id("training").evaluate(again) == {"step": 0}

@@ -162,7 +162,7 @@ def test_the_model_page_lists_differences_and_unknown_values(
 ) -> None:
     app = open_variant("apart-untied", "model")
     text = page_text(app)
-    for words in ("From en to de", "swish", "sines before all cosines", "not multiplied by √d_model", "output matrix",
+    for words in ("From en to de", "swish", "sines before all cosines", "not multiplied by √ d model", "output matrix",
                   "a bias on every logit", "starts with the padding token", "licence does not cover it"):  # fmt: skip
         assert words in text
     assert model_sizes(app)["vocabulary of the source"] == "71"

@@ -11,8 +11,8 @@ const FEEDS = ["headscope.pack", "headscope.feed"];
 const FORMATION = ["headscope.recorded", "headscope.pick"];
 
 export default function (component) {
-  const { leave } = keepMounted(component, (parent) => {
-    const handles = {};
+  const { leave } = keepMounted(component, (parent, mounted) => {
+    const handles = { component: mounted };
     const explorer = mountExplorer(parent, {
       onState: (state) => handles.component.setStateValue("view", state),
       onFormation: (open) => {
