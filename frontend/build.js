@@ -10,7 +10,9 @@ const FOLDER = import.meta.dirname;
 const SOURCES = join(FOLDER, "src");
 const DIST = join(FOLDER, "..", "transformer", "view", "dist");
 
-const QUESTION = "../../pages/frame/question.css"; // one look in the app and on a site
+// One look in the app and on a site.
+const QUESTION = "../../pages/frame/question.css";
+const WORDS = "../../pages/frame/words.css";
 
 // entry -> [script, ...style sheets]; every entry with styles begins with the theme.
 const ENTRIES = {
@@ -23,7 +25,7 @@ const ENTRIES = {
   figure: ["figure/component.js", "figure/figure.css"],
   formation: ["formation/component.js", "formation/formation.css"],
   headgrid: ["headgrid/component.js", "headgrid/headgrid.css"],
-  lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css", "effect/effect.css"],
+  lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css", WORDS, "effect/effect.css"],
   live: ["live/component.js"],
   lesson_scroll: ["host/lesson_scroll.js"],
   links: ["links/component.js", "links/links.css"],
@@ -85,7 +87,12 @@ function hashOfSources() {
     .map((path) => `src/${path.replaceAll("\\", "/")}`)
     .filter((path) => /\.(js|css)$/.test(path) && !path.endsWith(".test.js"));
   const hash = createHash("sha256");
-  for (const path of [...sources, "build.js", "package-lock.json", join("src", QUESTION)].sort()) {
+  for (const path of [
+    ...sources,
+    "build.js",
+    "package-lock.json",
+    ...[QUESTION, WORDS].map((path) => join("src", path)),
+  ].sort()) {
     hash
       .update(`${path}\0`)
       .update(readFileSync(join(FOLDER, path)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import io
 import os
 import stat
@@ -130,3 +131,8 @@ def write_whole(path: Path, data: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def write_gzip(path: Path, data: bytes) -> None:
+    """As `write_whole`, compressed with gzip: the same data give the same file. Raises OSError."""
+    write_whole(path, gzip.compress(data, mtime=0))

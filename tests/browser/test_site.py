@@ -237,7 +237,7 @@ def test_the_lab_says_what_switches_do_to_the_translation(context: BrowserContex
     effect = page.get_by_test_id("effect")
     for title, switches in (("wrote_before", NONE), ("wrote_after", on)):
         written = model.translate("stone", interventions=switches)
-        words = effect.get_by_test_id(title).locator(".effect-word")
+        words = effect.get_by_test_id(title).locator(".hs-tr-word")
         expect(words.locator("> span")).to_have_text(list(written.tokens))
         expect(words.locator("small")).to_have_text([short(p) for p in written.probabilities])
     trace = model.trace("stone")

@@ -35,7 +35,7 @@ def presets(folder: Path, code: str) -> list[dict[str, Any]]:
 def test_a_file_has_every_frame_of_a_run(folder: Path, name: str) -> None:
     run = recorded(name)
     assert run is not None
-    header, data = unpack(gzip.decompress((folder / f"{run.id}.gz").read_bytes()))
+    header, data = unpack(gzip.decompress((folder / f"{run.id}.pack.gz").read_bytes()))
     (packed,) = header["runs"]
     assert packed["id"] == run.id and packed["recording"] and packed["stage"] == "done" and packed["from"] == 0
     assert [frame["step"] for frame in packed["frames"]] == [frame.step for frame in run.frames]
@@ -46,7 +46,7 @@ def test_the_menu_is_that_of_the_page_without_own_pairs(folder: Path) -> None:
     found = presets(folder, "en")
     assert [preset["name"] for preset in found] == [name for name in names() if name != OWN]
     files = {path.name for path in folder.iterdir()} - {f"{code}.json" for code in CODES}
-    assert {f"{run}.gz" for preset in found for run in preset["runs"]} == files
+    assert {f"{run}.pack.gz" for preset in found for run in preset["runs"]} == files
     for preset in found:
         assert preset["runs"] == [run.id for run in recorded_runs(preset["name"])]
         assert len(preset["labels"]) == preset["place"]["run"] == len(preset["runs"])

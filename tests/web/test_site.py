@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import struct
@@ -94,14 +95,14 @@ def test_the_first_picture_is_that_of_the_first_example(written: Path) -> None:
     model = transformer.load("reverse")
     example = read_examples(model)[0]
     trace = model.trace(example.source)
-    pack = (written / "first.pack").read_bytes()
+    pack = gzip.decompress((written / "first.pack.gz").read_bytes())
     about = header(pack)
     assert about["texts"] == {} and about["tokens"]["target_out"] == list(trace.target_out)
     reference = about["kinds"]["cross"]["picture"]
     start = 8 + struct.unpack("<I", pack[4:8])[0] + reference["offset"]
     picture = np.frombuffer(pack, np.uint8, int(np.prod(reference["shape"])), start).reshape(reference["shape"])
     assert np.abs(picture / 255 - trace.cross.weights.numpy()).max() <= 0.5 / 255 + 1e-6
-    [exact] = header((written / "first-head.pack").read_bytes())["exact"]
+    [exact] = header(gzip.decompress((written / "first-head.pack.gz").read_bytes()))["exact"]
     assert (exact["kind"], exact["layer"], exact["head"]) == (
         example.view.kind, example.view.layer, example.view.head
     )  # fmt: skip

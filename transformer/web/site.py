@@ -9,8 +9,9 @@
     texts/LANGUAGE.json              {"texts": English -> translated, "meanings": of words, for readers of it}
     models/NAME/                     see `transformer.web.folder` and `transformer.web.anatomy`
     models/NAME/learning.json        how its heads formed, if there is a recording: {"sentences", "tokens"} of it
-    models/NAME/learning/NUMBER.pack the states of a sentence (`transformer.view.formation_pack`)
-    first.pack, first-head.pack      the first example of the first model: a picture before the model is loaded
+    models/NAME/learning/            NUMBER.pack.gz: the states of a sentence (`transformer.view.formation_pack`)
+    first.pack.gz                    the first example of the first model: a picture before the model is loaded
+    first-head.pack.gz               its head
     positions/LANGUAGE.json          see `transformer.view.position_figures`
     lessons/LANGUAGE.json            see `transformer.web.lessons`
     trainings/, experiment/          see `transformer.web.training` and `transformer.view.experiment`
@@ -36,6 +37,7 @@ from typing import Any
 
 from transformer.analysis.heads import alignment_from_json
 from transformer.checkpoints.folder import HEADS, LARGEST_BESIDE, RECORDING, TOKENS
+from transformer.files import write_gzip
 from transformer.inference.pretrained import Pretrained
 from transformer.probing.formed import read_formation
 from transformer.text.meanings import CODES, load_meanings
@@ -213,7 +215,7 @@ def _write_learning(folder: Path, model: Pretrained) -> bool:
             if formed.tokens[number] is not None:
                 trace = model.trace(source, target, limit=TOKENS)
                 pack = formation_pack(*what, trace, number, View(), 0)
-                _place(folder / "learning" / f"{number}.pack").write_bytes(pack)
+                write_gzip(_place(folder / "learning" / f"{number}.pack.gz"), pack)
     return True
 
 
@@ -222,8 +224,8 @@ def _write_first(folder: Path, model: Pretrained) -> None:
     for example in read_examples(model)[:1]:
         with in_language(ENGLISH):  # the page adds its own texts
             trace = model.trace(example.source, example.target or None, limit=TOKENS)
-            (folder / "first.pack").write_bytes(full_pack(trace, example.view))
-            (folder / "first-head.pack").write_bytes(feed_pack(trace, example.view))
+            write_gzip(folder / "first.pack.gz", full_pack(trace, example.view))
+            write_gzip(folder / "first-head.pack.gz", feed_pack(trace, example.view))
 
 
 # -- texts ------------------------------------------------------------------------------------------------------------

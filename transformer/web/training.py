@@ -1,20 +1,19 @@
 """The recorded trainings on a page without a server: a file for each run, and one for each language with all texts.
 
-recorded-NAME.gz   the pack of one run (`transformer.view.training_pack`), compressed with gzip
-LANGUAGE.json      for every preset, in the order of the menu: name, label, look_for, runs (ids, the one compared
-                   with first), labels, findings and place, as in `training_pack`
+recorded-NAME.pack.gz  the pack of one run (`transformer.view.training_pack`)
+LANGUAGE.json          for every preset, in the order of the menu: name, label, look_for, runs (ids, the one compared
+                       with first), labels, findings and place, as in `training_pack`
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from transformer.files import write_whole
+from transformer.files import write_gzip, write_whole
 from transformer.live_training.finding_texts import rows
 from transformer.live_training.presets import PRESETS, label, look_for, names
 from transformer.live_training.recorded import Shown, recorded, recorded_names, recorded_runs
@@ -42,7 +41,7 @@ def write_trainings(folder: Path, languages: Iterable[Language]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for run in filter(None, map(recorded, PRESETS)):
         packed = training_pack([run], {run.id: 0}, {})
-        write_whole(folder / f"{run.id}.gz", gzip.compress(packed, mtime=0))
+        write_gzip(folder / f"{run.id}.pack.gz", packed)
     for language in languages:
         with in_language(language):
             texts = [_preset(name) for name in names() if recorded_runs(name)]

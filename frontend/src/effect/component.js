@@ -25,7 +25,7 @@ export class Effect extends PlainView {
     this.body.replaceChildren(...(!effect ? [this.refusal()] : switches ? this.both(effect) : this.only(effect)));
   }
 
-  line(name, values = {}, css = "effect-legend") {
+  line(name, values = {}, css = "hs-tr-legend") {
     return el("p", { class: css }, this.t(name, values));
   }
 
@@ -65,7 +65,7 @@ export class Effect extends PlainView {
   side(title, { words, marks }) {
     const word = ({ text, special, pieces, probabilities }, at) => {
       const p = probabilities.reduce((product, one) => product * one, 1);
-      const css = `effect-word${marks[at] ? " effect-differs" : ""}${special ? " effect-special" : ""}`;
+      const css = `hs-tr-word${marks[at] ? " hs-tr-differs" : ""}${special ? " hs-tr-special" : ""}`;
       const said = pieces.map((piece, at) => `${piece} ${digitsText(probabilities[at])}`).join(" · ");
       const style = `--p: ${(100 * p).toFixed(1)}%`;
       return el("span", { class: css, style, title: said }, el("span", null, text), el("small", null, shortText(p)));
@@ -73,8 +73,8 @@ export class Effect extends PlainView {
     return el(
       "div",
       { "data-testid": title },
-      el("h2", null, this.t(title, { switches: this.data.in_words })),
-      el("p", { class: "effect-words", dir: "auto" }, ...words.map(word)),
+      el("h2", { class: "hs-tr-title" }, this.t(title, { switches: this.data.in_words })),
+      el("p", { class: "hs-tr-words", dir: "auto" }, ...words.map(word)),
     );
   }
 
@@ -99,5 +99,10 @@ function table(head, rows) {
   const title = (text) => (text ? el("th", { scope: "col" }, text) : el("td"));
   const row = ([name, ...texts]) =>
     el("tr", null, el("th", { scope: "row" }, name), ...texts.map((text) => el("td", null, text)));
-  return el("table", null, el("thead", null, el("tr", null, ...head.map(title))), el("tbody", null, ...rows.map(row)));
+  return el(
+    "table",
+    { class: "hs-tr-table" },
+    el("thead", null, el("tr", null, ...head.map(title))),
+    el("tbody", null, ...rows.map(row)),
+  );
 }

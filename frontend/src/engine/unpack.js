@@ -1,3 +1,8 @@
+const GZIP = 0x1f; // the first byte of such a file
+
+// The same for bytes that may be unpacked already: some servers call a gzip file an encoding.
+export const unpacked = (bytes) => (bytes[0] === GZIP ? unpack(bytes) : bytes);
+
 // The content of a gzip file.
 export async function unpack(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -3,9 +3,7 @@
 import { download } from "./download.js";
 import { makeModel } from "./model.js";
 import { Requests } from "./requests.js";
-import { unpack } from "./unpack.js";
-
-const GZIP = 0x1f; // its first byte
+import { unpacked } from "./unpack.js";
 
 const { port1: here, port2: there } = new MessageChannel();
 // Ends when messages that arrived before it were handled; takes microseconds, a timer would take milliseconds.
@@ -38,8 +36,5 @@ async function open({ base, about, wasm, blobs }) {
   if (!sentAsWasm) sources.push(wasm instanceof Blob ? { blob: wasm } : { url: wasm, packed: true, ...ORT_WASM });
   const contents = await download(sources, (progress) => send({ progress }));
   const file = (name) => contents[names.indexOf(name)];
-  return makeModel({ about, file, wasm: sentAsWasm ? wasm : contents.at(-1).then(runtimeOf) });
+  return makeModel({ about, file, wasm: sentAsWasm ? wasm : contents.at(-1).then(unpacked) });
 }
-
-// Some servers call a gzip file an encoding; then the browser has unpacked it.
-const runtimeOf = (bytes) => (bytes[0] === GZIP ? unpack(bytes) : bytes);

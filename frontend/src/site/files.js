@@ -1,5 +1,7 @@
 // The files of the site, by paths below its folder. In a site of a single file (headscope site --single-file) they stand in
 // the page, as base64.
+import { unpacked } from "../engine/unpack.js";
+
 const inPage = (path) => document.getElementById(`file:${path}`);
 
 export const isSingleFile = () => inPage("site.json") !== null;
@@ -22,6 +24,12 @@ export async function openFile(path) {
     opened.set(path, answer);
   }
   return opened.get(path).clone();
+}
+
+// The bytes of a pack, which the site has as a gzip file.
+export async function openPack(path) {
+  const file = await openFile(`${path}.gz`);
+  return unpacked(new Uint8Array(await file.arrayBuffer()));
 }
 
 // A file for the engine: its address, or what it holds if it stands in the page.

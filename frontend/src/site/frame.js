@@ -7,7 +7,7 @@ import { opensStop } from "../lesson/route.js";
 import { mergeState } from "../state/state.js";
 import { addressOf, ofExample, readAddress, splitAddress, viewOf } from "./address.js";
 import { findProblems } from "./check.js";
-import { fileAddress, isSingleFile, openFile } from "./files.js";
+import { fileAddress, isSingleFile, openFile, openPack } from "./files.js";
 import { Header } from "./header.js";
 import { AddressBar } from "./history.js";
 import { kept } from "../core/kept.js";
@@ -448,11 +448,11 @@ export class Frame {
       open: (path) => this.needed(openFile(path)),
       loaded: () => this.messages.say("page", []), // what failed before is no longer what is shown
       file: (path) => this.needed(openFile(`models/${this.state.checkpoint}/${path}`)),
+      pack: (path, folder = `models/${this.state.checkpoint}`) => this.needed(openPack(`${folder}/${path}`)),
       // Packs of the first example, which were made with the site; null for any other sentence.
       recorded: async () => {
         if (!this.example || this.example !== this.site.models[0].examples[0]) return null;
-        const files = await this.needed(Promise.all(["first.pack", "first-head.pack"].map(openFile)));
-        return Promise.all(files.map((file) => file.arrayBuffer()));
+        return this.needed(Promise.all(["first.pack", "first-head.pack"].map(openPack)));
       },
     };
   }

@@ -3,12 +3,10 @@
 import { el } from "../core/dom.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
-import { unpack } from "../engine/unpack.js";
 import { TRAINING_TEXTS } from "./texts.js";
 import { TrainingView } from "./view.js";
 
 const PLACE = ["run", "step", "layer", "head"]; // whole numbers in a link
-const GZIP = 0x1f; // the first byte of such a file
 let scenes = 0; // the number of the last one: a link to this page begins another one
 
 // Several packs of one run each as one. runs: [{name, pack}]
@@ -35,10 +33,11 @@ export class RecordedTrainings {
   buttons = new Map();
   scene = "";
 
-  /** open(name): the response of a file of the recorded trainings; link: {get(name), set(name, text)}; about(): texts and
+  /** open(name): the response of a file of the recorded trainings; pack(id): the pack of a run; link: {get(name), set(name, text)}; about(): texts and
    * big, as in `training_pack`; shown(): called when all of a preset is there. */
-  constructor(root, { open, language, link, about, shown = () => {} }) {
+  constructor(root, { open, pack, language, link, about, shown = () => {} }) {
     this.open = open;
+    this.pack = pack;
     this.shown = shown;
     this.link = link;
     this.about = about;
@@ -101,12 +100,7 @@ export class RecordedTrainings {
 
   // What could not be loaded is asked for again the next time.
   async load(id) {
-    if (!this.packs.has(id)) this.packs.set(id, await this.open(`${id}.gz`).then(unpacked));
+    if (!this.packs.has(id)) this.packs.set(id, readPack(await this.pack(id)));
     return this.packs.get(id);
   }
-}
-
-async function unpacked(response) {
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  return readPack(bytes[0] === GZIP ? await unpack(bytes) : bytes); // some servers call it an encoding
 }

@@ -15,7 +15,7 @@ export const page = {
 
   mount(root, frame) {
     const { live, options, about, t } = frame;
-    const read = async (name) => readPack(await (await frame.file(name)).arrayBuffer());
+    const read = async (name) => readPack(await frame.pack(name));
     const first = read("anatomy.pack"); // what the drawing needs of the model, and its first example
     let revision = 0;
 

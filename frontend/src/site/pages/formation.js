@@ -36,19 +36,15 @@ export class RecordedTraining {
   async show(header = this.header) {
     this.header = header;
     if (!this.open || !header || !this.frame.model.recorded) return this.close();
-    this.known ??= this.read("learning.json").then((file) => file.json());
+    this.known ??= this.frame.file("learning.json").then((file) => file.json());
     const known = await this.known;
     const tokens = JSON.stringify([header.tokens.source, header.tokens.target_in, header.tokens.target_out]);
     const texts = known.tokens.map((one) => JSON.stringify(one));
     const here = texts.indexOf(tokens);
     const number = here < 0 ? texts.findIndex((text) => text !== "null") : here;
-    const pack = readPack(await (await this.read(`learning/${number}.pack`)).arrayBuffer());
+    const pack = readPack(await this.frame.pack(`learning/${number}.pack`));
     if (header === this.header && this.open) this.draw(pack, here >= 0, known.sentences);
     return undefined;
-  }
-
-  read(name) {
-    return this.frame.file(name);
   }
 
   draw({ header, array }, recorded, sentences) {

@@ -9,6 +9,7 @@ export const page = {
   mount(root, frame) {
     const trainings = new RecordedTrainings(frame.shadow(root, "training"), {
       open: (name) => frame.open(`trainings/${name}`),
+      pack: (id) => frame.pack(`${id}.pack`, "trainings"),
       language: document.documentElement.lang,
       link: frame.options,
       shown: () => frame.loaded(),
