@@ -337,7 +337,7 @@ class Panel:
             st.html(f"<style>{HIDDEN}, {HIDDEN} * {{ {inside} }} {HIDDEN} {{ opacity: 0 !important; }}</style>")
         elif lit and not folded:
             quiet = f"{BLOCKS}:not(:has({LIT[lights]}), :has({FRAME}), :has({CONTROLS}), :hover, :focus-within)"
-            ring = "outline: 2px solid var(--hs-cross); outline-offset: 0.35rem; border-radius: 0.2rem;"
+            ring = "outline: 2px solid; outline-offset: 0.35rem; border-radius: 0.2rem;"
             st.html(f"<style>{quiet} {{ filter: grayscale(1); }} {lit} {{ {ring} }}</style>")
         with st.container(key="hs-feeds-lesson"):
             _scroll(

@@ -72,12 +72,12 @@ export class Chips {
     const i = this.indexOf(event);
     if (i === null) return this.leave();
     const box = this.chips[i].getBoundingClientRect();
-    this.hooks.light(i);
+    this.hooks.light("target", i);
     return this.hooks.tooltip.show([this.describe(i), this.hooks.step(i)], box.left - 14, box.bottom - 8);
   }
 
   leave() {
-    this.hooks.light(null);
+    this.hooks.light("target", null);
     this.hooks.tooltip.hide();
   }
 

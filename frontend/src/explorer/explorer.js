@@ -239,8 +239,7 @@ class Explorer {
         this.previewHead(null);
       },
       choose: (...args) => (args.length === 2 ? this.chooseCell(...args) : this.chooseHead(...args)),
-      light: (index) => this.lightStep(index),
-      lightWord: (word, view) => this.lightStep(word?.side === "target" ? view.rows[word.index][0] : null),
+      light: (side, index) => this.panels.forEach((panel) => panel.light(side, index)),
       step: (index) => this.reader.step(index),
     };
   }
@@ -342,13 +341,6 @@ class Explorer {
   }
 
   // A step highlighted by the chips: its row in every head whose rows are steps.
-  lightStep(index) {
-    for (const panel of this.panels) {
-      const row = index === null || !panel.view ? -1 : panel.view.rows.findIndex((group) => group.includes(index));
-      panel.light(row < 0 ? null : row);
-    }
-  }
-
   shownKinds() {
     return this.state.kind === "all" ? KINDS.filter((kind) => this.model.kinds[kind]) : [this.state.kind];
   }

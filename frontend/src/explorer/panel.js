@@ -200,9 +200,16 @@ export class Panel {
     return row < 0 || column < 0 ? null : [row, column];
   }
 
-  light(row) {
-    if (!this.view || this.kind === "encoder_self") return;
-    this.plot.light(row);
+  // Lights a token of the source or of the target in the head and in every tile; index null: none.
+  light(side, index) {
+    if (!this.view) return;
+    const { view, kind } = this;
+    const find = (groups, of) => (of === side && index !== null ? groups.findIndex((one) => one.includes(index)) : -1);
+    const row = find(view.rows, kind === "encoder_self" ? "source" : "target");
+    const column = find(view.columns, kind === "decoder_self" ? "target" : "source");
+    const lit = row < 0 && column < 0 ? null : { row: row < 0 ? null : row, column: column < 0 ? null : column };
+    this.plot.light(lit);
+    this.grid.light(lit);
   }
 
   formatted(row, column) {

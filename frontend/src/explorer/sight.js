@@ -286,7 +286,8 @@ export class Sight {
     this.hover = word;
     this.svg.style.cursor = word ? "pointer" : "";
     this.paint();
-    this.hooks.lightWord(word, this.view);
+    const groups = word && this.view[word.side === "source" ? "columns" : "rows"];
+    this.hooks.light(word?.side, word ? groups[word.index][0] : null);
   }
 
   press(word) {

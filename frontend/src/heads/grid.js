@@ -9,6 +9,7 @@ export class Grid extends HeadCanvas {
     super(kind, hooks, { class: "hs-canvas hs-grid", role: "grid", "data-testid": "grid-" + kind });
     this.mosaic = document.createElement("canvas");
     this.rects = [];
+    this.lit = null; // {row, column}, either may be null: of the token that the reader points at
   }
 
   draw(model, state, theme, width, height) {
@@ -157,10 +158,21 @@ export class Grid extends HeadCanvas {
     }
   }
 
-  // Labels, and the outlines of the chosen and the hovered head.
+  light(lit) {
+    this.lit = lit;
+    this.paint();
+  }
+
+  // Labels, the token that is lit, and the outlines of the chosen and the hovered head.
   drawOver(context) {
-    const { theme } = this;
+    const { theme, tiles } = this;
+    const { row = null, column = null } = this.lit ?? {};
     this.labels(context);
+    for (const r of this.lit ? this.rects : []) {
+      const [high, wide] = [r.h / tiles.rows, r.w / tiles.columns];
+      if (row !== null) outline(context, r.x, r.y + row * high, r.w, high, cssColour(theme.ink), 1);
+      if (column !== null) outline(context, r.x + column * wide, r.y, wide, r.h, cssColour(theme.ink), 1);
+    }
     const chosen = this.rectOf(this.chosen());
     const around = (r, colour, width) => outline(context, r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1, colour, width);
     if (this.hover && this.hover !== chosen) around(this.hover, cssColour(theme.dim), 1.5);

@@ -18,7 +18,7 @@ export class HeadPlot extends HeadCanvas {
   /** @type {State} */ state;
   /** @type {Theme} */ theme;
   /** @type {HeadView} */ view;
-  /** @type {number | null} */ lit = null;
+  /** @type {{row: number | null, column: number | null} | null} */ lit = null;
   constructor(kind, hooks) {
     super(kind, hooks, { class: "hs-canvas hs-head", role: "application", "data-testid": "head-" + kind });
   }
@@ -199,8 +199,7 @@ export class HeadPlot extends HeadCanvas {
     const { theme } = this;
     const cell = this.options.cell;
     const at = this.hover || cell;
-    const row = this.hover ? this.hover[0] : this.lit !== null ? this.lit : cell ? cell[0] : null;
-    const column = this.hover || this.lit === null ? (at ? at[1] : null) : null;
+    const { row, column } = (!this.hover && this.lit) || { row: at ? at[0] : null, column: at ? at[1] : null };
     this.shade(context, row, column);
     this.rowLabels(context, row);
     this.columnLabels(context, column);
@@ -328,8 +327,8 @@ export class HeadPlot extends HeadCanvas {
     return row >= 0 && column >= 0 && row < view.queries && column < view.keys ? [row, column] : null;
   }
 
-  light(row) {
-    this.lit = row;
+  light(lit) {
+    this.lit = lit;
     this.paint();
   }
 

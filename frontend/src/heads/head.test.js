@@ -21,6 +21,7 @@ const canvas = () => ({
 });
 Object.assign(globalThis, { window: { devicePixelRatio: 1 }, document: { createElement: canvas } });
 const { HeadPlot } = await import("./head.js");
+const { Grid } = await import("./grid.js");
 
 const theme = /** @type {any} */ ({
   ...{ ink: [0, 0, 0], dim: [90, 90, 90], line: [200, 200, 200], masked: [240, 240, 240], hatch: [220, 220, 220] },
@@ -137,4 +138,29 @@ test("the pixels of a picture become one path per colour", () => {
       ["rgb(0,20,255)", "M2 0h1v1h-1zM0 1h3v1h-3z"],
     ],
   );
+});
+
+test("a token that is lit is outlined in every tile, as the row and the column that it is", () => {
+  const grid = new Grid("cross", { t: (name) => name });
+  const tile = { y: 0, w: 60, h: 40, layer: 0 };
+  const rects = [
+    { ...tile, x: 0, head: 0 },
+    { ...tile, x: 100, head: 1 },
+  ];
+  const model = { clampChoice: () => ({ layer: null, head: null }) };
+  const place = { left: 0, top: 20, size: 10 };
+  Object.assign(grid, { rects, model, place, theme, state: {}, tiles: { rows: 2, columns: 3 } });
+  const outlines = (lit) => {
+    const svg = new SvgContext(measure);
+    grid.light(lit);
+    grid.drawOver(svg);
+    return [...svg.markup.matchAll(/<rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"/g)].map((found) =>
+      found.slice(1).map(Number),
+    );
+  };
+  assert.deepEqual(outlines(null), []);
+  const row = (x) => [x, 20, 60, 20];
+  const column = (x) => [x + 40, 0, 20, 40];
+  assert.deepEqual(outlines({ row: 1, column: null }), [row(0), row(100)]);
+  assert.deepEqual(outlines({ row: 1, column: 2 }), [row(0), column(0), row(100), column(100)]);
 });

@@ -206,7 +206,9 @@ export class LinesPlot {
   emphasise() {
     const { view, hover, plot } = this;
     const cell = this.options.cell;
-    const focus = hover || (this.lit !== null ? { side: "row", index: this.lit } : null);
+    const { row = null, column = null } = this.lit ?? {};
+    const lit = row !== null ? { side: "row", index: row } : column !== null ? { side: "column", index: column } : null;
+    const focus = hover || lit;
     this.all.setAttribute("opacity", focus ? "0.1" : "1");
     const lines = [];
     const numbers = [];
@@ -269,8 +271,8 @@ export class LinesPlot {
     mark(this.columnTexts, strong.column, this.colours.columns);
   }
 
-  light(row) {
-    this.lit = row;
+  light(lit) {
+    this.lit = lit;
     if (this.plot) this.emphasise();
   }
 
