@@ -5,7 +5,7 @@ import { el, svgEl } from "../core/dom.js";
 
 const HEIGHT = 30; // pixels of the curves, at the ordinary size of text
 const LABEL_WIDTH = 2.9; // em that a number needs as a label
-const TICK_SIZE = 0.87; // em of a label's text, as in formation.css
+const TICK_SIZE = 13 / 15; // em of a label's text, as in formation.css
 
 // The position of stop `at` along the track: the slider's thumb stays within its track.
 function positionOf(at, count) {

@@ -75,7 +75,7 @@ export class Curves {
     this.runs = store.runs;
     const em = theme.size;
     const { width, height } = sizes;
-    const small = 0.87 * em;
+    const small = (13 / 15) * em;
     const inside = { left: 3.1 * em, right: width - 0.9 * em, top: 0.6 * em };
     const last = Math.max(1, ...this.runs.map((run) => run.about.steps));
     const step = (value) => inside.left + (value / last) * (inside.right - inside.left);
