@@ -89,9 +89,10 @@ class Comparison {
         passes.written = canWrite(passes) ? await write(ask, known.own, passes) : {};
         this.tell({ written: passes.written });
       }
-      const ahead = isShort(known.plain) ? this.about.ahead() : [];
-      if (ahead.length) stillWanted(await new Promise((resolve) => setTimeout(resolve, REST)));
-      for (const next of ahead) if (!needsServer(next, engine.about).length) await passesUnder(next, known, ask);
+      if (!isShort(known.plain)) return;
+      stillWanted(await new Promise((resolve) => setTimeout(resolve, REST)));
+      for (const next of this.about.ahead())
+        if (!needsServer(next, engine.about).length) await passesUnder(next, known, ask);
     } catch (error) {
       if (!isQuiet(error)) throw error;
       if (wanted === this.asked) this.asked = "";

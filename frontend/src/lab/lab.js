@@ -204,8 +204,9 @@ export class Lab {
     return writeSwitches(this.lists, SWITCH_FORMS);
   }
 
-  // Those that the buttons of the row "Try" would set.
+  // Those that the buttons of the row "Try" would set; none before the first picture.
   nextParams() {
+    if (!this.models.after) return [];
     const lists = TRIES.map((name) => switchesOf(name, NO_SWITCHES, this.chosenHead()));
     return [NO_SWITCHES, ...lists].map((next) => writeSwitches(next, SWITCH_FORMS));
   }
