@@ -136,7 +136,7 @@ VIEWS["training"] = {
 }
 VIEWS["model"] = {name: {"checkpoint": name} for name in ("en-de", "reverse", "sort")}
 README = {
-    "explorer": ("", HEADS["cross"] | {"cell": "7,4"}),
+    "explorer": ("", {"sight": "first", "layer": "2", "head": "6", "rows": "fed", "cell": "8,4"}),
     "lab": ("lab", LAB["scaling"]),
     "anatomy": ("anatomy", VIEWS["anatomy"]["decoder"] | {"t": "6"}),
 }
