@@ -13,6 +13,7 @@ const DIST = join(FOLDER, "..", "transformer", "view", "dist");
 // One look in the app and on a site.
 const QUESTION = "../../pages/frame/question.css";
 const WORDS = "../../pages/frame/words.css";
+const SIDEWAYS = "../../pages/frame/sideways.css";
 
 // entry -> [script, ...style sheets]; every entry with styles begins with the theme.
 const ENTRIES = {
@@ -66,7 +67,7 @@ async function bundle(options) {
 }
 
 function bundleStyles(sheets) {
-  const contents = ["core/theme.css", ...sheets].map((sheet) => `@import "./${sheet}";`).join("\n");
+  const contents = ["core/theme.css", SIDEWAYS, ...sheets].map((sheet) => `@import "./${sheet}";`).join("\n");
   return bundle({ stdin: { contents, loader: "css", resolveDir: SOURCES } });
 }
 
@@ -91,7 +92,7 @@ function hashOfSources() {
     ...sources,
     "build.js",
     "package-lock.json",
-    ...[QUESTION, WORDS].map((path) => join("src", path)),
+    ...[QUESTION, WORDS, SIDEWAYS].map((path) => join("src", path)),
   ].sort()) {
     hash
       .update(`${path}\0`)

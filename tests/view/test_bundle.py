@@ -25,6 +25,7 @@ def test_the_scripts_are_built_from_these_sources() -> None:
         FRONTEND / "package-lock.json",
         FRONTEND / "../pages/frame/question.css",
         FRONTEND / "../pages/frame/words.css",
+        FRONTEND / "../pages/frame/sideways.css",
     ]
     digest = hashlib.sha256()
     for name, path in sorted((os.path.relpath(path, FRONTEND).replace(os.sep, "/"), path) for path in paths):

@@ -388,8 +388,6 @@ export class Why extends PlainView {
       "data-many",
       this.data.own.some((kindNumbers) => kindNumbers.query[0].length > MANY),
     );
-    for (const scroll of this.tables.querySelectorAll(".why-scroll"))
-      scroll.toggleAttribute("data-cut", scroll.scrollWidth > scroll.clientWidth + 1);
     const stripe = (ramp) => el("span", { class: "why-ramp", style: `background: ${rampGradient(ramp, 1, 0)}` });
     this.legend.replaceChildren(
       this.t("legend"),
@@ -430,7 +428,6 @@ export class Why extends PlainView {
       { "data-testid": `why-own-${kindNumbers.kind}` },
       el("h3", { "data-kind": kindNumbers.kind }, kind),
       el("div", { class: "why-scroll" }, table),
-      el("p", { class: "why-more" }, this.t("more_heads", { heads })),
       el("p", {}, unit, " ", ...spread),
     );
   }

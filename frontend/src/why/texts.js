@@ -83,7 +83,6 @@ export const WHY_TEXTS = {
   kind_cross: "Cross",
   legend: "Colours, in all tables:",
   legend_scale: "from 0 to {high} on one logarithmic scale, log(1 + variance)",
-  more_heads: "Scroll sideways to see all {heads} heads →",
   unit: "In {n} of {total} heads, q and k both have a variance between 0.8 and 1.25.",
   spread: "The variance of q·k lies between {low} and {high} times d_k.",
   short_layer: "L{n}",
