@@ -83,14 +83,14 @@ export const LAB_TEXTS = {
   lab_cards: "All switches",
   lab_reset: "Put back",
   lab_says_saturated:
-    "Without √dₖ, **{saturated}** of this head's rows put over 0.99 of their weight on one token (with it: " +
-    "**{saturated_before}**): the softmax is **saturated**, and its gradient (1 − Σp²) falls from {gradient_before} to " +
-    "**{gradient}**.",
+    "Scaling is switched off: **{saturated}** of this head's rows put over 0.99 of their weight on one token (with " +
+    "√dₖ: **{saturated_before}**). The softmax is **saturated**: its gradient (1 − Σp²) falls from {gradient_before} " +
+    "to **{gradient}**.",
   lab_says_sharper:
-    "Without √dₖ, the largest weight of a row grows from **{largest_before}** to **{largest}** on average. In this " +
-    "head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
+    "Scaling is switched off: the largest weight of a row grows from **{largest_before}** to **{largest}** on average. " +
+    "In this head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
   lab_says_training:
-    "Small models that reverse letters, trained without √dₖ: **{unscaled}%** right; with it, **{scaled}%** ({seeds} seeds).",
+    "Models that reverse letters, trained without √dₖ: **{unscaled}%** right; with it, **{scaled}%** ({seeds} seeds).",
   lab_says_causal:
     "Without the causal mask, **{share}** of this head's weight goes to later tokens. When the model writes a " +
     "translation, these do not exist yet.",
