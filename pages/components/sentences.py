@@ -9,7 +9,7 @@ import re
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-_INDEX = re.compile(r"\b(d|W)_(model|ff|head|k|v|O)\b")
+INDEX = re.compile(r"\b(d|W)_(model|ff|head|k|v|O)\b")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -24,7 +24,7 @@ def deviation(value: float) -> str:
 
 def marked_up(text: str) -> str:
     """HTML of a text. Indices that few fonts draw well, as in ᵢ, d_k and W_O, become subscripts."""
-    return _INDEX.sub(r"<i>\1</i><sub>\2</sub>", html.escape(text)).replace("ᵢ", "<sub><i>i</i></sub>")
+    return INDEX.sub(r"<i>\1</i><sub>\2</sub>", html.escape(text)).replace("ᵢ", "<sub><i>i</i></sub>")
 
 
 def paragraph(*sentences: str, quiet: bool = False) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.checkpoint_zip import download_button
-from pages.components.sentences import paragraph
+from pages.components.sentences import INDEX, paragraph
 from pages.components.training_log import training_log
 from pages.frame.messages import message
 from pages.runtime import session_models
@@ -177,8 +177,9 @@ def curve(model: Pretrained) -> None:
 
 
 def tamed(markdown: str) -> str:
-    """The Markdown of a card for this page: headings one level below the page's own, pictures as text. Comments in code
-    are no headings. Pictures are replaced in code too, because Markdown may not read it as code."""
+    """The Markdown of a card for this page: headings one level below the page's own, pictures as text, d_model with a
+    subscript where no text is LaTeX already. Comments in code are no headings. Pictures are replaced in code too,
+    because Markdown may not read it as code."""
     code = re.compile(r"(^ {0,3}(?:`{3,}|~{3,})[\s\S]*?(?:^ {0,3}(?:`{3,}|~{3,})|\Z)|`[^`\n]*`)", re.MULTILINE)
     # Markdown would read the front matter as a heading, so it is shown as code.
     front = re.match(r"---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|\Z)", markdown)
@@ -186,7 +187,8 @@ def tamed(markdown: str) -> str:
         markdown = f"```yaml\n{front[1]}\n```\n\n{markdown[front.end() :]}"
     parts = code.split(markdown)
     for index in range(0, len(parts), 2):  # every second part is code
-        parts[index] = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[index], flags=re.MULTILINE)
+        text = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[index], flags=re.MULTILINE)
+        parts[index] = text if "$" in markdown else INDEX.sub(r"$\1_\\text{\2}$", text)
     return "".join(parts).replace("![", "!\\[")
 
 

@@ -34,3 +34,8 @@ def test_a_card_has_no_pictures_and_its_headings_stand_below_the_pages_own() -> 
     shown = f"## A\n### B #\n#no\n{code}!\\[x](http://a.example/b.png) \\`!\\[y][1]\\`\n####### seven\n"
     assert tamed(card) == shown
     assert tamed("") == "" and tamed("~~~\n# open") == "~~~\n# open"
+
+
+def test_a_card_sets_the_papers_names_as_the_paper_does() -> None:
+    assert tamed("d_model 64, `d_ff`, √d_k") == r"$d_\text{model}$ 64, `d_ff`, √$d_\text{k}$"
+    assert tamed("$d_k$ and d_ff") == "$d_k$ and d_ff"
