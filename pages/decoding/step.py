@@ -79,7 +79,7 @@ def translations(model: Pretrained, source: str, begin: tuple[int, ...], branche
 
 def begin_field(frame: PageFrame, source: str) -> tuple[int, ...]:
     """A field for what other searches begin with: its ids; a message if the model cannot write it."""
-    text = frame.options.text("begin", _("Begin with"), placeholder=_("empty: the model begins by itself"))
+    text = frame.options.text("begin", _("Begin with"), placeholder=_("empty: the model begins"))
     ids, wrong = payload.beginning(frame.model, source, text, max_tokens())
     if wrong:
         message(wrong, "error")

@@ -8,7 +8,7 @@ export const DECODING_TEXTS = {
     "The decoder writes one token at a time. At step {step} “{token}” would be the most probable next token, " +
     "with {p}, but “{taken}” was taken.",
   begin: "Begin with",
-  begin_empty: "empty: the model begins by itself",
+  begin_empty: "empty: the model begins",
   undo: "Undo",
   undo_hint: "Removes the newest translation.",
   unfit: "The branches do not fit this translation, so they are left out.",
