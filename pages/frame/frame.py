@@ -323,7 +323,9 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
         navigation.draw(page, links)
-        st.html('<div class="hs-spring"></div>', width="stretch")
+        # On a phone a button that unfolds what follows, but the examples (style.css).
+        tools = f'<details class="hs-tools"><summary aria-label="{html.escape(_("More"))}">⋯</summary></details>'
+        st.html(f'<div class="hs-spring">{tools}</div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
         st.selectbox(

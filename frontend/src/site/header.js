@@ -5,6 +5,7 @@ import { keep } from "../core/kept.js";
 
 const COLOURS = ["system", "light", "dark"];
 const COPIED = 1600; // milliseconds that the button says so
+const PHONE = window.matchMedia("(max-width: 760px)"); // as in site.css
 
 // frame: see frame.js.
 export class Header {
@@ -40,6 +41,7 @@ export class Header {
       },
       t("link"),
     );
+    this.settings = this.makeSettings();
     this.element = el(
       "header",
       { class: "hs-site-header" },
@@ -48,13 +50,18 @@ export class Header {
       el("nav", { "aria-label": t("pages"), hidden: this.links.length < 2 }, ...this.links),
       el("div", { class: "hs-pages-folded", hidden: this.links.length < 2 }, this.pages),
       el("span", { class: "hs-spring" }),
-      this.models,
-      this.link,
-      this.settings(),
     );
+    PHONE.onchange = () => this.place();
+    this.place();
   }
 
-  settings() {
+  // On a phone the model and the link stand in the menu.
+  place() {
+    this.element.append(this.models, this.link, this.settings);
+    if (PHONE.matches) this.settings.querySelector(".hs-menu").prepend(this.models, this.link);
+  }
+
+  makeSettings() {
     const { frame } = this;
     const { t, site } = frame;
     const speak = async (code) => {
