@@ -1,12 +1,9 @@
 import { makeRamp, rampIndex, cssColour } from "./colour.js";
-import { SvgContext, escape, tag } from "./svg_context.js";
+import { SAVED_FONT, SvgContext, escape, tag } from "./svg_context.js";
 
 // Saved files: a picture as SVG, from which the PNG is made, and its numbers as CSV. The code that draws heads on the
 // screen also draws them here; text stays text.
 
-// The font of saved pictures: an SVG opened elsewhere does not have the fonts of this page, and text measured in them
-// would not fit.
-export const SAVED_FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 const PAGE_MARGIN = 24;
 const WIDEST_CAPTION = 640; // pixels of a caption above a narrower picture
 const LINE = 1.35; // of the caption, in heights of its letters
@@ -49,9 +46,10 @@ export function svgFile({ theme, caption, title = "", markup, width, height }) {
   return { text: '<?xml version="1.0" encoding="UTF-8"?>\n' + tag("svg", root, content), ...whole };
 }
 
-// picture: {theme, caption, panels: [{grid, plot, gridTitle, title, subtitle, legend}], below}; plot is a HeadPlot or a
-// LinesPlot, grid is null for a head alone; below: pictures under the panels, {markup, width, height}.
-export function pictureSvg({ theme, caption, panels, below = [] }) {
+// picture: {theme, caption, panels: [{grid, plot, gridTitle, title, subtitle, legend}], first}; plot is a HeadPlot or a
+// LinesPlot, grid is null for a head alone; first: pictures in a column left of
+// the panels, {markup, width, height}.
+export function pictureSvg({ theme, caption, panels, first = [] }) {
   const context = svgContext();
   const base = theme.size;
   const write = (text, x, y, size, colour, weight = 400) => {
@@ -70,6 +68,11 @@ export function pictureSvg({ theme, caption, panels, below = [] }) {
   let width = 0;
   let height = 0;
   let x = 0;
+  for (const { markup, ...size } of first) {
+    context.add(tag("g", { transform: `translate(0 ${height})` }, markup));
+    x = Math.max(x, size.width + 36);
+    height += Math.ceil(size.height + base);
+  }
   for (const { grid, plot, gridTitle, title, subtitle, legend } of panels) {
     let y = base;
     const right = grid && beside ? x + grid.width + 36 : x;
@@ -89,12 +92,6 @@ export function pictureSvg({ theme, caption, panels, below = [] }) {
     width = Math.max(right + Math.max(plot.width, wide), x + (grid ? grid.width : 0));
     x = width + 30;
     height = Math.max(height, gridBottom, legendTop + base * 1.4);
-  }
-  for (const { markup, ...size } of below) {
-    height += base;
-    context.add(tag("g", { transform: `translate(0 ${Math.ceil(height)})` }, markup));
-    width = Math.max(width, size.width);
-    height += size.height;
   }
   return svgFile({ theme, caption, markup: context.markup, width, height });
 }
@@ -116,20 +113,49 @@ function drawLegend(context, write, legend, theme, kind) {
 }
 
 // SVG -> PNG at twice its size; a picture too large for a canvas is made smaller.
-export function svgToPng(svg) {
-  return new Promise((resolve, reject) => {
-    const image = new Image();
-    image.onload = () => {
-      const scale = Math.min(2, Math.sqrt(6e7 / (svg.width * svg.height)));
-      const canvas = document.createElement("canvas");
-      canvas.width = Math.round(svg.width * scale);
-      canvas.height = Math.round(svg.height * scale);
-      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture came out"))), "image/png");
-    };
-    image.onerror = () => reject(new Error("the picture could not be painted"));
-    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg.text);
-  });
+export async function svgToPng(svg) {
+  const style = tag("style", {}, await (pageFaces ??= readFaces()));
+  const image = new Image();
+  const text = svg.text.replace("<title>", () => style + "<title>");
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+  await image.decode();
+  const scale = Math.min(2, Math.sqrt(6e7 / (svg.width * svg.height)));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(svg.width * scale);
+  canvas.height = Math.round(svg.height * scale);
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture came out"))), "image/png"),
+  );
+}
+
+let pageFaces = null;
+
+// The page's faces of SAVED_FONT as CSS that holds their files: an SVG that is drawn as an image sees no font of the page.
+async function readFaces() {
+  const rules = [...document.styleSheets].flatMap(rulesOf);
+  const isOurs = (rule) =>
+    SAVED_FONT.startsWith(`"${rule.style.getPropertyValue("font-family").replace(/["']/g, "")}"`);
+  const faces = rules.filter((rule) => rule instanceof CSSFontFaceRule && isOurs(rule));
+  const missing = () => ""; // then the picture has another font
+  return (await Promise.all(faces.map((face) => withFile(face).catch(missing)))).join("");
+}
+
+function rulesOf(sheet) {
+  try {
+    return [...sheet.cssRules];
+  } catch {
+    return []; // of another origin
+  }
+}
+
+async function withFile(face) {
+  const [, address] = /url\(["']?([^"')]+)/.exec(face.style.getPropertyValue("src"));
+  const file = await fetch(new URL(address, face.parentStyleSheet.href ?? document.baseURI));
+  const reader = new FileReader();
+  reader.readAsDataURL(await file.blob());
+  await new Promise((done) => reader.addEventListener("load", done));
+  return face.cssText.replace(address, () => String(reader.result));
 }
 
 // A text of a table. A token such as "=1+1" is text; a spreadsheet would compute it, or load what =HYPERLINK and =DDE

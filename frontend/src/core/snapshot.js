@@ -1,5 +1,6 @@
+import { shorten } from "./dom.js";
 import { svgContext } from "./save.js";
-import { escape, tag } from "./svg_context.js";
+import { escape, fitted, tag } from "./svg_context.js";
 
 // What an element of the page shows, as vectors: boxes, texts, bars, canvases and SVGs, at their places. For pictures
 // that are made of HTML. Not drawn: what only a person at a screen needs, such as menus and fields.
@@ -87,6 +88,7 @@ class Snapshot {
     const frame = root.getBoundingClientRect();
     this.origin = { x: frame.left, y: frame.top };
     this.size = { width: 0, height: 0 };
+    this.end = Infinity; // where texts end in the window
     this.context = svgContext();
     this.measure = document.createElement("canvas").getContext("2d");
     this.gradients = 0;
@@ -121,7 +123,10 @@ class Snapshot {
     if (node instanceof SVGSVGElement) return style.visibility === "hidden" ? "" : this.svg(node, rect);
     if (node instanceof HTMLInputElement) return node.type === "range" ? this.slider(node, rect, style) : "";
     const own = style.visibility === "hidden" || style.display === "contents" ? "" : this.box(rect, style);
+    const { end } = this;
+    if (style.overflowX !== "visible") this.end = Math.min(end, rect.right);
     const inside = own + [...node.childNodes].map((child) => this.visit(child)).join("");
+    this.end = end;
     return inside && style.opacity !== "1" ? tag("g", { opacity: style.opacity }, inside) : inside;
   }
 
@@ -141,12 +146,15 @@ class Snapshot {
       ...paint("fill", style.color),
     };
     return linesOf(node)
-      .map(({ text, left, right, top, height }) => {
+      .filter(({ left }) => left < this.end)
+      .map((line) => {
+        const { left, top, height } = line;
+        const right = Math.min(line.right, this.end);
+        const text = right < line.right - 1 ? shorten(this.measure, line.text, right - left) : line.text;
         const { x, y, width } = this.place({ left, top, width: right - left, height });
         const at = anchor === "middle" ? x + width / 2 : anchor === "end" ? x + width : x;
         const position = { x: short(at), y: short(y + (height - up - down) / 2 + up) };
-        const fit = { textLength: width, lengthAdjust: "spacingAndGlyphs" }; // whatever the font there
-        return tag("text", { ...position, ...fit, ...attributes }, escape(text));
+        return tag("text", { ...position, ...fitted(width), ...attributes }, escape(text));
       })
       .join("");
   }
@@ -216,11 +224,14 @@ class Snapshot {
     );
   }
 
-  canvas(canvas, rect) {
-    const { x, y, width, height } = this.place(rect);
-    if (!canvas.width || !canvas.height) return "";
+  // Its owner draws it again.
+  canvas(/** @type {any} */ canvas, rect) {
+    const { x, y } = this.place(rect);
     const before = this.context.markup.length;
-    this.context.drawImage(canvas, x, y, width, height);
+    this.context.save();
+    this.context.translate(x, y);
+    canvas.drawOn(this.context);
+    this.context.restore();
     return this.context.markup.slice(before);
   }
 
@@ -241,7 +252,8 @@ export function styledSvg(svg) {
   const originals = svg.querySelectorAll("*");
   const hidden = [];
   copy.querySelectorAll("*").forEach((element, i) => {
-    const style = getComputedStyle(originals[i]);
+    const original = originals[i];
+    const style = getComputedStyle(original);
     if (style.display === "none" || style.visibility === "hidden") hidden.push(element);
     for (const name of SVG_STYLES) {
       const value = style.getPropertyValue(name);
@@ -250,12 +262,22 @@ export function styledSvg(svg) {
         for (const [key, part] of Object.entries(paint(name, value))) element.setAttribute(key, String(part));
       else if (!name.endsWith("-opacity") || value !== "1") element.setAttribute(name, value);
     }
+    if (original instanceof SVGTextElement) aloneStanding(element, original, style);
     element.removeAttribute("class");
   });
   for (const element of hidden) element.remove();
   copy.removeAttribute("class");
   copy.removeAttribute("style");
   return copy;
+}
+
+// For programs that have another font, or do not know `dominant-baseline`.
+function aloneStanding(copy, text, { dominantBaseline, fontSize }) {
+  copy.removeAttribute("dominant-baseline");
+  if (/central|middle/.test(dominantBaseline))
+    copy.setAttribute("y", short(pixels(text.getAttribute("y")) + 0.355 * pixels(fontSize)));
+  if (text.children.length) return;
+  for (const [name, value] of Object.entries(fitted(text.getComputedTextLength()))) copy.setAttribute(name, value);
 }
 
 // Calls `then` while everything that scrolls in an element is laid out at its whole size, and nothing sticks.

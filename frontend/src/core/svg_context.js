@@ -1,5 +1,11 @@
 import { cssColour } from "./colour.js";
 
+// The font of saved pictures: that of the page, and for a program that does not have it some that programs have, with letters
+// of Korean.
+export const SAVED_FONT =
+  '"Source Sans", "Source Sans 3", "Source Sans Pro", "Segoe UI", "Helvetica Neue", Helvetica, Arial, ' +
+  '"Noto Sans CJK KR", "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic", sans-serif';
+
 const STATE = ["fillStyle", "strokeStyle", "lineWidth", "globalAlpha", "font", "textAlign", "textBaseline", "wrap"];
 const ANCHORS = { left: "start", center: "middle", right: "end" };
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -82,11 +88,12 @@ export class SvgContext {
   }
 
   measureText(text) {
-    Object.assign(this.measure, { font: this.font, textBaseline: this.textBaseline });
+    const font = this.font.replace(/px .*/, `px ${SAVED_FONT}`);
+    Object.assign(this.measure, { font, textBaseline: this.textBaseline });
     return this.measure.measureText(text);
   }
 
-  // A text wider than `most` is squeezed, as on a canvas.
+  // A text wider than `most` is squeezed, as on a canvas; a program with another font keeps its width.
   fillText(text, x, y, most = Infinity) {
     const [, weight, size] = /^(?:(\S+) )?([\d.]+)px /.exec(this.font);
     const { width, fontBoundingBoxAscent: ascent } = this.measureText(text);
@@ -97,7 +104,7 @@ export class SvgContext {
       ...{ x: short(x), y: short(y + down), "font-size": short(Number(size)) },
       ...(weight && weight !== "400" ? { "font-weight": weight } : {}),
       ...(this.textAlign === "left" ? {} : { "text-anchor": ANCHORS[this.textAlign] }),
-      ...(width > most ? { textLength: short(most), lengthAdjust: "spacingAndGlyphs" } : {}),
+      ...fitted(Math.min(width, most)),
       ...this.ink("fill", this.fillStyle),
     };
     this.add(tag("text", attributes, escape(text)));
@@ -132,6 +139,9 @@ export class SvgContext {
 const short = (value) => String(Math.round(value * 100) / 100);
 
 const box = (x, y, width, height) => ({ x: short(x), y: short(y), width: short(width), height: short(height) });
+
+// Attributes of a text as wide as this, whatever the font.
+export const fitted = (width) => ({ textLength: short(width), lengthAdjust: "spacingAndGlyphs" });
 
 export function escape(text) {
   return String(text).replace(/[&<>"]/g, (sign) => ESCAPES[sign]);

@@ -21,6 +21,7 @@ export class StepHeads {
     this.view = view;
     this.kind = kind;
     this.canvas = el("canvas", { class: "decoding-heads-canvas", "data-testid": `decoding-${kind}` });
+    Object.assign(this.canvas, { drawOn: (context) => this.drawOn(context) }); // for saved pictures
     this.element = el("figure", { class: "decoding-heads" }, el("figcaption", {}, view.t(kind)), this.canvas);
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerleave", () => view.tooltip.hide());
@@ -28,14 +29,27 @@ export class StepHeads {
 
   // heads: {layers, heads, keys: labels, weights: [layer * heads + head][key]}
   draw({ layers, heads, keys, weights }) {
-    const { theme } = this.view;
     this.data = { layers, heads, keys, weights };
-    const size = Math.max(10, theme.size * 0.8);
+    const size = this.size;
     const room = (this.element.clientWidth - LEFT - size * 3) / keys.length;
     this.cell = Math.max(CELL.least, Math.min(CELL.most, room));
     this.top = size * 4.2;
     const height = this.top + layers * heads * ROW + (layers - 1) * GAP + 2;
-    const context = sizeCanvas(this.canvas, LEFT + this.cell * keys.length + size * 3, height);
+    this.drawOn(sizeCanvas(this.canvas, LEFT + this.cell * keys.length + size * 3, height));
+    const spoken = `${this.view.t(this.kind)}. ${this.strongest()}`;
+    Object.entries({ role: "img", "aria-label": spoken }).forEach(([name, value]) =>
+      this.canvas.setAttribute(name, value),
+    );
+  }
+
+  get size() {
+    return Math.max(10, this.view.theme.size * 0.8);
+  }
+
+  drawOn(context) {
+    const { theme } = this.view;
+    const { layers, heads, keys, weights } = this.data;
+    const { size } = this;
     context.font = `${size}px ${theme.font}`;
     context.fillStyle = cssColour(theme.ink);
     keys.forEach((key, k) => {
@@ -55,10 +69,6 @@ export class StepHeads {
           context.fillRect(LEFT + k * this.cell, this.at(layer, head), this.cell - 1, ROW - 1);
         });
     }
-    const spoken = `${this.view.t(this.kind)}. ${this.strongest()}`;
-    Object.entries({ role: "img", "aria-label": spoken }).forEach(([name, value]) =>
-      this.canvas.setAttribute(name, value),
-    );
   }
 
   at(layer, head) {

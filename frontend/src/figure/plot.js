@@ -1,5 +1,6 @@
 import { documentTop, el } from "../core/dom.js";
-import { SAVED_FONT, fileStem, savePicture, svgFile } from "../core/save.js";
+import { fileStem, savePicture, svgFile } from "../core/save.js";
+import { SAVED_FONT } from "../core/svg_context.js";
 import { toldOf } from "../saving/told.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { figureCsv } from "./csv.js";
@@ -84,7 +85,15 @@ export class FigurePlot {
     this.menu = makeSaveMenu(t, "figure-save", (format) => this.save(format));
     const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu);
     this.reader = new FigureReader(this.box, t, (row, column) => this.picked({ pointIndex: [row, column] }));
-    this.element = el("figure", { class: "hs-fig" }, head, this.slide, this.box, this.error, this.reader.spoken);
+    this.element = el(
+      "figure",
+      { class: "hs-fig hs-pictured" },
+      head,
+      this.slide,
+      this.box,
+      this.error,
+      this.reader.spoken,
+    );
     this.at = 0;
   }
 

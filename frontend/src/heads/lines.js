@@ -1,6 +1,7 @@
 import { el, svgEl, shorten } from "../core/dom.js";
 import { cssColour } from "../core/colour.js";
 import { formatWeight } from "../core/format.js";
+import { styledSvg } from "../core/snapshot.js";
 import { MEANING_GAP, MEANING_ROOM, MEANING_SIZE, TWO_LINES, walkCells } from "./head.js";
 
 // One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight. Lines
@@ -100,8 +101,8 @@ export class LinesPlot {
 
   // For a saved file: without the parts that only a page can use.
   drawOn(context) {
-    const copy = /** @type {SVGSVGElement} */ (this.svg.cloneNode(true));
-    for (const name of ["class", "data-testid", "data-plot", "style"]) copy.removeAttribute(name);
+    const copy = styledSvg(this.svg);
+    for (const name of ["data-testid", "data-plot"]) copy.removeAttribute(name);
     context.add(new XMLSerializer().serializeToString(copy));
   }
 

@@ -1,7 +1,8 @@
-import { SAVED_FONT, csvText, fileStem, savePicture, svgContext, svgFile } from "../core/save.js";
+import { csvText, fileStem, savePicture, svgContext, svgFile } from "../core/save.js";
 import { printable } from "../core/dom.js";
 import { changesOf, mergesTokens } from "../explorer/saving.js";
 import { cssColour } from "../core/colour.js";
+import { SAVED_FONT } from "../core/svg_context.js";
 
 // Saved files of the lab: one head before, after and their difference, one of its rows and the grids of all heads as SVG
 // or PNG; the head's numbers as CSV. Caption and file name say the switches.

@@ -36,7 +36,7 @@ function picture(view, caption) {
       const title = chosen ? t("title_head", place) : "";
       return { grid: stage.grid[kind], plot, legend, gridTitle: stage.kindName(view.run, kind), title, subtitle: "" };
     }),
-    below: curves.plots.map((plot) => plotPicture(t, plot, theme)),
+    first: curves.plots.map((plot) => plotPicture(t, plot, theme)),
   });
 }
 
