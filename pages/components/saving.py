@@ -38,14 +38,12 @@ def told(trace: Trace | RecurrentTrace, interventions: Interventions | None = No
 
 @contextmanager
 def saved(name: str, stem: Sequence[str], caption: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[None]:
-    """A picture drawn with st.html, and under it the menu that saves it as PNG, SVG and CSV.
+    """A picture drawn with st.html, and in its corner the menu that saves it as PNG, SVG and CSV.
 
     name: of the picture, unique on the page; stem: parts of the file's name; caption: lines above the saved picture,
     which say what was done to the numbers; rows: of the table, the headings first.
     """
     target = re.sub(r"\W", "-", f"hs-picture-{name}")
-    with st.container(key=target):
-        yield
     state = current_state()
     data = {
         "target": f"st-key-{target}",
@@ -56,4 +54,6 @@ def saved(name: str, stem: Sequence[str], caption: Sequence[str], rows: Sequence
         "big": bool(state and state.view.big),
         "texts": browser_texts("saving"),
     }
-    _menu(key=f"saving_{name}", data=data)
+    with st.container(key=target):
+        yield
+        _menu(key=f"saving_{name}", data=data)

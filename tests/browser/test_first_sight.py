@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import base64
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
 import pytest
 
 pytest.importorskip("playwright")
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.explorer_page import opened, params_of, wait_for_params
 from transformer.inference.pretrained import Pretrained
 
+# How far the first line of a saved picture is from the same text in a font of the page, of 255.
+DISTANCE = """async ([png, text, size, x, y, colour, font]) => {
+  await document.fonts.load(`${size}px ${font}`);
+  const image = new Image();
+  image.src = "data:image/png;base64," + png;
+  await image.decode();
+  const [width, height] = [image.width, Math.ceil(2 * y) + 8];
+  const pixels = (draw) => {
+    const context = Object.assign(document.createElement("canvas"), {width, height}).getContext("2d");
+    draw(context);
+    return context.getImageData(0, 0, width, height).data;
+  };
+  const saved = pixels((context) => context.drawImage(image, 0, 0));
+  const drawn = pixels((context) => {
+    context.fillStyle = `rgb(${saved.slice(0, 3).join()})`;
+    context.fillRect(0, 0, width, height);
+    Object.assign(context, {fillStyle: colour, font: `${2 * size}px ${font}`});
+    context.fillText(text, 2 * x, 2 * y);
+  });
+  return saved.reduce((sum, one, at) => sum + Math.abs(one - drawn[at]), 0) / saved.length;
+}"""
+SVG = "{http://www.w3.org/2000/svg}"
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -24,6 +51,13 @@ def first(context: BrowserContext, server: str) -> Page:
 
 def words(page: Page, side: str) -> list[str]:
     return page.locator(f"[data-testid=sight] text[data-side={side}]").all_text_contents()
+
+
+def saved(page: Page, kind: str) -> bytes:
+    page.get_by_test_id("sight-save").locator("summary").click()
+    with page.expect_download() as download:
+        page.get_by_test_id(f"sight-save-{kind}").click()
+    return Path(download.value.path()).read_bytes()
 
 
 def strong(page: Page) -> int:
@@ -101,3 +135,48 @@ def test_another_sentence_has_another_finding(first: Page) -> None:
     ]
     assert boxes[0] is not None and boxes[1] is not None
     assert boxes[0]["x"] < 195 < boxes[1]["x"]  # in two columns
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_words_lines_and_caption_are_saved(first: Page, size: dict[str, int], model: Pretrained) -> None:
+    first.set_viewport_size(size)  # type: ignore[arg-type]
+    source = first.locator(".st-key-source input").input_value()
+    expect(first.locator("[data-testid=sight] text[data-side=source]")).to_have_count(0 if size is WIDE else 10)
+    root = ElementTree.fromstring(saved(first, "svg"))
+    fonts = re.findall(r'"(.+?)"|([^", ]+)', root.attrib["font-family"])
+    assert fonts[0][0] == "Source Sans" and ("Noto Sans CJK KR", "") in fonts and fonts[-1][1] == "sans-serif"
+    texts = {side: [] for side in ("source", "target", None)}
+    for text in root.iter(f"{SVG}text"):
+        texts[text.get("data-side")].append(text.text)
+    assert "".join(texts["source"]) == source.replace(" ", "")
+    assert "".join(texts["target"]) == model.trace(source).target_text.replace(" ", "")
+    caption = " ".join(texts[None])
+    assert caption.startswith("Layer 2, head 6: having read angerufen, it looks at called (1.00). Special tokens are")
+    assert len(list(root.iter(f"{SVG}path"))) == first.locator("[data-testid=sight] path").count() > 10
+
+
+def test_a_saved_png_has_the_font_of_the_page(first: Page) -> None:
+    line = next(ElementTree.fromstring(saved(first, "svg")).iter(f"{SVG}text"))
+    x, y, size = (float(line.attrib[name]) for name in ("x", "y", "font-size"))
+    given = [base64.b64encode(saved(first, "png")).decode(), line.text, size, x, y, line.attrib["fill"]]
+    own, other = (first.evaluate(DISTANCE, [*given, font]) for font in ('"Source Sans"', "sans-serif"))
+    assert own < 0.5 < other
+
+
+def test_the_menu_that_saves_is_seen_with_pointer_and_keyboard(first: Page, browser: Browser, server: str) -> None:
+    menu = first.get_by_test_id("save")
+    first.mouse.move(5, 5)
+    expect(menu).to_have_css("opacity", "0")
+    first.get_by_test_id("head-cross").hover()
+    expect(menu).to_have_css("opacity", "1")
+    expect(first.get_by_test_id("sight-save")).to_have_css("opacity", "0")
+    first.mouse.move(5, 5)
+    expect(menu).to_have_css("opacity", "0")
+    first.get_by_test_id("head-cross").focus()
+    expect(menu).to_have_css("opacity", "1")
+    touch = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    phone = touch.new_page()
+    phone.goto(server)
+    for name in ("save", "sight-save"):
+        expect(phone.get_by_test_id(name)).to_have_css("opacity", "1")
+    touch.close()

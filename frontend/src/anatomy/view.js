@@ -66,7 +66,11 @@ export class AnatomyView {
     this.state = { ...START_STATE };
     this.t = makeTexts(null, ALL_ANATOMY_TEXTS);
     this.textsKey = "{}";
-    this.element = el("section", { class: "hs hs-an", "data-testid": "anatomy", "aria-label": this.t("an_region") });
+    this.element = el("section", {
+      class: "hs hs-an hs-pictured",
+      "data-testid": "anatomy",
+      "aria-label": this.t("an_region"),
+    });
     this.element.anatomy = this; // for tests: what is drawn where
     this.look = followLook(
       this.element,

@@ -3,6 +3,7 @@ import { el } from "./dom.js";
 // A button, `label`, that opens a menu. Escape and a press anywhere else close it.
 export function makeMenu(label, attributes, ...content) {
   const element = el("details", attributes, el("summary", null, label), ...content);
+  element.classList.add("hs-drop");
   element.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !element.open) return;
     element.open = false;
@@ -17,7 +18,7 @@ export function makeMenu(label, attributes, ...content) {
   return element;
 }
 
-// The menu that saves the picture. save: called with one of the formats, each of which has a text `save_<format>`; name:
+// The menu that saves the picture of an element with the class hs-pictured, in its corner. save: called with one of the formats, each of which has a text `save_<format>`; name:
 // of the menu and its buttons in tests.
 export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
   const choose = (format) => {

@@ -71,16 +71,13 @@ class View extends PlainView {
       tabindex: 0,
     });
     this.attention = headsElement(this, this.heads);
+    const treeMenu = savingMenu(this, "beam-save", () => this.savedTree());
+    const listMenu = savingMenu(this, "beam-list-save", () => this.savedList());
     return [
       el("p", { class: "beam-legend" }, this.t("legend")),
       this.differs,
-      this.tree,
-      el(
-        "div",
-        { class: "beam-told" },
-        this.says,
-        savingMenu(this, "beam-save", () => this.savedTree()),
-      ),
+      el("div", { class: "hs-pictured" }, this.tree, treeMenu),
+      this.says,
       el(
         "div",
         { class: "beam-below" },
@@ -90,8 +87,7 @@ class View extends PlainView {
           {},
           el("p", {}, this.t("penalty_about"), " ", el("small", {}, formula)),
           penalty,
-          this.list,
-          savingMenu(this, "beam-list-save", () => this.savedList()),
+          el("div", { class: "hs-pictured" }, this.list, listMenu),
         ),
       ),
     ];

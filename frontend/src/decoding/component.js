@@ -42,7 +42,8 @@ export class Decoding extends LiveView {
       headsElement(this, this.heads),
     );
     const menu = savingMenu(this, "decoding-save", () => this.saved());
-    this.shown = el("div", { class: "decoding-shown" }, this.lines, this.picture, menu);
+    const pictured = el("div", { class: "hs-pictured" }, this.picture, menu);
+    this.shown = el("div", { class: "decoding-shown" }, this.lines, pictured);
     return "begin" in this.state ? [this.says, this.buildControls(), this.notes, this.shown] : [this.shown];
   }
 

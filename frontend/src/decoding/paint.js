@@ -32,7 +32,8 @@ class View extends PlainView {
     this.rows = el("div", { class: "paint-rows", role: "group" });
     this.picture = el("div", { "data-saved-by": "paint-save" }, this.heads, this.rows);
     const lead = el("p", { class: "paint-lead" }, this.t("lead"));
-    return [lead, this.picture, savingMenu(this, "paint-save", () => this.saved())];
+    const menu = savingMenu(this, "paint-save", () => this.saved());
+    return [lead, el("div", { class: "hs-pictured" }, this.picture, menu)];
   }
 
   changed() {

@@ -1,5 +1,4 @@
 import { el } from "../core/dom.js";
-import { makeSaveMenu } from "../core/menu.js";
 import { CHOICES, START_VIEW } from "../state/generated.js";
 import { changedKeys } from "../state/state.js";
 
@@ -98,7 +97,6 @@ export class Controls {
         t(label),
       ),
     );
-    this.save = makeSaveMenu(t, "save", (format) => this.hooks.save(format), ["png", "svg", "head", "csv"]);
     this.element = el(
       "div",
       { class: "hs-controls" },
@@ -110,7 +108,6 @@ export class Controls {
         this.more,
         this.formation,
         ...this.sights.slice(0, 2),
-        this.save,
       ),
       el("div", { class: "hs-options" }, ...options, this.sights[2]),
     );

@@ -1,4 +1,5 @@
 import { el } from "../core/dom.js";
+import { makeSaveMenu } from "../core/menu.js";
 import { makeTooltip } from "../core/tooltip.js";
 import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
@@ -16,7 +17,7 @@ import { START_VIEW } from "../state/generated.js";
 import { mergeState, stateText, changedKeys } from "../state/state.js";
 import { Reader } from "../heads/reader.js";
 import { measureRoom } from "./room.js";
-import { saveExplorer } from "./saving.js";
+import { saveExplorer, saveSight } from "./saving.js";
 import { strongestWord } from "./finding.js";
 import { kept, keep } from "../core/kept.js";
 import { Sight } from "./sight.js";
@@ -203,7 +204,9 @@ class Explorer {
     this.chips = new Chips(hooks);
     this.cellLine = new CellLine(hooks);
     this.sight = new Sight(hooks);
-    this.work = el("div", { class: "hs-work" });
+    this.work = el("div", { class: "hs-work hs-pictured", "data-saved-by": "save" });
+    const formats = ["png", "svg", "head", "csv"];
+    this.save = makeSaveMenu(this.t, "save", (format) => saveExplorer(this, format), formats);
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.panels = [];
     this.element.toggleAttribute("data-calm", Boolean(this.options.calm));
@@ -227,7 +230,7 @@ class Explorer {
       change: (partial, dragging) => this.person(partial, dragging),
       resized: () => this.schedule(),
       formation: (open) => this.options.onFormation && this.options.onFormation(open),
-      save: (format) => saveExplorer(this, format),
+      saveSight: (format) => saveSight(this, format),
       title: (kind, layer, head) => this.reader.title(kind, layer, head),
       axis: (side, direction) =>
         this.t(direction === "row" ? "row_axis" : "column_axis", { name: this.t("axis_" + side) }),
@@ -358,11 +361,12 @@ class Explorer {
           el("div", { class: "hs-column", "data-kind": panel.kind }, panel.gridBox, panel.headBox),
         ),
         this.cellLine.element,
+        this.save,
       );
     } else {
       const [panel] = this.panels;
       panel.headBox.append(this.cellLine.element);
-      this.work.replaceChildren(panel.gridBox, panel.headBox);
+      this.work.replaceChildren(panel.gridBox, panel.headBox, this.save);
     }
   }
 

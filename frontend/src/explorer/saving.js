@@ -1,5 +1,5 @@
 import { printable } from "../core/dom.js";
-import { pictureSvg, viewCsv, savePicture, fileStem } from "../core/save.js";
+import { pictureSvg, svgFile, viewCsv, savePicture, fileStem } from "../core/save.js";
 
 // Saved files: the picture on the screen as SVG or PNG, the numbers of the chosen head as CSV.
 
@@ -47,18 +47,22 @@ export function changesOf(state, kind, merged) {
   return names;
 }
 
+// Layer and head, for the name of a file.
+export function placeOf({ summary }, { layer, head }) {
+  const name = (value, word) => (value === "all" ? `${summary}-${word}s` : `${word}${value + 1}`);
+  return [name(layer, "layer"), name(head, "head")];
+}
+
 export function saveExplorer(explorer, format) {
-  const { t, state, panels, model } = explorer;
+  const { state, panels, model } = explorer;
   const panel = panels.find((panel) => panel.kind === explorer.focusKind) || panels[0];
   const { view } = panel;
-  const name = (value, word) => (value === "all" ? `${state.summary}-${word}s` : `${word}${value + 1}`);
   const which = ["png", "svg"].includes(format) && panels.length > 1 ? "all" : panel.kind;
   const stem = fileStem([
     "headscope",
     model.header.checkpoint,
     which,
-    name(view.layer, "layer"),
-    name(view.head, "head"),
+    ...placeOf(state, view),
     ...(model.recorded ? [`step${model.recorded.step}`] : []),
     ...changesOf(
       state,
@@ -67,10 +71,25 @@ export function saveExplorer(explorer, format) {
     ),
     ...(format === "head" ? ["alone"] : []),
   ]);
-  const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };
-  const corner = t(view.exact ? "csv_corner" : "csv_corner_approximate", sides);
   return savePicture(stem, format === "head" ? "svg" : format, {
     svg: () => (format === "head" ? pictureOf(explorer, [panel], true) : pictureOf(explorer, panels, false)),
-    csv: () => viewCsv(view, corner),
+    csv: () => csvOf(explorer, view),
   });
+}
+
+// The words and the lines of the first sight.
+export function saveSight(explorer, format) {
+  const { t, state, theme, sight, model } = explorer;
+  const { view } = sight;
+  const changes = changesOf({ ...state, special: "hidden" }, "cross", mergesTokens(view));
+  const stem = fileStem(["headscope", model.header.checkpoint, "first-sight", ...placeOf(state, view), ...changes]);
+  return savePicture(stem, format, {
+    svg: () => svgFile({ theme, caption: [sight.said, t("note_hidden")], ...sight.drawing() }),
+    csv: () => csvOf(explorer, view),
+  });
+}
+
+function csvOf({ t }, view) {
+  const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };
+  return viewCsv(view, t(view.exact ? "csv_corner" : "csv_corner_approximate", sides));
 }

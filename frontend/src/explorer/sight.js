@@ -4,6 +4,8 @@
 import { el, shorten, svgEl } from "../core/dom.js";
 import { cssColour } from "../core/colour.js";
 import { formatWeight } from "../core/format.js";
+import { makeSaveMenu } from "../core/menu.js";
+import { styledSvg } from "../core/snapshot.js";
 import { strongestWord } from "./finding.js";
 
 const FIELD = ".st-key-source input, .hs-field-source input"; // of the app, of the site
@@ -27,7 +29,9 @@ export class Sight {
     this.hooks = hooks;
     this.svg = svgEl("svg", { class: "hs-sight-lines", role: "img", "data-testid": "sight" });
     this.caption = el("p", { class: "hs-sight-says", "data-testid": "sight-says" });
-    this.element = el("section", { class: "hs-sight" }, this.svg, this.caption);
+    const menu = makeSaveMenu(hooks.t, "sight-save", hooks.saveSight);
+    const saved = { class: "hs-sight hs-pictured", "data-saved-by": "sight-save" };
+    this.element = el("section", saved, this.svg, this.caption, menu);
     this.svg.addEventListener("pointermove", (event) => this.point(this.wordAt(event)));
     this.svg.addEventListener("pointerleave", () => this.point(null));
     this.svg.addEventListener("click", (event) => this.press(this.wordAt(event)));
@@ -104,6 +108,7 @@ export class Sight {
     const size = Math.min(LARGEST * (this.theme.size / 15), (LARGEST * room) / Math.max(1, long(value, LARGEST)));
     document.documentElement.style.setProperty(SIZE, `${Math.max(SMALLEST, size).toFixed(2)}px`);
     if (size < SMALLEST) return null;
+    this.fieldSize = size;
     set(size);
     const box = field.getBoundingClientRect();
     const left = box.left + box.width / 2 - long(value, size) / 2 - this.svg.getBoundingClientRect().left;
@@ -124,11 +129,12 @@ export class Sight {
     const most = Math.max(sources.length, targets.length);
     this.measure.font = `500 ${this.size}px ${this.theme.font}`;
     const limit = width * 0.36;
-    const widest = (labels) => Math.min(limit, Math.max(...labels.map((one) => this.measure.measureText(one).width)));
+    const wide = (label) => Math.min(limit, this.measure.measureText(label).width);
+    const widest = (labels) => Math.max(...labels.map(wide));
     const [left, right] = [widest(sources) + 8, width - widest(targets) - 8];
     const inner = Math.max(0, (right - left - 360) / 2); // lines of a wide window are not longer than that
     const put = (labels, x) =>
-      labels.map((_, i) => ({ x, y: (i + 0.5 + (most - labels.length) / 2) * step, width: limit }));
+      labels.map((label, i) => ({ x, y: (i + 0.5 + (most - labels.length) / 2) * step, width: wide(label) }));
     this.words = { source: put(sources, left + inner), target: put(targets, right - inner) };
     this.limit = limit;
     this.sized(width, most * step);
@@ -188,6 +194,8 @@ export class Sight {
 
   texts(side, labels, strong) {
     const { theme, hover, columns } = this;
+    const size = columns || side === "target" ? this.size : this.fieldSize;
+    const down = columns ? 0.35 : side === "target" ? 0.85 : -0.45;
     const fill = cssColour(theme.hues[side === "source" ? "encoder_self" : "decoder_self"]);
     const anchor = columns ? (side === "source" ? "end" : "start") : "middle";
     const gap = columns ? (side === "source" ? -8 : 8) : 0;
@@ -196,11 +204,7 @@ export class Sight {
       const its = hover && hover.side === side && hover.index === i;
       const faded = hover && !its && !strong.has(i);
       const about = { fill, x: (x + gap).toFixed(1), "text-anchor": anchor, opacity: faded ? 0.35 : 1 };
-      const word = {
-        ...about,
-        y: columns ? y + this.size * 0.35 : y + this.size * 0.85,
-        "font-size": this.size.toFixed(1),
-      };
+      const word = { ...about, y: y + size * down, "font-size": size.toFixed(1) };
       const text = columns ? shorten(this.measure, label, this.limit) : label;
       const weight = !its && hover && hover.side !== side && strong.get(i);
       const number = { ...about, y: y + this.size * 1.4, "font-size": 13, fill: cssColour(theme.dim) };
@@ -236,19 +240,20 @@ export class Sight {
     const { view, hooks, state } = this;
     const link = about && ("row" in about ? about : this.strongest(about));
     const head = hooks.title("cross", view.layer, view.head);
+    this.said = head;
     if (!link || view.data[link.row * view.keys + link.column] < FAINTEST)
       return this.caption.replaceChildren(el("b", null, head));
     const weight = formatWeight(view.data[link.row * view.keys + link.column], false);
+    const [row, column] = [view.rowLabels[link.row], view.columnLabels[link.column]];
+    this.said = hooks.t(`sight_${state.rows}`, { head, weight, row, column });
     const told = hooks.t(`sight_${state.rows}`, { head, weight, row: "⁅row⁆", column: "⁅column⁆" });
-    const word = {
-      "⁅row⁆": ["hs-target", view.rowLabels[link.row]],
-      "⁅column⁆": ["hs-source", view.columnLabels[link.column]],
-    };
+    const word = { "⁅row⁆": ["hs-target", row], "⁅column⁆": ["hs-source", column] };
     return this.caption.replaceChildren(
       ...told.split(/(⁅row⁆|⁅column⁆)/).map((part) => {
         const [side, label] = word[part] ?? [];
         return side ? el("b", { class: side, dir: "auto" }, label) : part;
       }),
+      " " + hooks.t("sight_hint"),
     );
   }
 
@@ -262,6 +267,23 @@ export class Sight {
         best = { row, column };
     }
     return best;
+  }
+
+  // For a saved file: words and lines, also the words that the page has in the field.
+  drawing() {
+    const { source, target } = this.words;
+    const above = this.columns ? 0 : Math.ceil(this.fieldSize * 1.5);
+    const share = this.columns ? 1 : 0.5; // of a word beside its x
+    const gap = this.columns ? 8 : 0;
+    const left = Math.min(...[...source, ...(above ? target : [])].map(({ x, width }) => x - gap - share * width));
+    const right = Math.max(...[...target, ...(above ? source : [])].map(({ x, width }) => x + gap + share * width));
+    const size = { width: Math.ceil(right - left), height: this.svg.viewBox.baseVal.height + above };
+    const copy = styledSvg(this.svg);
+    if (above) copy.append(...this.texts("source", this.view.columnLabels, new Map()));
+    copy.removeAttribute("data-testid");
+    const place = { viewBox: `${Math.floor(left)} ${-above} ${size.width} ${size.height}`, ...size };
+    for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value));
+    return { markup: new XMLSerializer().serializeToString(copy), ...size };
   }
 
   // -- the reader -------------------------------------------------------------------------------------------------------

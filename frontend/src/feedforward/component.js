@@ -1,4 +1,4 @@
-import { el, printable } from "../core/dom.js";
+import { el, printable, svgEl } from "../core/dom.js";
 import { makeRamp } from "../core/colour.js";
 import { figureMarkup } from "../figure/markup.js";
 import { plainComponent } from "../host/plain_view.js";
@@ -126,7 +126,7 @@ export class Activity extends LiveView {
     const body = el("div", { class: "ff-body", "data-saved-by": `feedforward-${name}-save` }, title, equation, plot);
     const sentence = el("p", { class: "ff-sentence" });
     const menu = savingMenu(this, `feedforward-${name}-save`, () => this.saved(name));
-    const element = el("section", { class: `ff-figure ff-figure-${name}` }, body, menu, sentence);
+    const element = el("section", { class: `ff-figure ff-figure-${name} hs-pictured` }, body, menu, sentence);
     return { element, body, title, equation, plot, sentence };
   }
 
@@ -183,7 +183,8 @@ export class Activity extends LiveView {
       part.replaceChildren(el("h3", {}, title), svg, spoken);
     }
     this.legend.hidden = line === null;
-    this.legend.textContent = this.t("published", { share: percent(ACTIVITY.published) });
+    const dashes = svgEl("svg", { width: 36, height: 4 }, svgEl("line", { class: "ff-line", x2: 36, y1: 2, y2: 2 }));
+    this.legend.replaceChildren(dashes, this.t("published", { share: percent(ACTIVITY.published) }));
   }
 
   paintAbout() {

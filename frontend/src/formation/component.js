@@ -105,7 +105,7 @@ export class Formation extends PlainView {
     this.row = el("div", { class: "fm-row" }, this.elsewhere, this.play, this.track, end);
     this.picture = el(
       "div",
-      { class: "fm-picture", "data-saved-by": "formation-save" },
+      { class: "fm-picture hs-pictured", "data-saved-by": "formation-save" },
       this.row,
       this.now,
       this.marks,

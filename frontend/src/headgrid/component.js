@@ -20,7 +20,8 @@ class View extends PlainView {
     this.keys = el("p", { class: "headgrid-keys" });
     this.picture = el("div", { "data-saved-by": "headgrid-save" }, this.keys, this.panels);
     if (!this.data.saves) return [this.picture];
-    return [this.picture, savingMenu(this, "headgrid-save", () => ({ element: this.picture, ...this.data.saved }))];
+    const menu = savingMenu(this, "headgrid-save", () => ({ element: this.picture, ...this.data.saved }));
+    return [el("div", { class: "hs-pictured" }, this.picture, menu)];
   }
 
   paint() {

@@ -110,9 +110,9 @@ export class Lab {
     );
     this.save = makeSaveMenu(t, "lab-save", (format) => saveLab(this, format), ["png", "svg", "head", "csv"]);
     this.legend = el("span", { class: "hs-legend" });
-    this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.paneBar, this.legend, this.save);
+    this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.paneBar, this.legend);
     this.panes = {};
-    this.work = el("div", { class: "hs-lab-work" });
+    this.work = el("div", { class: "hs-lab-work hs-pictured" });
     this.translations = el("div", { class: "hs-lab-translations" });
     this.grids = el("div", { class: "hs-lab-grids" });
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
@@ -468,7 +468,7 @@ export class Lab {
     if (!this.panes.before || this.panes.before.kind !== state.kind) {
       this.panes = Object.fromEntries(PANES.map((name) => [name, this.pane(name, state.kind)]));
       this.row = this.rowPane(state.kind);
-      this.work.replaceChildren(...PANES.map((name) => this.panes[name].element), this.row.element);
+      this.work.replaceChildren(...PANES.map((name) => this.panes[name].element), this.row.element, this.save);
       this.grids.replaceChildren(...PANES.map((name) => this.panes[name].all));
     }
     // Without the pictures, the numbers stand below the switches.

@@ -1,6 +1,6 @@
 import { csvText, fileStem, savePicture, svgContext, svgFile } from "../core/save.js";
 import { printable } from "../core/dom.js";
-import { changesOf, mergesTokens } from "../explorer/saving.js";
+import { changesOf, mergesTokens, placeOf } from "../explorer/saving.js";
 import { cssColour } from "../core/colour.js";
 import { SAVED_FONT } from "../core/svg_context.js";
 
@@ -11,9 +11,8 @@ export function saveLab(lab, format) {
   const { models, state } = lab;
   const { header } = models.after;
   const [kind, layer, head] = lab.chosenHead();
-  const name = (value, word) => (value === "all" ? `${state.summary}-${word}s` : `${word}${value + 1}`);
   const switches = Object.entries(header.switches).map(([param, text]) => `${param}-${text}`);
-  const parts = ["headscope", header.checkpoint, kind, name(layer, "layer"), name(head, "head")];
+  const parts = ["headscope", header.checkpoint, kind, ...placeOf(state, { layer, head })];
   const changes = changesOf(state, kind, mergesTokens(lab.chosenView("after")));
   const stem = fileStem([...parts, ...changes, ...(switches.length ? switches : ["as-trained"])]);
   const alone = format === "head";

@@ -14,7 +14,8 @@ class View extends PlainView {
 
   build() {
     this.picture = el("figure", { class: "links-scroll", tabindex: 0, "data-saved-by": "links-save" });
-    return [this.picture, savingMenu(this, "links-save", () => this.saved())];
+    const menu = savingMenu(this, "links-save", () => this.saved());
+    return [el("div", { class: "hs-pictured" }, this.picture, menu)];
   }
 
   // The middle of every word, and the width of all, in pixels.

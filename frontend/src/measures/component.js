@@ -42,7 +42,8 @@ export class Measures extends PlainView {
     this.plotHint = el("small", { "data-not-saved": true }, this.t("plot_hint"));
     const work = el("div", { class: "measures-work" }, this.plot, this.tables);
     this.picture = el("div", { "data-saved-by": "measures-save" }, work, this.about);
-    return [this.sentence, this.cards, this.picture, savingMenu(this, "measures-save", () => this.saved())];
+    const menu = savingMenu(this, "measures-save", () => this.saved());
+    return [this.sentence, this.cards, el("div", { class: "hs-pictured" }, this.picture, menu)];
   }
 
   // The tables and the plot of the chosen measure, as files.

@@ -20,7 +20,7 @@ class View extends PlainView {
   build() {
     const menu = savingMenu(this, "paper-save", () => this.saved());
     this.figures = el("div", { class: "paper-figures", "data-saved-by": "paper-save" });
-    return [this.figures, menu];
+    return [el("div", { class: "hs-pictured" }, this.figures, menu)];
   }
 
   paint() {

@@ -4,7 +4,7 @@ import { elementSvg } from "../core/snapshot.js";
 import { makeTexts } from "../core/texts.js";
 import { SAVING_TEXTS } from "./texts.js";
 
-// The menu under a picture that is made of HTML: it saves what an element shows. view: a PlainView, whose data have texts;
+// The menu of a picture that is made of HTML: it saves what an element shows. view: a PlainView, whose data have texts;
 // name: of the menu in tests; about: returns {element, stem: parts of the name, caption: a text or several, rows: of the
 // table}.
 export function savingMenu(view, name, about) {
@@ -15,7 +15,5 @@ export function savingMenu(view, name, about) {
       csv: () => csvText(rows),
     });
   };
-  const menu = makeSaveMenu(makeTexts(view.data.texts, SAVING_TEXTS), name, save);
-  menu.classList.add("hs-save-under");
-  return menu;
+  return makeSaveMenu(makeTexts(view.data.texts, SAVING_TEXTS), name, save);
 }

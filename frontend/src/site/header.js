@@ -93,7 +93,7 @@ export class Header {
     const row = (text, control) => el("label", null, el("span", null, text), control);
     return makeMenu(
       el("span", { "aria-label": t("settings") }, "⋯"),
-      { class: "hs-save hs-settings", "data-testid": "settings" },
+      { class: "hs-settings", "data-testid": "settings" },
       el(
         "div",
         { class: "hs-menu" },

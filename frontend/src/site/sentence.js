@@ -74,7 +74,7 @@ export class SentenceFields {
       );
     const menu = makeMenu(
       t("examples"),
-      { class: "hs-save hs-examples", "data-testid": "examples", hidden: !frame.model.examples.length },
+      { class: "hs-examples", "data-testid": "examples", hidden: !frame.model.examples.length },
       el(
         "div",
         { class: "hs-menu" },

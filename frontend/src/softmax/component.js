@@ -120,29 +120,34 @@ export class Softmax extends PlainView {
     return [
       this.sentence,
       el("div", { class: "softmax-presets", role: "group", "aria-label": this.t("presets") }, ...presets, divide),
-      (this.work = el(
+      el(
         "div",
-        { class: "softmax-work", "data-saved-by": "softmax-save" },
-        el(
+        { class: "hs-pictured" },
+        (this.work = el(
           "div",
-          { class: "softmax-keys" },
-          ...[title(""), rampEnds([-LARGEST_SCORE, 0, LARGEST_SCORE]), title(this.t("score"), "softmax-over")],
-          title(this.t("weight"), "softmax-wide"),
-          ...this.rows.flatMap((row) => row.parts),
-          ...[temperature, this.temperature, this.temperatureNumber, title(this.t("temperature"), "softmax-wide")],
-          ...[title(""), rampEnds([-POWERS, 0, POWERS].map((power) => 10 ** power))],
-        ),
-        el(
-          "div",
-          { class: "softmax-matrix", role: "group", "aria-label": this.t("jacobian") },
-          title(""),
-          ...keys.map((j) => title(this.t("column", { n: subscript(j + 1) }))),
-          ...keys.flatMap((i) => [title(this.t("row", { n: subscript(i + 1) })), ...this.cells[i]]),
-          el("p", { class: "softmax-foot" }, jacobian, this.traceTerm),
-          legend,
-        ),
-      )),
-      el("div", { class: "softmax-end" }, el("p", { class: "softmax-lead" }, this.t("lead")), menu),
+          { class: "softmax-work", "data-saved-by": "softmax-save" },
+          el(
+            "div",
+            { class: "softmax-keys" },
+            ...[title(""), rampEnds([-LARGEST_SCORE, 0, LARGEST_SCORE]), title(this.t("score"), "softmax-over")],
+            title(this.t("weight"), "softmax-wide"),
+            ...this.rows.flatMap((row) => row.parts),
+            ...[temperature, this.temperature, this.temperatureNumber, title(this.t("temperature"), "softmax-wide")],
+            ...[title(""), rampEnds([-POWERS, 0, POWERS].map((power) => 10 ** power))],
+          ),
+          el(
+            "div",
+            { class: "softmax-matrix", role: "group", "aria-label": this.t("jacobian") },
+            title(""),
+            ...keys.map((j) => title(this.t("column", { n: subscript(j + 1) }))),
+            ...keys.flatMap((i) => [title(this.t("row", { n: subscript(i + 1) })), ...this.cells[i]]),
+            el("p", { class: "softmax-foot" }, jacobian, this.traceTerm),
+            legend,
+          ),
+        )),
+        menu,
+      ),
+      el("p", { class: "softmax-lead" }, this.t("lead")),
     ];
   }
 

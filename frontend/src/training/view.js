@@ -43,7 +43,7 @@ export class TrainingView {
     this.player = new Player(() => this.calm.matches);
     this.shown = 0;
     this.spokenAt = this.labelledAt = -Infinity;
-    this.element = el("section", { class: "hs learn", "data-testid": "training" });
+    this.element = el("section", { class: "hs learn hs-pictured", "data-testid": "training" });
     this.element.training = this; // for tests and benchmarks
     parent.append(this.element);
     this.look = followLook(

@@ -124,17 +124,17 @@ export class Why extends PlainView {
     this.ownPicture = el(
       "div",
       { "data-saved-by": "why-own-save" },
-      el("div", { class: "why-choice" }, this.quantities, this.legend, saveOwn),
+      el("div", { class: "why-choice" }, this.quantities, this.legend),
       el("div", { class: "why-own" }, this.tables, this.ownPlot.figure),
     );
     return [
       this.sentence,
-      el("div", { class: "why-slide" }, this.number, track, draw, save),
-      this.random,
+      el("div", { class: "why-slide" }, this.number, track, draw),
+      el("div", { class: "hs-pictured" }, this.random, save),
       el("p", { class: "why-lead" }, this.t("lead"), " (", this.term("footnote_term", "footnote"), ")"),
       el("p", { class: "why-note" }, ...richText(this.t("additive_note"))),
       el("h2", {}, this.t("own"), el("small", {}, this.t("own_hint"))),
-      this.ownPicture,
+      el("div", { class: "hs-pictured" }, this.ownPicture, saveOwn),
     ];
   }
 
