@@ -84,13 +84,13 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             with column:
                 figure.draw(
                     figure.built(figures.weight_map, shown, kind, values, title, rows=rows), f"compare_{side}",
-                    "headscope-compare", trace=shown, about=side.upper(),
+                    "compare", trace=shown, about=side.upper(),
                 )  # fmt: skip
         if same:
             change = [[round(value, 6) for value in row] for row in (weights - own).tolist()]
             figure.draw(
                 figure.built(figures.difference_map, trace, kind, change, _("Second minus first"), rows=rows),
-                "compare_difference", "headscope-compare", trace=trace, about="difference",
+                "compare_difference", "compare", trace=trace, about="difference",
             )  # fmt: skip
         else:
             paragraph(_("The maps have different sizes, so there is no difference to draw."), quiet=True)

@@ -66,7 +66,7 @@ def choose_step(frame: PageFrame, trace: Trace) -> int:
         [],
         (0, 0, step),
         lambda place: frame.options.report("output", place[2] + 1),
-        ["headscope-output", trace.checkpoint],
+        ["output", trace.checkpoint],
         [_("{source} → {target}").format(source=trace.source_text, target=trace.target_text)],
         [["token", "probability"], *zip(trace.target_out_labels, map(float, trace.probabilities), strict=True)],
         saves=False,

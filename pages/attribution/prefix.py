@@ -32,7 +32,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     figure.draw(
         figure.built(figures.source_share, [round(one, 5) for one in found], list(labels), names[by]),
         "source_share",
-        "headscope-source-share",
+        "source-share",
         trace=trace,
         about=by,
         first=True,

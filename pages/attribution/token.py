@@ -123,7 +123,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 names,
             ),
             "removal",
-            "headscope-faithfulness",
+            "faithfulness",
             trace=trace,
             about=trace.target_out_labels[step],
         )
@@ -136,7 +136,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         rows = [(names.get(name, _("random order")), _number(tau), f"{area:.3f}") for name, tau, area in ranked]
         token = trace.target_out_labels[step]
         with saving.saved(
-            "attribution-areas", ["headscope-attribution-areas", trace.checkpoint, token],
+            "attribution-areas", ["attribution-areas", trace.checkpoint, token],
             [
                 _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
                 _("What “{token}” rests on").format(token=token),
@@ -179,7 +179,7 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
     counted += [("target", *one) for one in zip(sides[1][2], sides[1][3], strict=False)]
     token = trace.target_out_labels[step]
     about = _("What “{token}” rests on").format(token=token)
-    stem = ["headscope-attribution-words", trace.checkpoint, token]
+    stem = ["attribution-words", trace.checkpoint, token]
     with saving.saved("attribution-words", stem, [about], [("side", "token", "methods"), *counted]):
         st.html("".join(lines))
     most = one_token.named(trace, step)
@@ -213,7 +213,7 @@ def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, s
         [],
         None,
         lambda place: None,
-        ["headscope-agreement", trace.checkpoint, trace.target_out_labels[step]],
+        ["agreement", trace.checkpoint, trace.target_out_labels[step]],
         [
             _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
             _("What “{token}” rests on").format(token=trace.target_out_labels[step]),
@@ -350,7 +350,7 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
         [],
         None,
         lambda place: None,
-        ["headscope-attribution", trace.checkpoint, trace.target_out_labels[step]],
+        ["attribution", trace.checkpoint, trace.target_out_labels[step]],
         [
             _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
             _("What “{token}” rests on").format(token=trace.target_out_labels[step]),

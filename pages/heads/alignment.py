@@ -63,7 +63,7 @@ def draw(model: Pretrained, trace: Trace) -> None:
             "sources": list(sources),
             "targets": list(targets),
             "links": [list(link) for link in sorted(links)],
-            "stem": ["headscope-alignment", trace.checkpoint],
+            "stem": ["alignment", trace.checkpoint],
             "caption": [told(trace)["sentences"]],
             "big": bool(state and state.view.big),
             "texts": browser_texts("links"),

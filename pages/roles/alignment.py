@@ -161,7 +161,7 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
         [],
         (0, chosen[0], chosen[1]),
         picked,
-        ["headscope-alignment", frame.model.name, measure, reading],
+        ["alignment", frame.model.name, measure, reading],
         [_("How well the heads of {model} align words").format(model=frame.model.name), measure_names()[measure]],
         rows,
     )

@@ -177,7 +177,7 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
         [],
         (kinds.index(place[0]), int(place[1]) - 1, int(place[2]) - 1),
         lambda picked: frame.options.report("head", f"{kinds[picked[0]]}.{picked[1] + 1}.{picked[2] + 1}"),
-        ["headscope-importance", frame.model.name, worth],
+        ["importance", frame.model.name, worth],
         [
             _("What the heads of {model} are worth").format(model=frame.model.name),
             worth_names(_score_name(found))[worth],
@@ -274,7 +274,7 @@ def _curves(found: Survey) -> None:
             least.breaks(),
         ),
         "pruning",
-        "headscope-pruning",
+        "pruning",
     )
     sentence = (
         _(
@@ -320,7 +320,7 @@ def _estimate(found: Survey) -> None:
             [round(found.heads[name].loss, 5) for name in names],
         ),
         "gradient",
-        "headscope-gradient",
+        "gradient",
     )
     rho = found.agreement()
     if math.isnan(rho):

@@ -285,7 +285,7 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
         keys,
         (kinds.index(chosen[0]), *chosen[1:]),
         lambda place: frame.options.report("head", f"{kinds[place[0]]}.{place[1] + 1}.{place[2] + 1}"),
-        ["headscope-roles", frame.model.name, colour],
+        ["roles", frame.model.name, colour],
         [_("What the heads of {model} do").format(model=frame.model.name), measure_meanings().get(colour, "")],
         rows,
     )
@@ -339,7 +339,7 @@ def _plane(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> 
             places.index((layer, head)),
         ),
         "roles_plane",
-        "headscope-head-map",
+        "head-map",
         on_pick=lambda index: frame.options.report("head", f"{kind}.{index // heads + 1}.{index % heads + 1}"),
         about=kind,
     )
