@@ -45,6 +45,7 @@ const ENTRIES = {
 };
 
 const RUNTIME = "ort.wasm.gz"; // what engine.js runs
+const PLOTLY = "plotly-cartesian.min.js"; // bars, lines and heatmaps: a third of the plotly that Streamlit brings
 
 // The line break after the banner matters: Streamlit takes a script of a single line for the name of a file.
 const BANNER = "/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */";
@@ -184,6 +185,7 @@ for (const [name, [script, ...sheets]] of Object.entries(ENTRIES)) {
   texts[name] = await textsOf(inputs);
   if (sheets.length) built[`${name}.css`] = (await bundleStyles(sheets)).contents;
 }
+built["plotly.js.gz"] = packed(readFileSync(join(FOLDER, "node_modules/plotly.js-cartesian-dist-min", PLOTLY)));
 built[RUNTIME] = packedRuntime();
 const engine = await bundleEngine(built[RUNTIME]);
 built["engine.js"] = engine.contents;

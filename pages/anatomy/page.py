@@ -7,7 +7,6 @@ from pages.components import payloads
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import State
-from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 from transformer.view.shared_texts import say
 
@@ -26,7 +25,6 @@ def draw(frame: PageFrame) -> None:
             drawing.about(frame.model.config)
         return
     note_waiting_switches(frame.state.switches)
-    load_plotly()
     if frame.part == "before":
         rnn.draw(frame, frame.trace)
     elif frame.trace is not None:

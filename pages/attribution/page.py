@@ -6,7 +6,6 @@ from pages.attribution import compare, patching, prefix, token
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import capital, message
-from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 from transformer.tracing.finite import NotFiniteError
 
@@ -24,7 +23,6 @@ def draw(frame: PageFrame) -> None:
     if frame.trace is None:
         return
     note_waiting_switches(frame.state.switches)
-    load_plotly()
     try:
         {"token": token, "source": prefix, "patching": patching, "compare": compare}[frame.part].draw(
             frame, frame.trace

@@ -1,4 +1,4 @@
-"""Figures on a page: Headscope's own component, with the plotly that Streamlit ships."""
+"""Figures on a page: Headscope's own component, drawn by plotly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import partial
 from inspect import signature
 from typing import Any, ParamSpec
 
-import pandas  # noqa: F401 (first of all: plotly, which `load_plotly` needs, fails on one that is half imported)
 import streamlit as st
 
 from pages.components.saving import told

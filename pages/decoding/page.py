@@ -7,7 +7,6 @@ from pages.decoding import beam, given, paint, sampling, step
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import State
-from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 from transformer.tracing.finite import NotFiniteError
 
@@ -31,8 +30,6 @@ def draw(frame: PageFrame) -> None:
     if frame.trace is None and not frame.live:
         return
     note_waiting_switches(frame.state.switches)
-    if frame.part == "given":
-        load_plotly()
     others = {"beam": beam, "sampling": sampling, "paint": paint, "given": given}
     try:
         if frame.part == "step":

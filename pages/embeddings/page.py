@@ -37,4 +37,4 @@ def draw(frame: PageFrame) -> None:
 
 
 OPTIONS = ("side", "token", "word", "step", "stack", "layer", "words", "vector", "sublayer")
-CONTENT = Content(draw, parts, OPTIONS, figures=True)
+CONTENT = Content(draw, parts, OPTIONS)

@@ -7,7 +7,6 @@ from pages.components.comparison import note_waiting_switches
 from pages.feedforward import activity, knockouts, neurons, nonlinearity, position_wise
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import State
-from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 
 
@@ -35,7 +34,6 @@ def draw(frame: PageFrame) -> None:
     if frame.part == "activity":
         activity.draw(frame)
     elif frame.trace is not None:
-        load_plotly()
         draw_part = {
             "neurons": neurons.draw,
             "nonlinearity": nonlinearity.draw,

@@ -42,7 +42,6 @@ from pages.frame.styles import STYLES, folded
 from pages.runtime import cache, language, session_models, short_links, viewer
 from pages.runtime.streamlit import (
     bound_to_page,
-    load_plotly,
     refused_values,
     rerun_after_reconnect,
     went_through_history,
@@ -74,7 +73,6 @@ class Content:
     parts: name in links -> label; the first is the default. A function, because labels are translated.
     options: names in links of the page's other options.
     sentence: whether the page shows the sentence pair.
-    figures: whether every part draws figures; a page where only some parts do calls `load_plotly` itself.
     menus: whether the header has the link menu and the button for big text.
     live: whether the page, in this state, needs no pass where the browser has the engine.
     """
@@ -83,7 +81,6 @@ class Content:
     parts: Callable[[], Mapping[str, str]] = no_parts
     options: tuple[str, ...] = ()
     sentence: bool = True
-    figures: bool = False
     menus: bool = True
     live: Callable[[State], bool] = lambda state: False
 
@@ -523,8 +520,6 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     if state.notices:
         store_state(replace(state, notices=()))
     frame = PageFrame(model, Options(page.name, arrived), links, header, arrived)
-    if content.figures:
-        load_plotly()
     in_browser = (
         content.sentence and content.live(frame.state)
         and live.engine_model() == model.name and not frame.state.lesson

@@ -79,7 +79,7 @@ FRAME = (
     ":is(.st-key-hs-header, .st-key-hs-room, .st-key-hs-lesson, .st-key-hs-lesson-folded, .st-key-hs-wall, .hs-message)"
 )
 CONTROLS = "button, input, textarea, select, [role=slider]"  # in grey they would look as if one could not use them
-UNSEEN = ":has(> [class*=st-key-hs-feeds]), :has(> .st-key-hs-plotly)"
+UNSEEN = ":has(> [class*=st-key-hs-feeds])"
 PANEL = "[data-testid=stLayoutWrapper]:has(> :is(.st-key-hs-lesson, .st-key-hs-lesson-folded))"
 HIDDEN = f"{PANEL} ~ *:not(:has(.hs-cover))"
 

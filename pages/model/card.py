@@ -12,7 +12,6 @@ from pages.components.sentences import INDEX, paragraph
 from pages.components.training_log import training_log
 from pages.frame.messages import message
 from pages.runtime import session_models
-from pages.runtime.streamlit import load_plotly
 from transformer.checkpoints.folder import CARD, CARDS, LARGEST_BESIDE
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
@@ -172,7 +171,6 @@ def curve(model: Pretrained) -> None:
     except (ValueError, KeyError, TypeError):
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
-    load_plotly()
     figure.draw(drawn, "training", "training", first=True, about=model.name)
 
 

@@ -45,4 +45,4 @@ def draw(frame: PageFrame) -> None:
 
 
 OPTIONS = ("d_model", "length", "dims", "k", "q", "seed", "trained", "pane", "row")
-CONTENT = Content(draw, parts, OPTIONS, figures=True, live=in_browser)
+CONTENT = Content(draw, parts, OPTIONS, live=in_browser)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pages.frame.frame import Content, PageFrame
 from pages.recipe import batches, cost, dropout, rate, smoothing
-from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 
 
@@ -19,8 +18,6 @@ def parts() -> dict[str, str]:
 
 
 def draw(frame: PageFrame) -> None:
-    if frame.part != "cost":
-        load_plotly()
     if frame.part == "rate":
         rate.draw(frame)
     elif frame.part == "batches":

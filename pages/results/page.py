@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pages.frame.frame import Content, PageFrame
 from pages.results import comparable, scored, table2, table3
-from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 
 
@@ -18,8 +17,6 @@ def parts() -> dict[str, str]:
 
 
 def draw(frame: PageFrame) -> None:
-    if frame.part != "bleu":
-        load_plotly()
     {"bleu": scored, "subsets": comparable, "table2": table2, "tables": table3}[frame.part].draw(frame)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import capital, message
 from pages.roles import alignment, importance, overview, search
-from pages.runtime.streamlit import load_plotly
 from transformer.texts import _
 from transformer.tracing.finite import NotFiniteError
 
@@ -15,7 +14,6 @@ def parts() -> dict[str, str]:
 
 
 def draw(frame: PageFrame) -> None:
-    load_plotly()
     try:
         {"roles": overview, "alignment": alignment, "importance": importance, "search": search}[frame.part].draw(frame)
     except NotFiniteError as error:

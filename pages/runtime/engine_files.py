@@ -1,4 +1,5 @@
-"""The files of the engine, which computes a model in the browser: its scripts, and the graphs and weights of models.
+"""The files beside the pages: plotly, and what computes a model in the browser: the scripts of the engine, graphs and
+weights.
 
 A model has them if its folder does (`transformer.web.folder`): the bundled ones, and those written by `headscope
 export-web`. A model that somebody uploaded or trained here is computed by the server.
@@ -19,9 +20,8 @@ from transformer.view.bundle import FOLDER
 from transformer.web.folder import ENGINE, files
 
 PATH = "/engine"
-WASM = (
-    "ort.wasm"  # sent with its encoding, so that the browser compiles it while it arrives and keeps the compiled code
-)
+# Sent with their encoding, so that the browser compiles them while they arrive and keeps the compiled code.
+PACKED = {"ort.wasm": "application/wasm", "plotly.js": "text/javascript"}
 # A browser asks each time whether a file is still the same, and gets the tag of its content; most keep it themselves
 # (engine/download.js).
 HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
@@ -48,9 +48,10 @@ def _sent(
 
 
 def _script(request: Request) -> Response:
-    if request.path_params["name"] == WASM:
-        return _sent(request, FOLDER / f"{WASM}.gz", "application/wasm", {**HEADERS, "Content-Encoding": "gzip"})
-    if request.path_params["name"] == "engine.js":
+    name = request.path_params["name"]
+    if name in PACKED:
+        return _sent(request, FOLDER / f"{name}.gz", PACKED[name], {**HEADERS, "Content-Encoding": "gzip"})
+    if name == "engine.js":
         return _sent(request, FOLDER / "engine.js", "text/javascript")
     return Response(status_code=404)
 

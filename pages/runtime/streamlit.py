@@ -622,17 +622,6 @@ def listen_to_sessions(
 # -- drawing ----------------------------------------------------------------------------------------------------------
 
 
-def load_plotly() -> None:
-    """Make the browser fetch plotly, with a small hidden chart of Streamlit's own. Call once per run, as early as
-    possible."""
-
-    def chart() -> None:
-        figure = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 20}}
-        st.plotly_chart(figure, key="hs-plotly-chart", height=20)
-
-    draw_again("plotly", st.container(key="hs-plotly"), chart)
-
-
 DRAWN = 500  # most blocks that are remembered
 _drawn: dict[Hashable, list[ForwardMsg]] = {}
 

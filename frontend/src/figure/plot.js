@@ -11,7 +11,7 @@ import { readTheme } from "../core/colour.js";
 import { plotlyReady } from "../host/streamlit.js";
 
 // A plotly figure from Python, {data, layout, frames}: title and equation as HTML above the plot, so that they wrap and
-// screen readers can read them; a slider over the frames; a menu that saves the picture. The library is Streamlit's.
+// screen readers can read them; a slider over the frames; a menu that saves the picture.
 
 const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the big text of the page

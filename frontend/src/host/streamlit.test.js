@@ -157,20 +157,20 @@ test("a page follows its own link, or waits until it is there", (context) => {
   assert.equal(made.clicked, true);
 });
 
-test("plotly is awaited, and reported missing after 30 seconds", async (context) => {
-  window.Plotly = { version: 1 };
-  assert.equal(await streamlit.plotlyReady(), window.Plotly);
+test("plotly is loaded once, and again after a failure", async () => {
+  const scripts = [];
+  const head = { append: (script) => scripts.push(script) };
+  Object.assign(document, { head, createElement: () => ({}) });
+  const failed = streamlit.plotlyReady();
+  scripts[0].onerror();
+  await assert.rejects(failed, /missing/);
+  const [first, second] = [streamlit.plotlyReady(), streamlit.plotlyReady()];
+  window.Plotly = { version: 4 };
+  scripts[1].onload();
+  assert.deepEqual([await first, await second, await streamlit.plotlyReady()], Array(3).fill(window.Plotly));
+  assert.deepEqual(
+    scripts.map(({ src }) => src),
+    Array(2).fill("/base/engine/plotly.js"),
+  );
   delete window.Plotly;
-  context.mock.timers.enable({ apis: ["setTimeout"] });
-  let now = 0;
-  context.mock.method(performance, "now", () => now);
-  const late = streamlit.plotlyReady();
-  window.Plotly = { version: 2 };
-  context.mock.timers.tick(20);
-  assert.equal((await late).version, 2);
-  delete window.Plotly;
-  const never = streamlit.plotlyReady();
-  now = 31_000;
-  context.mock.timers.tick(20);
-  await assert.rejects(never, /missing/);
 });

@@ -37,11 +37,13 @@ def test_every_file_of_a_model_comes_as_it_is(client: TestClient) -> None:
         assert (rest.status_code, rest.content) == (206, answer.content[7:])
 
 
-def test_the_scripts_of_the_engine(client: TestClient) -> None:
+def test_the_scripts_of_the_engine_and_plotly(client: TestClient) -> None:
     assert client.get("/engine/engine.js").content == (FOLDER / "engine.js").read_bytes()
-    wasm = client.get("/engine/ort.wasm")
-    assert wasm.headers["content-type"] == "application/wasm"
-    assert wasm.content == gzip.decompress((FOLDER / "ort.wasm.gz").read_bytes())
+    for name, kind in (("ort.wasm", "application/wasm"), ("plotly.js", "text/javascript; charset=utf-8")):
+        answer = client.get(f"/engine/{name}")
+        assert (answer.headers["content-type"], answer.headers["content-encoding"]) == (kind, "gzip")
+        assert answer.content == gzip.decompress((FOLDER / f"{name}.gz").read_bytes())
+    assert b"window.Plotly = Plotly" in client.get("/engine/plotly.js").content
 
 
 def test_without_the_engine_there_are_no_files_of_models(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -518,17 +518,6 @@ def test_the_fragment_that_asks_for_a_run_after_a_lost_connection_is_announced(m
     assert "auto_rerun" in sent
 
 
-def test_the_hidden_chart_brings_plotly_from_streamlit_s_own_files() -> None:
-    def script() -> None:
-        from pages.runtime.streamlit import load_plotly
-
-        load_plotly()
-
-    app = AppTest.from_function(script).run()
-    assert not app.exception and len(app.get("plotly_chart")) == 1
-    assert list(Path(get_static_dir()).glob("static/js/PlotlyChart.*.js"))
-
-
 def test_widgets_drawn_last_belong_to_their_page() -> None:
     def script() -> None:
         import streamlit as st
