@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.components import figure, probing, translation
+from pages.components import figure, probing, task, translation
 from pages.components.comparison import compare, switches_of_page
 from pages.components.descriptions import stack_name, sub_layer
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import current_state, max_tokens, store_state
-from pages.runtime.shared import shared
+from pages.runtime.job import JobQueue
+from pages.runtime.shared import identity
 from transformer.analysis.translation import perplexity
+from transformer.cancellation import Stopped
 from transformer.figures import feedforward as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import (
@@ -37,7 +38,7 @@ from transformer.tracing.trace import Trace
 
 STRONGEST = 10
 LITTLE = 1.1  # times the perplexity as trained: a sub-layer that changes it less changes it little
-SOON = 0.4  # seconds until the count says how far it is
+JOBS: JobQueue[list[float]] = JobQueue("perplexities without a sub-layer")
 WRONG = "headscope_neurons_wrong"  # (field, its text, error) of a list that cannot be read
 SWITCH_CLASSES = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
@@ -233,10 +234,20 @@ def _reset() -> None:
         store_state(replace(state, switches=state.switches.without(*SWITCH_CLASSES)))
 
 
-@shared(queued=True)
-def _without(model: Pretrained, trace: Trace, skip: Skip, limit: int) -> float:
-    """Perplexity of a trace's target with one sub-layer left out."""
-    return perplexity(model.retrace(trace, Interventions((skip,)), limit=limit))
+def _without(model: Pretrained, trace: Trace, skips: list[Skip], limit: int) -> list[float] | None:
+    """Perplexity of a trace's target with each sub-layer left out alone; None while a background job computes it."""
+
+    def work(progress: task.Progress) -> list[float]:
+        found: list[float] = []
+        for skip in skips:
+            if not progress(len(found), len(skips)):
+                raise Stopped
+            found.append(perplexity(model.retrace(trace, Interventions((skip,)), limit=limit)))
+        return found
+
+    label = _("Leave out each of {count} sub-layers alone").format(count=len(skips))
+    tokens = len(skips) * (len(trace.source_ids) + len(trace.target_in_ids))
+    return task.sized_result(JOBS, (model.name, identity(model), trace.id, limit), label, work, model, tokens)
 
 
 def _all_skips(config: ModelConfig, stack: str) -> list[Skip]:
@@ -285,18 +296,14 @@ def _alone(
     """Every sub-layer left out alone: the figure, whose bars can be clicked, and its sentence."""
     config, limit = frame.model.config, frame.model.token_limit(max_tokens())
     skips = [skip for stack in STACKS for skip in _all_skips(config, stack)]
-    progress = place.empty()
 
     def later() -> None:
-        found, start = [], time.monotonic()
-        for index, skip in enumerate(skips):
-            if time.monotonic() - start > SOON:
-                text = _("{done} of {count} sub-layers").format(done=index, count=len(skips))
-                progress.progress(index / len(skips), text=text)
-            found.append((skip, _without(frame.model, trace, skip, limit)))
-        progress.empty()
+        with place:
+            values = _without(frame.model, trace, skips, limit)
+        if values is None:
+            return
         trained = perplexity(trace)
-        named = list(zip(skips, _names(skips), [value for _skip, value in found], strict=True))
+        named = list(zip(skips, _names(skips), values, strict=True))
         bars = {stack: {name: value for skip, name, value in named if skip.stack == stack} for stack in STACKS}
         out = [_("{stack}, {sublayer}").format(stack=stack_name(skip.stack), sublayer=name)
                for skip, name, _value in named if skip in switches.switches]  # fmt: skip
@@ -312,7 +319,7 @@ def _alone(
             )
         if not switches:
             with about:
-                point(_most_can_go(found, trained))
+                point(_most_can_go(list(zip(skips, values, strict=True)), trained))
 
     frame.draw_last(later)
 

@@ -4,21 +4,22 @@ neurons."""
 from __future__ import annotations
 
 import html
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import streamlit as st
 
-from pages.components import figure, probing
+from pages.components import figure, task
 from pages.components.descriptions import row_caution, with_table
 from pages.components.pieces import shown
+from pages.components.probing import pairs_of
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.runtime.queue import TurnQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.job import JobQueue
+from pages.runtime.shared import identity
 from pages.runtime.texts import translated
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
@@ -30,25 +31,14 @@ from transformer.probing.neuron_survey import TOP_TOKENS, NeuronStatistics, Read
 from transformer.text.tokenizer import PIECE_MARK
 from transformer.texts import _
 from transformer.tracing.trace import Trace
-from transformer.training.data import Pair
 
 NAMED = 3  # pieces named in the sentence about a neuron
 LED = "headscope_neurons_led"  # the key (model, sentence, layer, token) and the neuron shown last without a choice
-STOPPED = "headscope_neurons_stopped"  # the checkpoint whose count a person stopped
+JOBS: JobQueue[NeuronStatistics] = JobQueue("counts of neurons")
 
 
-@dataclass
-class Counts:
-    """The counts of a checkpoint. queue: one viewer counts, and others wait for the result."""
-
-    pairs: tuple[Pair, ...]
-    queue: TurnQueue = field(default_factory=lambda: TurnQueue(1))
-    found: NeuronStatistics | None = None
-
-
-@shared()
-def counts_of(model: Pretrained) -> Counts:
-    return Counts(probing.pairs_of(model))
+def key_of(model: Pretrained) -> tuple[str, str]:
+    return model.name, identity(model)
 
 
 # -- the token chosen ---------------------------------------------------------------------------------------------
@@ -75,11 +65,11 @@ def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int)
     """The neuron shown without a choice: if the probe set was counted, the strongest at the token among those with
     TOP_TOKENS examples; else the strongest of all. It stays the same while a person stays at this token."""
     activation = sides(trace)[stack].activation[layer, token]
-    key = (model.name, identity(model), trace.source_text, trace.target_in, stack, layer, token)
+    key = (*key_of(model), trace.source_text, trace.target_in, stack, layer, token)
     before = st.session_state.get(LED)
     if before is not None and before[0] == key:
         return int(before[1])
-    statistics = counts_of(model).found
+    statistics = JOBS.find(key_of(model))
     neuron = int(activation.argmax())
     if statistics is not None:
         side = statistics.stack(stack)
@@ -272,7 +262,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         sentence, position = (
             int(table[chosen.layer, chosen.neuron, index]) for table in (side.sentences, side.positions)
         )
-        read = reading(model, counts_of(model).pairs[sentence], chosen.stack)
+        read = reading(model, pairs_of(model)[sentence], chosen.stack)
         ids.append(read.ids[position])
         next_ids.append(read.following[position])
         (following,) = shown(model, [read.following[position]], reads)
@@ -327,35 +317,17 @@ def _silent(model: Pretrained, statistics: NeuronStatistics) -> None:
     paragraph(text.format(pairs=statistics.pairs, **{name: f"{count:,}" for name, count in numbers.items()}))
 
 
-def _stop(name: str) -> None:
-    st.session_state[STOPPED] = name
-
-
-def _go_on() -> None:
-    st.session_state.pop(STOPPED, None)
-
-
-def _count(model: Pretrained, container: st.delta_generator.DeltaGenerator) -> NeuronStatistics:
-    """Count, with a progress bar and a stop button. Any other action of the person ends this run of the page, and the
-    next run starts the count again."""
-    counts = counts_of(model)
-    with container.container():
-        bar = st.progress(0.0, text=_("Counting over the probe set"))
-        st.button(_("Stop"), key="hs-neurons-stop", on_click=_stop, args=(model.name,))
-
-    def progress(done: int, total: int) -> bool:
-        text = _("Counting over the probe set: {done} of {total} sentence pairs").format(done=done, total=total)
-        bar.progress(done / total, text=text)
-        return True
-
-    def wait() -> None:
-        if counts.queue.waiting:
-            bar.progress(0.0, text=_("Another viewer has already started this count; you will see its numbers too."))
-
-    with counts.queue.turn(wait):
-        statistics = counts.found = counts.found or neuron_statistics(model, counts.pairs, progress)
-    container.empty()
-    return statistics
+def _counted(model: Pretrained) -> NeuronStatistics | None:
+    """None while a background job counts."""
+    pairs = pairs_of(model)
+    return task.sized_result(
+        JOBS,
+        key_of(model),
+        _("Count over {count} sentence pairs").format(count=len(pairs)),
+        lambda progress: neuron_statistics(model, pairs, progress),
+        model,
+        sum(len(model.encode(source)) + len(model.encode(target, "target")) for source, target in pairs),
+    )
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -370,7 +342,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         promoted = _vocabulary(frame.options, model, chosen)
     with left:
         _bars(frame, trace, chosen)
-        container, exciting = st.empty(), st.container()
+        exciting = st.container()
     with about:
         point(_at_token(frame, trace, chosen, promoted))
     paragraph(
@@ -382,8 +354,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         quiet=True,
     )
     below = st.container()
-    counts = counts_of(model)
-    if not counts.pairs:
+    if not pairs_of(model):
         text = _(
             "There is no probe set from {source} to {target}, so this page cannot count which tokens activate a "
             "neuron and which neurons never fire. transformer.probing.neuron_survey.neuron_statistics counts over any "
@@ -392,21 +363,17 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         with below:
             message(text.format(source=model.languages[0], target=model.languages[1]), "note")
         return
-    if counts.found is None and st.session_state.get(STOPPED) == model.name:
-        with exciting:
-            message(_("Counting was stopped, so there are no numbers over the probe set yet."), "note")
-            text = _("Count over {count} sentence pairs").format(count=len(counts.pairs))
-            st.button(text, key="hs-neurons-start", on_click=_go_on)
-        return
 
     def later() -> None:
-        statistics = counts.found or _count(model, container)
         with exciting:
-            _strongest_tokens(model, chosen, statistics, promoted)
-        with below:
-            _silent(model, statistics)
+            statistics = JOBS.find(key_of(model)) or _counted(model)
+            if statistics is not None:
+                _strongest_tokens(model, chosen, statistics, promoted)
+        if statistics is not None:
+            with below:
+                _silent(model, statistics)
 
-    if counts.found is not None:
+    if JOBS.find(key_of(model)) is not None:
         later()
     else:
         frame.draw_last(later)

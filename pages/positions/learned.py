@@ -4,7 +4,6 @@ training."""
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 
 import streamlit as st
@@ -12,14 +11,16 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 
 import transformer
-from pages.components import figure
+from pages.components import figure, task
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime import cache
-from pages.runtime.shared import shared
+from pages.runtime.job import JobQueue
+from pages.runtime.shared import identity, shared
 from transformer.analysis.positions import neighbour_cosines, row_norms
+from transformer.cancellation import Stopped
 from transformer.figures import learned_positions as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.model.positions import sinusoidal
@@ -32,7 +33,7 @@ LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; their recipes differ
 MOST_ROWS = 128  # most positions drawn of a table
 LENGTHS = range(4, 25)  # lengths of the counted inputs, in symbols
 COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
-SOON = 0.4  # seconds until a count says how far it is
+JOBS: JobQueue[dict[str, list[float | None]]] = JobQueue("exact answers by length")
 # Section 3.5 of the paper, about the sinusoidal version.
 QUOTE = N_("may allow the model to extrapolate to sequence lengths longer than the ones encountered during training")
 ALIKE = 0.3  # rows with this cosine are called similar; random rows of 64 numbers have 0 ± 0.125
@@ -307,18 +308,21 @@ def _results(
         paragraph(*sentences, quiet=True)
 
 
-def _count_exact(models: tuple[Pretrained, ...], task: str, progress: DeltaGenerator) -> dict[str, list[float | None]]:
-    """Count exact answers, length by length; counted lengths stay cached for all viewers."""
-    shares: dict[str, list[float | None]] = {model.name: [] for model in models}
-    start = time.monotonic()
-    for index, length in enumerate(LENGTHS):
-        if time.monotonic() - start > SOON:
-            text = _("inputs of {length} symbols, up to {most}").format(length=length, most=LENGTHS[-1])
-            progress.progress(index / len(LENGTHS), text=text)
-        for model in models:
-            shares[model.name].append(exact(model, task, length))
-    progress.empty()
-    return shares
+def _exact_by_length(models: tuple[Pretrained, ...], name: str) -> dict[str, list[float | None]] | None:
+    """Model -> share of exact answers of every length. name: of the task; None while a background job counts."""
+
+    def work(progress: task.Progress) -> dict[str, list[float | None]]:
+        shares: dict[str, list[float | None]] = {model.name: [] for model in models}
+        for index, length in enumerate(LENGTHS):
+            if not progress(index, len(LENGTHS)):
+                raise Stopped
+            for model in models:
+                shares[model.name].append(exact(model, name, length))
+        return shares
+
+    label = _("Count exact answers up to {most} symbols").format(most=LENGTHS[-1])
+    tokens = 2 * len(models) * COUNT * sum(LENGTHS)  # of inputs and answers
+    return task.sized_result(JOBS, (*map(identity, models), name), label, work, models[-1], tokens)
 
 
 def _point(models: tuple[Pretrained, ...], task: str) -> str:
@@ -364,7 +368,7 @@ def draw_learned(frame: PageFrame) -> None:
     message(_introduction(frame.model, pair), "note")
     if counted is None:
         return
-    models, task = counted
+    models, name = counted
     with sentences:
         results = st.container()
         if (models[0].name, models[1].name) == (FORMULA, LEARNED):
@@ -375,10 +379,11 @@ def draw_learned(frame: PageFrame) -> None:
         else:
             sentence = _("{formula} was trained for the same task as {learned}, with the encoding of the formula.")
         paragraph(sentence.format(formula=models[0].name, learned=models[1].name), quiet=True)
-    progress = place.empty()
 
     def later() -> None:
-        shares = _count_exact(models, task, progress)
-        _results(models, shares, place, results)
+        with place:
+            shares = _exact_by_length(models, name)
+        if shares is not None:
+            _results(models, shares, place, results)
 
     frame.draw_last(later)

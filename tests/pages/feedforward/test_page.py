@@ -8,7 +8,6 @@ import html
 import json
 import re
 import shutil
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from pages.components import task
 from pages.feedforward import activity, neurons
 from pages.runtime import cache
 from tests.support.app import ROOT, address, app_test, components, messages, switch_page
@@ -196,14 +196,15 @@ def test_a_neuron_with_examples_is_selected_after_counting_unless_one_was_shown(
     first, second = activation.topk(2).indices.tolist()
     app = open_page(**params)
     assert f"neuron {first + 1} of" in says(app)
-    kept = neurons.counts_of(cache.load("sort", str(sort)))  # as the page has it, with the state of its folder
-    assert kept.found is not None
+    key = neurons.key_of(cache.load("sort", str(sort)))  # as the page has it, with the state of its folder
 
     def seldom(*which: int) -> None:
         """Makes these neurons of the last layer fire on one token less than the number of examples."""
-        counts = kept.found.decoder.counts.clone()
+        found = neurons.JOBS.find(key)
+        assert found is not None
+        counts = found.decoder.counts.clone()
         counts[-1, list(which)] = TOP_TOKENS - 1
-        kept.found = replace(kept.found, decoder=replace(kept.found.decoder, counts=counts))
+        neurons.JOBS.store(key, replace(found, decoder=replace(found.decoder, counts=counts)))
 
     seldom(first)
     assert f"neuron {first + 1} of" in says(app.run())
@@ -300,36 +301,23 @@ def test_the_probe_set_is_counted_once(
     )
 
 
-def test_counting_can_be_stopped_and_started_again(open_page: Callable[..., AppTest], sort: Path) -> None:
-    app = app_test("feedforward")
-    app.query_params.update({"checkpoint": "sort", "source": "314", "part": "neurons"})
-    app.session_state[neurons.STOPPED] = "sort"
-    app.run()
-    assert not app.exception and "Counting was stopped" in messages(app, notes=True)
-    assert "Its strongest activations" not in says(app) and "feedforward-vocabulary" in drawn(app)
-    app.button("hs-neurons-start").click().run()
-    assert not app.exception and "Its strongest activations" in says(app)
-    assert "Counting was stopped" not in messages(app, notes=True) and neurons.STOPPED not in app.session_state
-
-
-def test_a_second_viewer_gets_the_numbers_of_a_count_that_is_running(
-    open_page: Callable[..., AppTest], sort: Path
+@pytest.mark.parametrize(("part", "drawn_last"), [("neurons", "feedforward-silent"), ("knock", "feedforward-left-out")])
+def test_what_is_long_shows_its_progress_below_the_page_until_stop(
+    sort: Path, monkeypatch: pytest.MonkeyPatch, part: str, drawn_last: str
 ) -> None:
-    counts = neurons.counts_of(cache.load("sort", str(sort)))
-    assert counts is neurons.counts_of(cache.load("sort", str(sort)))
-    assert counts.found is None and len(counts.pairs) == 120
-    release = threading.Event()
-
-    def count() -> None:
-        with counts.queue.turn(lambda: None):
-            release.wait(20)
-
-    thread = threading.Thread(target=count)
-    thread.start()
-    threading.Timer(0.5, release.set).start()
-    app = open_page(checkpoint="sort", source="314", target="", part="neurons")
-    thread.join(20)
-    assert not app.exception and not counts.queue.waiting and "Its strongest activations" in says(app)
+    app = app_test("feedforward", checkpoint="sort", source="314", part=part)
+    monkeypatch.setattr(task, "LONG", 0)
+    monkeypatch.setattr(task, "WAIT", 0)
+    monkeypatch.setattr(task.Task, "_progress", lambda self, done, total: self._stop.wait(30) is None)
+    app.run()
+    assert not app.exception and len(app.get("progress")) == 1 and drawn_last not in drawn(app)
+    app.button(key="hs-task-stop").click().run()
+    app.session_state[task.SESSION].thread.join(30)
+    assert not app.run().exception and app.session_state[task.SESSION].stage == "stopped"
+    monkeypatch.setattr(task.Task, "_progress", lambda self, done, total: True)
+    app.button(key="hs-task-start").click().run()
+    app.session_state[task.SESSION].thread.join(30)
+    assert not app.run().exception and drawn_last in drawn(app) and not app.get("progress")
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום"])

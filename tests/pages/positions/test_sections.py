@@ -15,12 +15,14 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from pages.components import task
 from pages.positions import encoding, learned
-from pages.positions.learned import FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
+from pages.positions.learned import COUNT, FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
 from pages.runtime.shared import clear_caches
 from tests.support.app import MODELS, address, content_test, figures
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.positions import neighbour_cosines
+from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained, load
 from transformer.training.tasks import task_pairs
 
@@ -330,16 +332,17 @@ def test_dissimilar_rows_are_not_called_similar() -> None:
 
 
 def test_a_long_count_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    def counts(model: Pretrained, task: str, length: int) -> float:
-        if length == 6 and model.name == LEARNED:
-            raise RuntimeError("stopped here")
-        return 1.0
+    asked: list[tuple[int, int]] = []
 
-    monkeypatch.setattr(learned, "exact", counts)
-    monkeypatch.setattr(learned, "SOON", -1)
-    app = start("learned", LEARNED, "abc")
-    (bar,) = app.get("progress")
-    assert bar.proto.text == "inputs of 6 symbols, up to 24" and bar.proto.value == 100 * 2 // 21
+    def long(jobs: Any, key: Any, label: str, work: Any, model: Pretrained, tokens: int) -> None:
+        assert not task.is_long(model, tokens) and tokens > COUNT  # the bundled ones are counted at once
+        with pytest.raises(Stopped):
+            work(lambda done, total: asked.append((done, total)) or done < 2)
+
+    monkeypatch.setattr(learned, "COUNT", 2)
+    monkeypatch.setattr(task, "sized_result", long)
+    assert "positions_exact" not in figures(start("learned", LEARNED, "abc"))
+    assert asked == [(0, 21), (1, 21), (2, 21)]
 
 
 def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
