@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-import{b as v}from"./site-P3JYMNJT.js";import{b as r}from"./site-AAIVTNTP.js";import{C as m,F as o,H as a,J as n,k as s}from"./site-CSZREU36.js";var c={save:"Save",save_png:"Picture (PNG)",save_svg:"Picture (SVG)",save_csv:"Numbers (CSV)"};function P(e,i,u){let p=S=>{let{element:f,stem:g,caption:T,rows:d}=u();return a(n(["headscope",...g]),S,{svg:()=>m({theme:e.theme,caption:T,...v(f)}),csv:()=>o(d)})},t=r(s(e.data.texts,c),i,p);return t.classList.add("hs-save-under"),t}export{P as a};
