@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.figures import embedding, output, residual
-from transformer.figures.style import BLUE, GREY, INK, ORANGE, PAPER, PURPLE
+from transformer.figures.style import BLUE, GREY, INK, ORANGE, PAPER, TEAL
 
 TOKENS = ("the", "<b>x</b>", "the", "</s>")
 SUBLAYERS = ("self 1", "FFN 1", "self 2")
@@ -34,7 +34,7 @@ def test_lengths_at_the_input() -> None:
             np.testing.assert_allclose(drawn[embedding.LABELS[name]].y, values, rtol=1e-6)
             assert list(drawn[embedding.LABELS[name]].customdata) == COUNTED
         assert drawn[embedding.LABELS["row"]].marker.color == colour[THEME]
-        assert drawn[embedding.LABELS["positions"]].line.color == PURPLE[THEME]
+        assert drawn[embedding.LABELS["positions"]].line.color == TEAL[THEME]
         assert ticks(figure, "x") == ("the", "&lt;b&gt;x&lt;/b&gt;", "the", "&lt;/s&gt;")
         assert figure.layout.title.text.endswith(side) and figure.layout.yaxis.range is None
     figure = embedding.norm_figure(TOKENS, row, scaled, positions, "source", most=20, theme=THEME)

@@ -13,7 +13,7 @@ import pytest
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import learned_positions as learned
 from transformer.figures import positions as figures
-from transformer.figures.style import BLUE, GREY, GUIDE, INK, PURPLE, diverging, ramp
+from transformer.figures.style import BLUE, GREY, GUIDE, INK, TEAL, diverging, ramp
 from transformer.model.positions import sinusoidal
 
 LENGTH, D_MODEL = 50, 34
@@ -145,7 +145,7 @@ def test_products_and_their_column() -> None:
     (cells,) = figure.data
     assert np.array_equal(cells.z, PRODUCTS.numpy().astype(np.float32))
     assert PRODUCTS.min() > 0 and (cells.zmin, cells.zmid, cells.zmax) == (0, None, D_MODEL / 2)
-    assert [list(stop) for stop in cells.colorscale] == ramp(PURPLE, "light")
+    assert [list(stop) for stop in cells.colorscale] == ramp(TEAL, "light")
     (cells,) = figures.product_matrix(-PRODUCTS.numpy(), 4, D_MODEL / 2).data
     assert (cells.zmin, cells.zmid, cells.zmax) == (-D_MODEL / 2, 0, D_MODEL / 2)
     assert [list(stop) for stop in cells.colorscale] == diverging("light")
@@ -162,7 +162,7 @@ def test_a_column_of_products_equals_the_mean() -> None:
     mean = dict(zip(line.x, line.y, strict=True))
     assert all(mean[x] == pytest.approx(y, abs=1e-4) for x, y in zip(row.x, row.y, strict=True))
     assert figure.layout.shapes[0].y0 == mean[0] == pytest.approx(D_MODEL / 2)
-    assert figure.layout.annotations[0].text.endswith("= 17") and line.line.color == PURPLE["light"]
+    assert figure.layout.annotations[0].text.endswith("= 17") and line.line.color == TEAL["light"]
     assert row.mode == "markers" and by_distance(row=np.zeros(figures.RINGS)).data[1].mode == "markers"
     assert by_distance(row=np.zeros(figures.RINGS + 1)).data[1].mode == "lines"
     assert by_distance().data[1].visible is False and by_distance().layout.shapes[0].visible is False
@@ -209,7 +209,7 @@ def test_rows_of_tables_and_the_trained_range(make: Callable[..., go.Figure], la
     for line, (table, values) in zip(figure.data, ROWS.items(), strict=True):
         assert line.name == table.replace("<", "&lt;").replace(">", "&gt;")
         assert list(line.x) == list(range(LENGTH)) and np.allclose(line.y, values)
-    assert [line.line.color for line in figure.data] == [PURPLE["dark"], INK["dark"]]
+    assert [line.line.color for line in figure.data] == [TEAL["dark"], INK["dark"]]
     assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 2
     (area,) = figure.layout.shapes
     assert (area.x0, area.x1, area.fillcolor) == (-0.5, last, GREY["dark"])

@@ -149,7 +149,7 @@ def test_the_table_of_the_logit_lens(theme: str) -> None:
 def test_the_colours_of_figures(theme: str) -> None:
     paper = rgb(style.PAPER[theme])
     assert style.PAPER[theme] == CONFIG[theme]["backgroundColor"] and style.INK[theme] == CONFIG[theme]["textColor"]
-    for colour in (style.INK, style.GREY, style.BLUE, style.ORANGE, style.PURPLE):
+    for colour in (style.INK, style.GREY, style.BLUE, style.ORANGE, style.PURPLE, style.TEAL):
         assert contrast(rgb(colour[theme]), paper) >= 4.5
     drawn = style.dressed(style.titled(Drawing(), "t", "e"), theme).figure()
     hover = drawn.layout.hoverlabel

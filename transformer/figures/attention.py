@@ -266,7 +266,7 @@ def difference_map(
     row_labels, column_labels = (_labels(trace, side) for side in sides)
     figure = Drawing()
     figure.add_heatmap(
-        z=values, colorscale=diverging(theme), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
+        z=values, colorscale=diverging(theme, PURPLE), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
         hovertemplate="%{z:+.3f}<extra></extra>",
     )  # fmt: skip
     down, across = (texts[name].format(name=plain(texts[side])) for name, side in zip(AXES, sides, strict=True))

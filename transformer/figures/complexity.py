@@ -12,7 +12,7 @@ from typing import Any
 
 from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.positions import across, note, say
-from transformer.figures.style import BLUE, GREY, INK, PAPER, PURPLE, Labels, dressed, plain
+from transformer.figures.style import BLUE, GREY, INK, PAPER, TEAL, Labels, dressed, plain
 from transformer.texts import N_
 
 LABELS = {
@@ -41,7 +41,7 @@ STROKES: dict[str, tuple[str, dict[str, str], str]] = {
     "recurrent": ("solid", INK, "square"),
     "convolution": ("dash", GREY, "diamond"),
     "separable": ("dot", GREY, "diamond-open"),
-    "restricted": ("dash", PURPLE, "triangle-up"),
+    "restricted": ("dash", TEAL, "triangle-up"),
 }
 
 

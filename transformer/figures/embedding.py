@@ -14,8 +14,8 @@ from transformer.figures.style import (
     INK,
     LONGEST_LABEL,
     ORANGE,
-    PURPLE,
     SIZE,
+    TEAL,
     Labels,
     dressed,
     label_axis,
@@ -91,7 +91,7 @@ def norm_figure(
         )  # fmt: skip
     figure.add_scatter(
         x=x, y=np.asarray(positions, np.float32), name=texts["positions"], customdata=names, mode="lines+markers",
-        line={"color": PURPLE[theme], "width": 2.5}, marker={"color": PURPLE[theme], "size": 8, "symbol": "diamond"},
+        line={"color": TEAL[theme], "width": 2.5}, marker={"color": TEAL[theme], "size": 8, "symbol": "diamond"},
         hovertemplate=first + texts["positions"] + last,
     )  # fmt: skip
     figure.update_layout(
@@ -118,7 +118,7 @@ def neighbour_bars(
     values = np.asarray(cosines, np.float32)
     figure = Drawing()
     figure.add_bar(
-        x=values, y=np.arange(len(labels)), orientation="h", marker={"color": PURPLE[theme]},
+        x=values, y=np.arange(len(labels)), orientation="h", marker={"color": TEAL[theme]},
         text=[signed(cosine, 2) for cosine in values], textposition="outside", cliponaxis=False,
         customdata=[signed(cosine, 4) for cosine in values],
         hovertemplate=f"%{{y}}<br>{texts['cosine']} %{{customdata}}<extra></extra>",

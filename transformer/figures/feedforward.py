@@ -14,7 +14,7 @@ from transformer.figures.style import (
     INK,
     LINE,
     ORANGE,
-    PURPLE,
+    TEAL,
     Labels,
     dressed,
     label_axis,
@@ -193,7 +193,7 @@ def moved_columns(
     colour scale."""
     figure = Drawing()
     figure.add_heatmap(
-        z=np.asarray(difference, np.float32), zmin=0, zmax=most, colorscale=ramp(PURPLE, theme),
+        z=np.asarray(difference, np.float32), zmin=0, zmax=most, colorscale=ramp(TEAL, theme),
         colorbar={"title": texts["scale"]}, hovertemplate=texts["hover"] + "<extra></extra>",
     )  # fmt: skip
     figure.update_layout(yaxis={"title": texts["dimension"]}, hovermode="closest")

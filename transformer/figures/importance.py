@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, titled
+from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, TEAL, Labels, dressed, titled
 from transformer.texts import N_
 
 PRUNING = {
@@ -51,13 +51,13 @@ def pruning_curves(
             x=left, y=draw, mode="lines", line={"color": GREY[theme], "width": 1.5}, opacity=0.55, name=texts["random"],
             legendgroup="random", showlegend=index == 0,
         )  # fmt: skip
-    for name, values, colour in (("least", least, PURPLE), ("most", most, ORANGE)):
+    for name, values, colour in (("least", least, TEAL), ("most", most, ORANGE)):
         figure.add_scatter(
             x=left, y=values, mode="lines+markers", line={"color": colour[theme], "width": 3}, name=texts[name]
         )
     figure.add_scatter(
         x=[breaks, breaks], y=[0, least[left.index(breaks)]], mode="lines+text", showlegend=False,
-        line={"color": PURPLE[theme], "width": 2, "dash": "dot"}, textposition="top right",
+        line={"color": TEAL[theme], "width": 2, "dash": "dot"}, textposition="top right",
         text=["", texts["breaks"].format(left=breaks)], name=texts["breaks"].format(left=breaks),
     )  # fmt: skip
     figure.update_layout(

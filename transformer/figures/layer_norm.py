@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import GREY, PURPLE, Labels, dressed, label_axis, plain, titled
+from transformer.figures.style import GREY, TEAL, Labels, dressed, label_axis, plain, titled
 from transformer.texts import N_
 
 LABELS = {
@@ -52,7 +52,7 @@ def layer_norm(
     )  # fmt: skip
     figure.add_scatter(
         x=x, y=np.asarray(after, np.float32), name=texts["after"], mode="markers",
-        marker={"color": PURPLE[theme], "size": 6, "opacity": 0.7},
+        marker={"color": TEAL[theme], "size": 6, "opacity": 0.7},
         customdata=np.stack((np.arange(len(x)), gamma, beta), 1).astype(np.float32),
         hovertemplate=texts["hover"] + "<extra></extra>",
     )  # fmt: skip
@@ -73,7 +73,7 @@ def what_is_left(
 ) -> Drawing:
     """The cosine between x and the sub-layer's output, for one token and in the mean over all."""
     figure, x = Drawing(), np.arange(len(sublayers))
-    for name, values, colour in (("token", cosines, PURPLE), ("mean", means, GREY)):
+    for name, values, colour in (("token", cosines, TEAL), ("mean", means, GREY)):
         figure.add_scatter(x=x, y=list(values), name=texts[name], mode="lines+markers", line={"color": colour[theme]})
     figure.update_layout(yaxis={"title": texts["cosine"], "range": [-0.05, 1.05]}, xaxis={"title": texts["sublayer"]})
     label_axis(figure, "x", sublayers)

@@ -21,7 +21,7 @@ from transformer.figures.style import (
     INK,
     MOST_LABELS,
     PAPER,
-    PURPLE,
+    TEAL,
     Labels,
     diverging,
     dressed,
@@ -35,10 +35,10 @@ from transformer.texts import N_
 SHOWN = 32  # dimensions of M_k and positions beside it: cells that are visible from the back row
 # Dash and colour of each curve: no two look alike, not even in print.
 STROKES = (
-    ("solid", PURPLE),
+    ("solid", TEAL),
     ("dash", INK),
     ("dot", GREY),
-    ("dashdot", PURPLE),
+    ("dashdot", TEAL),
     ("longdash", INK),
     ("longdashdot", GREY),
 )
@@ -257,7 +257,7 @@ def wavelength_curve(
     hover = "%{y:,.2f}<extra></extra>"
     figure.add_scatter(
         x=even, y=np.asarray(wavelengths, np.float32), mode="lines", name=texts["wavelength"], showlegend=False,
-        line={"color": PURPLE[theme], "width": 3}, hovertemplate=hover,
+        line={"color": TEAL[theme], "width": 3}, hovertemplate=hover,
     )  # fmt: skip
     figure.add_scatter(
         x=2 * (np.asarray(dimensions, np.int64) // 2),
@@ -305,7 +305,7 @@ def product_matrix(
     figure = Drawing()
     most = float(np.abs(products).max()) if most is None else most
     hover = f"{texts['position']} %{{y}}<br>{texts['other']} %{{x}}<br>{texts['product']} %{{z:.3f}}"
-    scales = {"signed": diverging(theme), "unsigned": ramp(PURPLE, theme)}
+    scales = {"signed": diverging(theme), "unsigned": ramp(TEAL, theme)}
     positive = {"zmin": 0, "zmid": None, "colorscale": scales["unsigned"]} if products.min() >= 0 else {}
     signed(figure, products, most, theme, hover, texts["product"], **positive)
     column = q or 0
@@ -342,7 +342,7 @@ def products_by_offset(
     figure = Drawing()
     figure.add_scatter(
         x=np.asarray(offsets), y=np.asarray(mean, np.float32), mode="lines", name=texts["mean"],
-        line={"color": PURPLE[theme], "width": 3}, hovertemplate="%{y:.3f}",
+        line={"color": TEAL[theme], "width": 3}, hovertemplate="%{y:.3f}",
     )  # fmt: skip
     points = np.zeros(0, np.float32) if row is None else np.asarray(row, np.float32)
     figure.add_scatter(

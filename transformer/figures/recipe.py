@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, GREY, INK, LINE, ORANGE, PURPLE, Labels, dressed, plain, titled
+from transformer.figures.style import BLUE, GREY, INK, LINE, ORANGE, TEAL, Labels, dressed, plain, titled
 from transformer.texts import N_
 
 RATES = {
@@ -77,7 +77,7 @@ def rates(
     """Learning rates. lines: name -> (steps, rates): the chosen one, up to two of the paper, and ours;
     recorded: those of a training, as points."""
     figure = Drawing()
-    looks = [(PURPLE, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2), (BLUE, "solid", 2)]
+    looks = [(TEAL, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2), (BLUE, "solid", 2)]
     for (label, (steps, values)), (colour, dash, width) in zip(lines.items(), looks[: len(lines)], strict=True):
         line = {"color": colour[theme], "dash": dash, "width": width}
         figure.add_scatter(x=list(steps), y=list(values), name=plain(label), mode="lines", line=line)
@@ -101,7 +101,7 @@ def warmup_losses(
 ) -> Drawing:
     """losses: steps of warm-up -> a curve for each seed."""
     figure = Drawing()
-    for (warmup, curves), colour in zip(losses.items(), (ORANGE, PURPLE, BLUE, INK), strict=True):
+    for (warmup, curves), colour in zip(losses.items(), (ORANGE, TEAL, BLUE, INK), strict=True):
         label = texts["name"].format(steps=warmup)
         mean = [sum(values) / len(values) for values in zip(*curves, strict=True)]
         for number, curve in enumerate((mean, *curves)):
@@ -137,7 +137,7 @@ def scatter(
         y=list(without),
         name=texts["plain"],
         mode="markers",
-        marker={"color": PURPLE[theme], "symbol": "diamond", "size": 11},
+        marker={"color": TEAL[theme], "symbol": "diamond", "size": 11},
     )
     figure.update_layout(
         xaxis={"tickvals": places, "ticktext": [plain(label) for label in labels]},
@@ -180,7 +180,7 @@ def calibration(
     """curves: epsilon -> (mean largest probability, share of right tokens) of every bin."""
     figure = Drawing()
     figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot", "color": GREY[theme]}, showlegend=False)
-    for (epsilon, (said, right)), colour in zip(curves.items(), (ORANGE, PURPLE, BLUE), strict=True):
+    for (epsilon, (said, right)), colour in zip(curves.items(), (ORANGE, TEAL, BLUE), strict=True):
         figure.add_scatter(
             x=list(said), y=list(right), name=texts["name"].format(epsilon=epsilon), mode="lines+markers",
             line={"color": colour[theme]},

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from transformer.figures.drawing import Drawing, drawing, plotly_figure
-from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, Labels, dressed, label_axis, plain, ramp, titled
+from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, TEAL, Labels, dressed, label_axis, plain, ramp, titled
 from transformer.texts import N_
 
 ROW, LEAST, MOST = 26, 150, 560  # pixels: a row, and all rows at least and at most
@@ -147,7 +147,7 @@ def exact_by_length(
     """shares: "no-attention", "attention", "transformer" -> for each seed the share of `inputs` inputs of each length
     whose whole output is right. trained: length of the longest training input."""
     figure = Drawing()
-    looks = {"no-attention": (ORANGE, "diamond"), "attention": (BLUE, "square"), "transformer": (PURPLE, "circle")}
+    looks = {"no-attention": (ORANGE, "diamond"), "attention": (BLUE, "square"), "transformer": (TEAL, "circle")}
     for name, runs in shares.items():
         colour, symbol = looks[name]
         mean = [sum(values) / len(values) for values in zip(*runs, strict=True)]

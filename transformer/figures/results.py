@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, GREY, INK, ORANGE, PURPLE, Labels, dressed, plain, titled
+from transformer.figures.style import BLUE, GREY, INK, ORANGE, TEAL, Labels, dressed, plain, titled
 from transformer.texts import N_
 
 SUBSETS = {
@@ -50,7 +50,7 @@ def subset_bars(
     figure = Drawing()
     figure.add_bar(
         x=shown, y=list(scores), text=[f"{score:.1f}" for score in scores], textposition="outside",
-        marker={"color": [PURPLE[theme], *[BLUE[theme]] * (len(shown) - 1)]}, cliponaxis=False,
+        marker={"color": [TEAL[theme], *[BLUE[theme]] * (len(shown) - 1)]}, cliponaxis=False,
     )  # fmt: skip
     figure.update_layout(yaxis={"title": texts["axis"], "rangemode": "tozero"}, showlegend=False)
     return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
@@ -68,7 +68,7 @@ def training_cost(
 ) -> Drawing:
     """BLEU over floating-point operations, which have a logarithmic axis. own: the paper's models."""
     figure = Drawing()
-    for wanted, label, colour in ((False, texts["earlier"], GREY), (True, texts["paper"], PURPLE)):
+    for wanted, label, colour in ((False, texts["earlier"], GREY), (True, texts["paper"], TEAL)):
         rows = [row for row in zip(names, costs, scores, own, strict=True) if row[3] == wanted]
         # The two most expensive ones are side by side at the right edge.
         places = ["bottom center" if 0.25 < row[1] / max(costs) < 0.5 else "top center" for row in rows]

@@ -21,8 +21,9 @@ LINE = {"light": "#e3e5e8", "dark": "#2a2f38"}
 GREY = {"light": "#5f6672", "dark": "#9aa3b0"}
 BLUE = {"light": "#0b63b0", "dark": "#6db7ff"}  # source, encoder
 ORANGE = {"light": "#b5490a", "dark": "#ff9e5e"}  # target, decoder
-PURPLE = {"light": "#7a2f8f", "dark": "#d795ea"}  # cross-attention, and what belongs to neither side
-PALETTE = (INK, PAPER, LINE, GREY, BLUE, ORANGE, PURPLE)
+PURPLE = {"light": "#7a2f8f", "dark": "#d795ea"}  # cross-attention alone
+TEAL = {"light": "#00727f", "dark": "#4fd0d9"}  # what belongs to neither side
+PALETTE = (INK, PAPER, LINE, GREY, BLUE, ORANGE, PURPLE, TEAL)
 FONT = "Source Sans, Source Sans Pro, system-ui, sans-serif"
 SIZE = 15
 MOST_LABELS = 40  # tick labels on one axis: more can neither be read nor drawn quickly
@@ -48,7 +49,7 @@ def ramp(colour: dict[str, str], theme: str) -> list[list[float | str]]:
     return [[0.0, PAPER[theme]], [1.0, colour[theme]]]
 
 
-def diverging(theme: str, colour: dict[str, str] = PURPLE) -> list[list[float | str]]:
+def diverging(theme: str, colour: dict[str, str] = TEAL) -> list[list[float | str]]:
     """A colour scale for values below and above 0: ink, background, the given colour. Give it zmid=0.
 
     Blue and orange name the two sides, so they cannot also name signs; the lab draws differences in the same way.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, ORANGE, PURPLE, Labels, dressed, titled
+from transformer.figures.style import BLUE, ORANGE, TEAL, Labels, dressed, titled
 from transformer.texts import N_
 
 LABELS = {
@@ -37,7 +37,7 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", t
     for name, label, colour, axis, dash in (
         ("loss", texts["loss"], ORANGE, "y", "dot"),
         ("validation_loss", texts["validation_loss"], BLUE, "y", "solid"),
-        ("validation_bleu", texts["bleu"], PURPLE, "y2", "solid"),
+        ("validation_bleu", texts["bleu"], TEAL, "y2", "solid"),
     ):
         steps, values = column(name)
         if steps:
