@@ -8,13 +8,22 @@ export class CellLine {
   constructor(hooks) {
     this.hooks = hooks;
     this.line = el("div", { class: "hs-cell-line", "data-testid": "cell" });
-    this.more = el("details", { class: "hs-cell-more", "data-testid": "cell-more", toggle: () => this.fill() });
-    this.summaryText = el("summary", null);
+    this.more = el("details", { class: "hs-cell-more", "data-testid": "cell-more", toggle: () => this.toggled() });
+    this.summaryText = el("summary", { click: () => (this.pressed = true) });
     this.body = el("div", { class: "hs-cell-body" });
     this.more.append(this.summaryText, this.body);
     this.element = el("div", { class: "hs-cell" }, this.line, this.more);
     this.body.addEventListener("pointermove", (event) => this.tip(event));
     this.body.addEventListener("pointerleave", () => hooks.tooltip.hide());
+  }
+
+  // What a person opens scrolls into view; what a link opens does not move the page.
+  toggled() {
+    this.fill();
+    const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (this.pressed && this.more.open)
+      this.more.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
+    this.pressed = false;
   }
 
   tip(event) {
