@@ -160,7 +160,6 @@ function drawWords(board) {
     chosen,
     later,
     small,
-    all,
     table,
   } = board;
   const { outputs } = ctx.data;
@@ -191,10 +190,7 @@ function drawWords(board) {
     });
   const zero = toX(0);
   if (!(small && logits))
-    pen.line("out:zero", [zero, rows.y, zero, logits ? all.y + all.h - 1.5 * unit : rows.y + slot * (many + 1)], {
-      colour: "line",
-      z: -1,
-    });
+    pen.line("out:zero", [zero, rows.y, zero, rows.y + slot * (many + 1)], { colour: "line", z: -1 });
   for (const line of lines) drawWord({ ...board, name: line.i < many ? line.i : "chosen" }, line, toX);
   if (logits || vocab <= lines.length) return;
   const rest = Math.max(0, 1 - lines.reduce((sum, line) => sum + line.p, 0));

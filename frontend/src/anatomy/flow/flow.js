@@ -1,4 +1,5 @@
 import { formatCount, formatNumber } from "../format.js";
+import { clamp, mathWidth } from "../stage/measure.js";
 import { lastStep, stackOf } from "../walk.js";
 import { Lane, laneColumns, parametersOf } from "./lane.js";
 
@@ -33,7 +34,7 @@ function encoderFlow(ctx, rect, single) {
       "name:memory",
       ctx.t(single ? "flow_leaves" : "flow_memory"),
       last.x + last.w / 2,
-      lane.top - ctx.unit * 0.95,
+      lane.top - ctx.unit * 1.2,
       0,
       { size: 0.85, colour: "dim", align: "center" },
     );
@@ -87,7 +88,11 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   const last = columns["ff.x"].x - wide - unit * 3;
   const under = { x: Math.min(Math.max(right, heads.x + heads.w * 0.12), Math.max(last, right)), w: wide };
   const parts = memory && lower ? memoryParts(ctx, lane, memory, under, lower) : null;
-  const cross = lane.attention("cross", parts);
+  // K goes up into the columns.
+  const middle = under.x + wide / 2;
+  const bent = clamp(middle, heads.x + unit, heads.x + heads.w - unit);
+  const into = Math.abs(bent - middle) < unit * 0.8 ? middle : bent;
+  const cross = lane.attention("cross", parts, into);
   const name = single ? afterLane("decoder", layer, layers) : "decoder.output";
   const leaves = lane.strip(
     single ? `m:decoder.${layer}.ff.leaves` : "m:output.hidden",
@@ -107,7 +112,7 @@ function decoderFlow(ctx, rect, single, memory, lower) {
       "name:out",
       ctx.t(single ? "flow_leaves" : "flow_out"),
       columns.last.x + columns.last.w / 2,
-      lane.top - unit * 0.95,
+      lane.top - unit * 1.2,
       0,
       { size: 0.85, colour: "dim", align: "center" },
     );
@@ -118,12 +123,8 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   lane.around("decoder.cross", cross.x, ff.x);
   lane.around("decoder.ff", ff.x, leaves);
   if (parts) {
-    // K goes up into the columns; the values of every source token go to the row that is being decoded, as strongly as
-    // this head attends to them.
+    // The values of every source token go to the row that is being decoded, as strongly as this head attends to them.
     const { keys, values } = parts;
-    const middle = keys.x + keys.w / 2;
-    const bent = Math.max(heads.x + unit, Math.min(heads.x + heads.w - unit, middle));
-    const into = Math.abs(bent - middle) < unit * 0.8 ? middle : bent;
     const turn = keys.y - unit * 0.8;
     const points = [middle, keys.y - 2, middle, turn, into, turn, into, lane.top + lane.high + 3];
     lane.add({
@@ -293,7 +294,7 @@ export function modelFlow(ctx) {
     const { leaves } = encoder;
     const { box, lane } = decoder;
     const x = leaves.x + leaves.w / 2;
-    lane.add(upArrow("under:decoder.cross", x, leaves.y - unit * 1.5, box.y + box.h + 3));
+    lane.add(upArrow("under:decoder.cross", x, leaves.y - unit * 1.8, box.y + box.h + 3));
     return [...encoder.lane.items, ...lane.items, totalText(ctx, { ...box, y: lane.top - unit * 1.15 }, "center")];
   }
   // The encoder ends where its values can still go over to the decoder.
@@ -361,7 +362,9 @@ function closedLane(ctx, stack, rect, columns = null) {
   const out = end - strip;
   const name = t(stack === "encoder" ? "an_encoder" : "an_decoder");
   const label = t("flow_closed", { stack: name, layers, n: count });
-  const box = { x: into, y: top, w: out - room - into, h: high };
+  const middle = top + high / 2;
+  const thick = Math.min(high, unit * 2.4); // a bar, because nothing is drawn in it
+  const box = { x: into, y: middle - thick / 2, w: out - room - into, h: thick };
   for (let i = Math.min(3, layers - 1); i > 0; i--)
     lane.add({
       key: `behind:${stack}.${i}`,
@@ -384,12 +387,10 @@ function closedLane(ctx, stack, rect, columns = null) {
     go: open,
     label,
   });
-  const middle = top + high / 2;
-  const inside = [box.x + unit * 0.3, box.w - unit * 0.6];
-  const look = { colour: side, align: "center" };
-  const layersText = t("flow_layers", { stack: name, layers });
-  lane.text(`layername:${stack}`, layersText, inside[0], middle - unit * 0.6, inside[1], { ...look, weight: 600 });
-  lane.text(`layercount:${stack}`, t("flow_count", { n: count }), inside[0], middle + unit * 0.7, inside[1], look);
+  const wide = box.w - unit * 0.6;
+  const size = clamp(wide / (unit * mathWidth(label, true)), 0.64, 0.9); // small rather than cut off
+  const look = { colour: side, align: "center", weight: 600, size };
+  lane.text(`layername:${stack}`, label, box.x + unit * 0.3, middle, wide, look);
   const title = t(stack === "encoder" ? "flow_source" : "flow_target");
   lane.text(`name:${side}`, title, first.x, top - unit * 0.8, 0, { weight: 600, colour: side, size: 0.95 });
   const key = stack === "encoder" ? "m:encoder.output" : "m:output.hidden";
@@ -402,7 +403,7 @@ function closedLane(ctx, stack, rect, columns = null) {
     colour: "dim",
     align: "center",
   });
-  const edge = (x, w) => ({ x, y: top, w, h: high });
+  const edge = (x, w) => ({ x, y: box.y, w, h: box.h });
   lane.flow(`in:${stack}`, first, edge(box.x, 0));
   lane.flow(`out:${stack}`, edge(box.x + box.w, 0), leaves);
   if (words) drawWords(ctx, lane, leaves, { x: words.x, y: top, w: words.w - unit * 0.4, h: high }, true);

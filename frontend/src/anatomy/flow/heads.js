@@ -102,7 +102,7 @@ export function headTiles(lane, part, column, strips, x) {
   const { keys } = strips;
   const below = weights.y + weights.h + unit * 0.5;
   const from = keys.y + keys.h * 0.8;
-  const [out, turn, end] = [keys.x + keys.w, (keys.x + keys.w + weights.x) / 2, weights.x + weights.w / 2];
+  const [out, turn, end] = [keys.x + keys.w, weights.x - unit * 0.4, weights.x + weights.w / 2]; // right of the letter V
   const points = [out, from, turn, from, turn, below, end, below, end, weights.y + weights.h + 2];
   lane.add({ key: `under:${at}`, kind: "arrow", points, x: 0, y: 0, w: 0, h: 0, colour: "dim", weight: 1.5 });
 }

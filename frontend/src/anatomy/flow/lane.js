@@ -201,8 +201,8 @@ export class Lane {
     });
   }
 
-  // The frame of a part, with its name above and its parameters below.
-  partFrame(place, from, to, { title, count, go, shared = false }) {
+  // The frame of a part, with its name above and its parameters below. foot: the width for these, if not all of it is free.
+  partFrame(place, from, to, { title, count, go, shared = false, foot = 0 }) {
     const { ctx, top, high } = this;
     const { state, unit, t, narrow } = ctx;
     const isCurrent = state.place === place;
@@ -223,7 +223,7 @@ export class Lane {
       go,
       label: t("flow_go", { name: title }),
     });
-    this.text(`name:${place}`, title, from, top - unit * 1.1, to - from, {
+    this.text(`name:${place}`, title, from, top - unit * 1.2, to - from, {
       weight: 600,
       colour,
       align: "center",
@@ -231,18 +231,14 @@ export class Lane {
     });
     if (count && !narrow) {
       const n = formatCount(count);
-      const align = this.single && place === "decoder.cross" ? "left" : "center"; // K comes in below the middle
       const isHead = !this.single && isAttention(place);
       const which = { head: state.head + 1, heads: ctx.data.config.heads, n };
       const note = isHead ? t("flow_head_count", which) : t(shared ? "flow_table" : "flow_count", { n });
-      const room = to - from + unit * 0.3;
-      const most = align === "left" ? 0.66 : 0.88;
-      const size = clamp(room / (unit * lettersWidth(note)), 0.64, most); // small rather than cut off
-      this.text(`count:${place}`, note, (from + to - room) / 2, top + high + unit * 1.25, room, {
-        colour: "dim",
-        align,
-        size,
-      });
+      const room = foot || to - from + unit * 0.3;
+      const size = clamp(room / (unit * lettersWidth(note)), 0.56, 0.88); // small rather than cut off
+      const x = foot ? from : (from + to - room) / 2;
+      const align = foot ? "left" : "center";
+      this.text(`count:${place}`, note, x, top + high + unit * 1.25, room, { colour: "dim", align, size });
     }
     return box;
   }
@@ -302,8 +298,9 @@ export class Lane {
     });
   }
 
-  // One attention sub-layer: x, its queries, keys and values, the heads, and their output. Returns its x.
-  attention(part, memory) {
+  // One attention sub-layer: x, its queries, keys and values, the heads, and their output. Returns its x. memory: keys and
+  // values from outside, of which the keys come in from below at x = `into`.
+  attention(part, memory = null, into = 0) {
     const { ctx, columns, stack, layer } = this;
     const { data, t, unit } = ctx;
     const at = `${stack}.${layer}.${part}`;
@@ -317,6 +314,7 @@ export class Lane {
       title,
       count: parametersOf(data.header.boxes, at),
       go: { zoom: "sub", place, step: "x" },
+      foot: memory ? into - column("x").x - unit * 0.4 : 0,
     });
     const go = (step, zoom = "sub") => ({ zoom, place, step });
     const x = this.strip(this.key(part, "x"), `${at}.enters`, column("x"), place, {
@@ -429,9 +427,9 @@ export class Lane {
       key: `pill:${key}`,
       kind: "box",
       x,
-      y: y - unit * 0.48,
+      y: y - unit * 0.4,
       w,
-      h: unit * 0.96,
+      h: unit * 0.8,
       fill: "ground",
       stroke: "line",
       radius: 6,

@@ -50,7 +50,6 @@ export const FLOW_TEXTS = {
   flow_table: "shared table: {n}",
   flow_layer: "{stack}, layer {layer} of {layers}",
   flow_layer_count: "{stack}, layer {layer} of {layers} · {n} parameters",
-  flow_layers: "{stack}: {layers} layers",
   flow_closed: "{stack}: {layers} layers · {n} parameters",
   flow_head_count: "head {head} of {heads} · {n} parameters",
   flow_total:
