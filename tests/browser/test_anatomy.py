@@ -264,20 +264,56 @@ def test_markup_in_a_sentence_stays_text(opened: Any) -> None:
     assert "<b>" in "".join(drawing.element.evaluate("({ anatomy }) => anatomy.data.labels('source')"))
 
 
-def test_play_moves_on_and_a_key_stops_it(opened: Any) -> None:
-    drawing = opened(zoom="sub", place="encoder.self")
-    drawing.element.evaluate("({ anatomy }) => { anatomy.tempo = 'fast'; }")
+def test_play_moves_on_a_key_steps_and_a_key_back_stops_it(opened: Any) -> None:
+    drawing = opened(zoom="sub", place="encoder.self", step="split", tempo="fast")
+    page, handle = drawing.page, drawing.element.element_handle()
+    playing = "({ anatomy }) => anatomy.playing"
+    page.get_by_test_id("anatomy-stage").focus()
+    page.keyboard.press(" ")
+    page.wait_for_function("({ anatomy }) => anatomy.state.step !== 'split'", arg=handle)
+    page.keyboard.press("ArrowLeft")
+    assert drawing.element.evaluate(playing) is False
+    drawing.settle()
+    drawing.go(step="split", tempo="slow")  # a key comes long before the clock
+    page.keyboard.press(" ")
+    page.keyboard.press("ArrowRight")
+    assert drawing.at["step"] == "dot" and drawing.element.evaluate(playing)
+    made = "({ anatomy }) => anatomy.stage.flowing?.made.some(({ matrix }) => matrix.name === 'dot')"
+    page.wait_for_function(made, arg=handle)  # row by row
+
+
+def test_the_chosen_word_is_fed_in_and_the_translation_grows(opened: Any) -> None:
+    drawing = opened(place="decoder.ff", decoder=2, head=1, t=2, tempo="slow")
+    shown = """({ anatomy }) => ["translation", "fed:2"].map((key) =>
+        anatomy.scene.find((item) => item.key === key)?.text ?? "")"""
+    assert drawing.element.evaluate(shown) == [SMALL["target"][:1], ""]
     drawing.page.get_by_test_id("anatomy-stage").focus()
     drawing.page.keyboard.press(" ")
-    drawing.page.wait_for_function(
-        "({ anatomy }) => ['split', 'dot', 'scale'].includes(anatomy.state.step)",
-        arg=drawing.element.element_handle(),
-    )
-    drawing.page.keyboard.press("ArrowLeft")
+    drawing.page.keyboard.press("ArrowRight")
+    assert drawing.at["place"] == "output"
+    assert drawing.element.evaluate(shown) == [SMALL["target"][:2], ""]
     drawing.settle()
-    step = drawing.at["step"]
-    drawing.page.wait_for_timeout(2500)
-    assert drawing.at["step"] == step
+    word = drawing.element.evaluate(
+        """({ anatomy: { scene, data } }) => {
+          const { ids, chosen } = data.outputs;
+          const { x, y } = scene.find(({ key }) => key === `word:${ids[1].indexOf(chosen[1])}`);
+          return [x, y]; }"""
+    )
+    start = drawing.element.evaluate(
+        """({ anatomy }) => {
+          anatomy.step(1);
+          const { x, y, alpha } = anatomy.stage.moving.find(({ item }) => item.key === "fed:2").from;
+          return [x, y, alpha]; }"""
+    )
+    assert start == [*word, 1]  # from where it was chosen
+    assert (drawing.at["place"], drawing.at["decoder"], drawing.at["t"]) == ("target", 0, 2)
+    assert drawing.element.evaluate(shown) == [SMALL["target"][:2], SMALL["target"][1]]
+    drawing.settle()
+    strips = drawing.element.evaluate(
+        "({ anatomy }) => { anatomy.step(1); return anatomy.stage.flowing.made.map((item) => item.key); }"
+    )
+    computed = {"self.queries", "self.keys", "self.values", "self.weights.h0", "cross.x"}
+    assert set(strips) == {f"m:decoder.0.{name}" for name in computed}
 
 
 def test_only_what_a_knocked_out_head_changes_is_marked(opened: Any, model: Pretrained, trace: Trace) -> None:

@@ -1,4 +1,5 @@
 import { printable } from "../core/dom.js";
+import { isSpecial, MARK } from "../engine/words.js";
 import { phrases, sharedTexts } from "../lab/words.js";
 import { traceName, isAttention, isFeedForward } from "./walk.js";
 
@@ -145,6 +146,14 @@ export class AnatomyData {
     if (this.said?.id !== this.id) this.said = { id: this.id };
     this.said[side] ??= this.header.labels[side].map(printable);
     return this.said[side];
+  }
+
+  // The words of the translation's first tokens.
+  translation(count) {
+    const pieces = this.header.tokens.target_out.slice(0, count);
+    const special = isSpecial(pieces);
+    const written = pieces.filter((_, i) => !special[i]).join("");
+    return written.split(MARK).filter(Boolean).map(printable);
   }
 
   ids(side) {

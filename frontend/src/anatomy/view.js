@@ -10,7 +10,8 @@ import { KINDS } from "../engine/switches.js";
 import { sharedTexts, switchNotes } from "../lab/words.js";
 import { AnatomyData } from "./data.js";
 import { START_ANATOMY } from "../state/generated.js";
-import { Stage } from "./stage/stage.js";
+import { MOVE, Stage } from "./stage/stage.js";
+import { fillOf, waveOf } from "./stage/wave.js";
 import { AnatomySwitches } from "./switches.js";
 import { ALL_ANATOMY_TEXTS, hoverLines } from "./words/hover.js";
 import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./bars.js";
@@ -18,7 +19,7 @@ import { ExplanationPanel } from "./panel/panel.js";
 import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
 import { cellOf, moveCell, pickCell } from "./number/number.js";
 import { saveDrawing } from "./saving.js";
-import { isNear } from "./panel/facts.js";
+import { isNear, textKeys } from "./panel/facts.js";
 import { modelPanel } from "./flow/flow.js";
 import {
   fitState,
@@ -42,7 +43,8 @@ const LEAST = 20; // units of height: with less, rows are too thin to see
 const PAUSE = 650; // milliseconds until the server is told a step: it answers after the movement
 const GATHER = 20; // milliseconds in which packs are collected
 const PATIENCE = 260; // milliseconds that a zoom waits for its numbers before it shows their outlines
-const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
+const [READ, GLANCE] = [5000, 1000]; // milliseconds of a step with a new text, and of any other, at normal tempo
+const TEMPO = { slow: 1.75, normal: 1, fast: 0.28 };
 
 const TAKES_KEYS =
   "input, select, textarea, [contenteditable], .hs-cards, .hs-save, [role=slider], [role=menu], [role=listbox]";
@@ -64,6 +66,7 @@ export class AnatomyView {
     this.report = report;
     this.data = new AnatomyData();
     this.state = { ...START_STATE };
+    this.heard = new Set(); // the texts that were shown since playing began
     this.t = makeTexts(null, ALL_ANATOMY_TEXTS);
     this.textsKey = "{}";
     this.element = el("section", {
@@ -299,6 +302,13 @@ export class AnatomyView {
     this.go(walk(this.data.config, this.state, delta, this.data.steps), playing);
   }
 
+  // A key to the next step does not wait for the clock, and playing goes on; a key back stops it.
+  step(delta) {
+    const playing = this.playing && delta > 0;
+    this.move(delta, playing);
+    if (playing) this.ahead();
+  }
+
   // On a low screen the drawing begins below the visible part: scroll so that the user sees all of it.
   reveal() {
     const bottom = this.work.getBoundingClientRect().bottom + this.steps.element.offsetHeight; // the bar itself sticks
@@ -313,21 +323,31 @@ export class AnatomyView {
     const stops = stopsOf(data.config, state.zoom);
     const last = stopIndex(data.config, state, stops) === stops.length - 1 && state.t + 1 >= data.steps;
     this.playing = true;
+    this.heard = new Set();
     if (last) this.go({ ...stops[0], t: 0 }, true);
     return this.ahead();
   }
 
   // The call of the first view: moves at once, and goes on.
   begin() {
-    this.playing = true;
-    this.move(1, true);
-    this.ahead();
+    if (!this.playing) this.play();
+    this.step(1);
+  }
+
+  get textKey() {
+    return textKeys(this.state, this.data, null).text;
+  }
+
+  // How long a step stays while playing.
+  get stay() {
+    return TEMPO[this.state.tempo] * (this.heard.has(this.textKey) ? GLANCE : READ);
   }
 
   ahead() {
     this.drawBars();
     clearTimeout(this.clock);
-    const wait = TEMPO[this.state.tempo] * (this.state.zoom === "model" || this.state.zoom === "layer" ? 0.6 : 1);
+    const wait = this.stay;
+    this.heard.add(this.textKey);
     this.clock = setTimeout(() => {
       if (!this.playing) return;
       if (this.data.waiting) return void this.ahead();
@@ -374,7 +394,7 @@ export class AnatomyView {
     const steps = stepsOf(place, this.data.config);
     const act = () => {
       if (arrow && number && (arrow[0] || event.shiftKey)) return this.go(moveCell(this.state, this.data, ...arrow));
-      if (arrow) return arrow[1] ? this.move(arrow[1]) : this.go({ t: t + arrow[0] });
+      if (arrow) return arrow[1] ? this.step(arrow[1]) : this.go({ t: t + arrow[0] });
       if (key === "Home" || key === "End") {
         const stops =
           zoom === "model" || zoom === "layer" ? stopsOf(this.data.config, zoom) : steps.map((step) => ({ step }));
@@ -473,12 +493,12 @@ export class AnatomyView {
     const items = anatomyScene(ctx);
     this.stage.show(items, size, this.shown && this.shown !== key ? "move" : how);
     this.shown = key;
-    if (key === "model" || key === "layer") this.sendWave();
     const matrix = mainMatrix(ctx);
     this.matrix = matrix;
     const item = matrix && items.find((item) => item.kind === "matrix" && item.matrix.id === matrix.id);
     const info = { matrix, item, waiting: this.data.waiting };
     this.tell.draw(ctx.state, this.data, info);
+    this.showFlow(matrix);
     const sentence = this.tell.spoken(ctx.state, this.data, info);
     this.stage.canvas.setAttribute("aria-label", sentence);
     if (this.spoken.textContent !== sentence) this.spoken.textContent = sentence;
@@ -487,13 +507,21 @@ export class AnatomyView {
     this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true }));
   }
 
-  // A part that is reached shows once where its numbers go.
-  sendWave() {
-    const { place, encoder, decoder, zoom, t } = this.state;
-    const key = [this.data.id, zoom, place, encoder, decoder, t].join("/");
-    if (key === this.waved) return;
-    if (this.waved) this.stage.wave(place);
-    this.waved = key;
+  // A part that is reached shows once where its numbers go; while playing, what is computed appears only then.
+  showFlow(matrix) {
+    const { place, encoder, decoder, zoom, t, step, head } = this.state;
+    const far = !isNear(this.state);
+    const key = [this.data.id, zoom, place, encoder, decoder, t, ...(far ? [] : [step, head])].join("/");
+    if (key === this.flowed) return;
+    if (far || this.playing) {
+      const { items, moving } = this.stage;
+      const span = this.playing ? this.stay - MOVE : Infinity;
+      const fill = () => (matrix && !this.data.waiting ? fillOf(moving, matrix.name, span) : null);
+      const flow = far ? waveOf(items, place, this.playing, span) : fill();
+      if (!flow) return; // nothing, or it is on its way
+      if ((this.flowed || this.playing) && span > 0) this.stage.flow(flow); // not where the page opens
+    }
+    this.flowed = key;
   }
 
   // What holds for the whole drawing: texts that are too long for it, switches, and below it what these do.

@@ -78,7 +78,7 @@ export function walk(config, state, delta, steps) {
   const index = stopIndex(config, state, stops) + delta;
   const again = stops.findIndex((stop) => stop.place === "target");
   if (index >= stops.length && again >= 0 && state.t + 1 < steps)
-    return fitState(config, { ...state, ...stops[again], t: state.t + 1, row: state.t + 1, col: -1 });
+    return fitState(config, { ...state, ...stops[again], decoder: 0, t: state.t + 1, row: state.t + 1, col: -1 });
   const stop = stops[Math.max(0, Math.min(stops.length - 1, index))];
   return fitState(config, { ...state, ...stop, step: stop.step || state.step });
 }

@@ -1,5 +1,5 @@
 import { formatCount, formatNumber } from "../format.js";
-import { clamp, mathWidth } from "../stage/measure.js";
+import { clamp, fittingText, mathWidth } from "../stage/measure.js";
 import { lastStep, stackOf } from "../walk.js";
 import { Lane, laneColumns, parametersOf } from "./lane.js";
 
@@ -8,6 +8,8 @@ import { Lane, laneColumns, parametersOf } from "./lane.js";
 // stack is a closed box between what goes in and what comes out.
 
 const CLOSED = { encoder: 0.37, decoder: 0.27 }; // of the height; the closed encoder has the panel beside it
+const LARGE = 1.5; // units, the text of the translation
+const LINE = 1.4 * LARGE; // units of its height
 const WORD = 1.2; // units of height for a predicted word, at least
 
 // The output of a layer: the next layer's x, or the output of the stack.
@@ -266,7 +268,7 @@ function modelPlan({ area, unit, state }) {
   const closed = Math.max((area.h - gap) * share, unit * 6.5);
   const upper = opened === "decoder" ? area.h - gap - closed : closed;
   const rim = unit * 0.5; // for the frames around the first part
-  const sky = opened === "decoder" ? unit * 0.7 : 0; // for the name of the open layer
+  const sky = opened === "decoder" ? unit * LARGE : 0; // for the translation and the name of the open layer
   const top = area.y + upper + gap;
   const above = { x: area.x + rim, y: area.y + sky, w: area.w - unit - rim, h: upper - sky };
   const below = { x: area.x + rim, y: top, w: area.w - rim, h: area.h - upper - gap };
@@ -310,7 +312,18 @@ export function modelFlow(ctx) {
     h: decoder.lane.high,
   });
   const corner = { x: area.x + area.w * 0.48, y: area.y, w: area.w * 0.52 };
-  return [...encoder.lane.items, ...decoder.lane.items, totalText(ctx, corner, "right")];
+  const heading = translationText(ctx, corner) ?? totalText(ctx, corner, "right");
+  return [...encoder.lane.items, ...decoder.lane.items, heading];
+}
+
+// The translation up to the word that has just been chosen, or its end where it is long; null before the first word.
+function translationText({ state, data, unit }, { x, y, w }) {
+  const words = data.translation(state.t + (state.place === "output" ? 1 : 0));
+  if (!words.length) return null;
+  const wordings = words.map((_, i) => (i ? "… " : "") + words.slice(i).join(" "));
+  const text = fittingText(wordings, w, LARGE * unit);
+  const look = { size: LARGE, weight: 600, colour: "target" };
+  return { key: "translation", kind: "text", text, x, y: y + 0.5 * LINE * unit, w, h: 0, ...look };
 }
 
 const upArrow = (key, x, from, to) => ({
@@ -435,7 +448,8 @@ function narrowFlow(ctx) {
   const { area, unit, state } = ctx;
   const opened = stackOf(state.place);
   const line = unit * 2.6;
-  const words = unit * (opened === "decoder" ? 17 : 6.4);
+  const written = opened === "decoder" ? LINE * unit : 0;
+  const words = unit * (opened === "decoder" ? 17 : 6.4) + written;
   const high = area.h - words - line - unit * 2.6;
   const width = area.w - 12;
   const at = (y, h) => ({ x: 4, y, w: width, h });
@@ -451,8 +465,10 @@ function narrowFlow(ctx) {
   const box = closedLine(lane, "encoder", at(4, line));
   const { x, w } = lane.columns["cross.heads"];
   lane.add(upArrow("under:decoder.cross", x + w / 2, box.y + box.h + 2, lane.top - 3));
-  drawWords(ctx, lane, null, { x: 8, y: area.h - words + unit * 2, w: width - 12, h: words - unit * 3 });
-  return lane.items;
+  const y = area.h - words + written;
+  drawWords(ctx, lane, null, { x: 8, y: y + unit * 2, w: width - 12, h: words - written - unit * 3 });
+  const text = translationText(ctx, { x: 8, y: area.h - words, w: width - 12 });
+  return text ? [...lane.items, text] : lane.items;
 }
 
 function closedLine(lane, stack, rect) {
@@ -533,5 +549,5 @@ export function height(ctx) {
   const rows = Math.max(data.labels("source").length, data.steps);
   const lane = Math.max(unit * 17, Math.min(unit * 30, rows * unit * 1.15 + unit * 6));
   if (state.zoom === "layer") return lane * 1.25;
-  return lane + unit * (stackOf(state.place) === "decoder" ? 22.2 : 11.6);
+  return lane + unit * (stackOf(state.place) === "decoder" ? 22.2 + LINE : 11.6);
 }

@@ -1,6 +1,6 @@
 import { formatCount } from "../format.js";
 import { isAttention } from "../walk.js";
-import { clamp, lettersWidth } from "../stage/measure.js";
+import { clamp, lettersWidth, tokenSize } from "../stage/measure.js";
 import { headTiles } from "./heads.js";
 
 // A stack as a lane of the flow: tokens as rows, vectors as strips, bands between them, one layer open.
@@ -170,12 +170,15 @@ export class Lane {
     const { t, data, unit } = ctx;
     const { tokens, first } = columns;
     const go = { zoom: "sub", place: side, step: "row" };
-    this.add({
+    const { t: step, place } = ctx.state;
+    const fed = this.stack === "decoder" && place === "target" && step > 0;
+    const column = this.add({
       key: `tokens:${side}`,
       kind: "tokens",
       orient: "rows",
       align: "right",
-      labels: this.labels,
+      // The word that is fed in is drawn separately.
+      labels: fed ? this.labels.map((label, i) => (i === step ? "" : label)) : this.labels,
       colour: side,
       axis: side,
       x: tokens.x,
@@ -183,8 +186,9 @@ export class Lane {
       w: tokens.w - unit * (ctx.narrow ? 0.75 : this.single ? 1.15 : 0.5),
       size: ctx.narrow ? 0.8 : 1,
       h: this.high,
-      ...(this.stack === "decoder" ? { current: ctx.state.t, dimAfter: ctx.state.t } : {}),
+      ...(this.stack === "decoder" ? { current: step, dimAfter: step } : {}),
     });
+    if (fed) this.drawFed(column, step);
     if (!first) return null;
     const table = data.header.boxes[`${side}.embedding`] || {};
     const box = this.partFrame(side, tokens.x, first.x + first.w, {
@@ -198,6 +202,20 @@ export class Lane {
       title: t("flow_x_first"),
       label: t("flow_go_embedding"),
       parent: box.key,
+    });
+  }
+
+  // The word chosen last flies from the next words of its step to its row of the input.
+  drawFed({ x, y, w, h, size, colour }, step) {
+    const { outputs } = this.ctx.data;
+    const space = h / this.rows;
+    this.text(`fed:${step}`, this.labels[step], x, y + (step + 0.5) * space, w, {
+      align: "right",
+      weight: 600,
+      colour,
+      size: tokenSize(this.ctx.unit, size, space) / this.ctx.unit,
+      flies: true,
+      parent: `word:${outputs.ids[step - 1].indexOf(outputs.chosen[step - 1])}`,
     });
   }
 

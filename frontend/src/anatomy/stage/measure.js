@@ -10,6 +10,11 @@ const SMALL = 0.72; // size of an index or power, relative to its text
 const APART = 0.06; // space after it, relative to the same text
 const BOLD = 1.1; // how much wider a bold text is
 
+const SMALLEST = 9; // pixels of a label that is still read
+
+// Pixels of the labels of tokens in rows of that height: they shrink before some are left out.
+export const tokenSize = (unit, size, space) => Math.min(unit * (size || 1), Math.max(SMALLEST, space * 0.92));
+
 // Width of a text relative to its size, every character as it is.
 export function lettersWidth(text) {
   let width = 0;

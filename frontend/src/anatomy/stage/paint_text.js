@@ -1,9 +1,8 @@
 import { shorten } from "../../core/dom.js";
 import { cssColour } from "../../core/colour.js";
+import { tokenSize } from "./measure.js";
 
 // Texts, formulas and columns of tokens on the canvas of the anatomy.
-
-const SMALLEST = 9; // pixels of a label that is still read
 
 export function paintText(context, item, current, kit, theme, unit) {
   context.font = `${item.weight || 400} ${unit * (item.size || 1)}px ${theme.font}`;
@@ -86,8 +85,7 @@ export function paintTokens(context, item, current, kit, theme, lit, unit) {
   const { x, y, w, h } = current;
   const rows = item.orient !== "columns";
   const space = (rows ? h : w) / Math.max(1, labels.length);
-  // Labels shrink before some are left out.
-  const size = Math.min(unit * (item.size || 1), Math.max(SMALLEST, space * 0.92));
+  const size = tokenSize(unit, item.size, space);
   const lean = !rows && space < size * 4;
   // If labels would touch, only every second, third, ... is written.
   const every = Math.max(1, Math.ceil((rows || lean ? size : 0) / space - 0.02));

@@ -1,13 +1,14 @@
 import { el, sizeCanvas } from "../../core/dom.js";
 import { paintItem, PaintKit } from "./paint.js";
-import { paintWave, waveOf } from "./wave.js";
+import { paintWave, shownPart } from "./wave.js";
 
 // The stage of the anatomy: shows scenes of items on one canvas and moves smoothly from one to the next. Items with the
 // same key in both scenes are the same and move; new items grow out of their parent; the rest follows the camera.
 
-const MOVE = 620; // milliseconds from zoom to zoom
+export const MOVE = 620; // milliseconds from zoom to zoom, and of a word that flies
 const STEP = 420; // from step to step
 const DEPTH = { box: 0, bands: 1, arrow: 2, matrix: 3, tokens: 4, text: 5, math: 5 };
+const RIM = 6; // pixels around a matrix in which its outlines and marks lie
 const NUMBERS = ["x", "y", "w", "h", "alpha"];
 
 const eased = (at) => (at < 0.5 ? 4 * at ** 3 : 1 - (-2 * at + 2) ** 3 / 2);
@@ -48,7 +49,8 @@ export class Stage {
     this.items = items;
     this.flowing = null;
     this.leave();
-    const duration = how === "cut" || resized || !before.length || this.still ? 0 : how === "move" ? MOVE : STEP;
+    const far = how === "move" || items.some((item) => item.flies);
+    const duration = how === "cut" || resized || !before.length || this.still ? 0 : far ? MOVE : STEP;
     this.moving = this.plan(before, items);
     this.started = performance.now();
     this.duration = duration;
@@ -57,9 +59,9 @@ export class Stage {
     this.tick();
   }
 
-  // Shows once where the numbers of a part go, when the move has ended.
-  wave(place) {
-    this.flowing = this.still ? null : waveOf(this.items, place);
+  // Shows once how numbers come about, when the move has ended. flow: of wave.js, or null
+  flow(flow) {
+    this.flowing = this.still ? null : flow;
     if (this.flowing) this.tick();
   }
 
@@ -103,7 +105,8 @@ export class Stage {
         (key) => old.get(key) && { ...old.get(key).item, ...rectBetween(old.get(key).now) },
       );
       const rect = home || camera.back(rectBetween(item));
-      moves.push({ item, from: shapeOf(item, { ...rect, alpha: 0 }, end, camera.back), to: end });
+      const alpha = home && item.flies ? 1 : 0;
+      moves.push({ item, fresh: true, from: shapeOf(item, { ...rect, alpha }, end, camera.back), to: end });
     }
     const depth = ({ item }) => (item.z || 0) * 10 + DEPTH[item.kind];
     return moves
@@ -114,6 +117,7 @@ export class Stage {
 
   at(move, progress) {
     const share = eased(progress);
+    /** @type {any} */
     const now = {};
     // Some items move first in one direction and then in the other, so that they do not cross each other.
     const { first } = move.item;
@@ -155,19 +159,31 @@ export class Stage {
   paint(at) {
     const context = sizeCanvas(this.canvas, this.size.width, this.size.height);
     const theme = this.hooks.theme();
+    const { flowing } = this;
+    if (flowing && at >= 1) flowing.since ??= performance.now();
+    const elapsed = flowing?.since ? performance.now() - flowing.since : 0;
     for (const move of this.moving) {
       const now = this.at(move, at);
       if (now.alpha <= 0.004) continue;
-      if (move.old && at < 1) {
+      const part = flowing?.made.includes(move.item) ? shownPart(flowing, move.item, elapsed) : null;
+      if (move.old && (part || at < 1)) {
         paintItem(context, move.old, now, this.kit, theme, null);
-        paintItem(context, move.item, { ...now, alpha: now.alpha * eased(at) }, this.kit, theme, this.lit);
-      } else paintItem(context, move.item, now, this.kit, theme, this.lit);
+        if (!part) now.alpha *= eased(at);
+      }
+      if (part) {
+        context.save();
+        clipTo(context, now, part, move.item.matrix.rows);
+      }
+      paintItem(context, move.item, now, this.kit, theme, this.lit);
+      if (part) context.restore();
     }
-    if (this.flowing && at >= 1) {
-      this.flowing.since ??= performance.now();
-      const on = paintWave(context, this.flowing, performance.now() - this.flowing.since, theme);
+    if (flowing && at >= 1) {
+      const on = paintWave(context, flowing, elapsed, theme);
       this.element.dataset.drawn = String((Number(this.element.dataset.drawn) || 0) + 1);
-      if (!on) this.flowing = null;
+      if (!on) {
+        this.flowing = null;
+        return this.paint(at); // without the clip
+      }
     }
     if (this.focused) this.kit.focus(context, this.focused, theme);
   }
@@ -276,6 +292,15 @@ export class Stage {
     style.height = Math.max(1, item.h) + "px";
     return button;
   }
+}
+
+// Lets only some rows of a matrix be painted, and the others up to `front`.
+function clipTo(context, { x, y, w, h }, { rows, front }, all) {
+  const below = y + (h * rows) / all;
+  context.beginPath();
+  context.rect(x - RIM, y - RIM, rows ? w + 2 * RIM : 0, below - y + RIM);
+  context.rect(x - RIM, below - (rows ? 0 : RIM), Math.max(0, front - x + RIM), y + h + 2 * RIM - below);
+  context.clip();
 }
 
 // The movement of the whole picture: from the frame around the items that stay, before, to the frame around them,

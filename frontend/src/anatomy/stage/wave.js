@@ -1,8 +1,9 @@
 import { cssColour } from "../../core/colour.js";
 
-// Where numbers go: a dot for every row runs through the strips and along the bands of a part, from left to right.
+// How the numbers of a part or a step come about. In the flow a dot for every row runs through the strips and along the
+// bands of a part, from left to right, and while playing a strip appears behind them. Near, a matrix appears row by row.
 
-const SPAN = 1500; // milliseconds
+const SPAN = 1500; // milliseconds, at most
 const TAIL = [0, 10, 20]; // pixels that a dot and its fading traces lie behind the front
 const ENDS = { encoder: "source", decoder: "target" }; // bands into the first layer belong to the embedding
 
@@ -13,15 +14,36 @@ export function placeOfKey(key) {
   return key.startsWith("in:") ? ENDS[stack] : stack;
 }
 
-// What runs when a part is reached; null if nothing of it is drawn.
-export function waveOf(items, place) {
+// What runs when a part is reached; null if nothing of it is drawn, or some of it has not arrived. fills: whether what the part computes appears only
+// now: its strips but its input, and those in which its bands end.
+export function waveOf(items, place, fills = false, span = SPAN) {
   const own = items.filter((item) => placeOfKey(item.key) === place);
   const bands = own.filter((item) => item.kind === "bands");
   const strips = own.filter((item) => item.kind === "matrix" && /^m:/.test(item.key));
-  if (!bands.length) return null;
+  if (!bands.length || own.some((item) => item.key.endsWith(":wait"))) return null;
+  const ends = ({ x, y }) => bands.some(({ to }) => to.x === x && to.y === y);
+  const isMade = (item) => (strips.includes(item) ? !item.key.endsWith(".x") : item.kind === "matrix" && ends(item));
+  const made = fills ? items.filter(isMade) : [];
   const from = Math.min(...bands.map((item) => item.from.x), ...strips.map((item) => item.x));
-  const to = Math.max(...bands.map((item) => item.to.x));
-  return { bands, strips, from, to, since: null };
+  const to = Math.max(...bands.map((item) => item.to.x), ...made.map(({ x, w }) => x + w));
+  return { bands, strips, made, from, to, span: Math.min(SPAN, span), since: null };
+}
+
+// What appears row by row when a step is reached: the matrices of that name that were not there before. moves: of the
+// stage.
+export function fillOf(moves, name, span) {
+  const isNew = ({ item, leaves, fresh, old }) => item.matrix?.name === name && !leaves && (fresh || old);
+  const made = moves.filter(isNew).map(({ item }) => item);
+  return made.length ? { bands: [], strips: [], made, span: Math.min(SPAN, span), since: null } : null;
+}
+
+const frontOf = ({ from, to, span }, elapsed) => from + ((to + TAIL.at(-1) - from) * elapsed) / span;
+
+// How many rows of a matrix are whole at a time, and up to which x the others are. Rows of earlier steps of decoding
+// are whole from the start.
+export function shownPart(flow, item, elapsed) {
+  if (flow.bands.length) return { rows: item.current ?? 0, front: frontOf(flow, elapsed) };
+  return { rows: Math.floor((item.matrix.rows * elapsed) / flow.span), front: -Infinity };
 }
 
 // The points of the dots of a band when the front is `share` of its way; the band's own curve.
@@ -37,8 +59,7 @@ export function bandPoints({ from, to, rows }, share) {
 
 // Paints the dots at a time; false when they have arrived.
 export function paintWave(context, wave, elapsed, theme) {
-  const reach = wave.to + TAIL.at(-1) - wave.from;
-  const front = wave.from + (reach * elapsed) / SPAN;
+  const front = frontOf(wave, elapsed);
   TAIL.forEach((behind, i) => {
     const x = front - behind;
     context.globalAlpha = 1 - i / TAIL.length;
@@ -63,5 +84,5 @@ export function paintWave(context, wave, elapsed, theme) {
     }
   });
   context.globalAlpha = 1;
-  return elapsed < SPAN;
+  return elapsed < wave.span;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bandPoints, placeOfKey, waveOf } from "./wave.js";
+import { bandPoints, fillOf, placeOfKey, shownPart, waveOf } from "./wave.js";
 
 test("a band, a strip and an arrow belong to the place in their key", () => {
   const places = {
@@ -46,4 +46,30 @@ test("only what belongs to a place runs, from its first edge to its last", () =>
   const wave = waveOf([band, strip, other], "encoder.self");
   assert.deepEqual([wave.bands, wave.strips, wave.from, wave.to], [[band], [strip], 4, 30]);
   assert.equal(waveOf([strip], "encoder.self"), null);
+});
+
+const matrix = { rows: 4, name: "weights" };
+const strip = (key, x) => ({ key, kind: "matrix", x, y: 0, w: 6, h: 8, matrix });
+
+test("while playing, what a place computes appears behind the front: its strips but its input, and where its bands end", () => {
+  const [input, keys] = [strip("m:encoder.0.self.x", 4), strip("m:encoder.0.self.keys", 30)];
+  const output = { ...strip("m:encoder.0.ff.x", 50), y: 2 };
+  const other = strip("m:encoder.0.ff.activation", 50);
+  const mix = { ...band, key: "mix:encoder.self", from: { x: 36, y: 0, h: 8 }, to: { x: 50, y: 2, h: 4 } };
+  const wave = waveOf([band, mix, input, keys, output, other], "encoder.self", true, 1000);
+  assert.deepEqual([wave.made, wave.to], [[keys, output], 56]);
+  assert.deepEqual(shownPart(wave, keys, 0), { rows: 0, front: 4 });
+  assert.ok(shownPart(wave, keys, 1000).front >= wave.to);
+  assert.equal(shownPart(wave, { ...keys, current: 3 }, 500).rows, 3); // those of earlier steps
+});
+
+test("a new matrix appears row by row; what stays or leaves does not", () => {
+  const item = strip("m:encoder.0.self.weights.h0", 0);
+  const changed = { item: strip("m:encoder.0.self.weights.h1", 0), old: item };
+  const moves = [{ item, fresh: true }, changed, { item }, { item, leaves: true, fresh: true }];
+  const fill = fillOf(moves, "weights", 800);
+  assert.deepEqual(fill.made, [item, changed.item]);
+  const rows = [0, 199, 200, 799, 800].map((elapsed) => shownPart(fill, item, elapsed).rows);
+  assert.deepEqual(rows, [0, 0, 1, 3, 4]);
+  assert.equal(fillOf(moves, "scores", 800), null);
 });
