@@ -270,8 +270,9 @@ export class FigurePlot {
     const width = Math.max(640, this.box.clientWidth);
     const { sliders, ...layout } = figure.layout;
     const title = { ...layout.title, y: 1, yref: "container", yanchor: "top", pad: { t: 18 } };
+    title.font = { ...title.font, weight: 600 };
     if (frame) title.text = `${title.text || ""} · ${this.prefix}${frame}`;
-    const above = layout.legend && layout.legend.y >= 1 ? 34 : 0; // a legend there needs space under the equation
+    const above = layout.legend && layout.legend.y >= 1 ? 48 : 14; // marks and a legend there are under the equation
     const margin = { ...layout.margin, l: 72, t: 84 + above };
     const ground = getComputedStyle(this.element).getPropertyValue("--hs-bg").trim() || "#ffffff";
     const font = { ...layout.font, family: SAVED_FONT };
