@@ -219,7 +219,8 @@ export class Lane {
     });
   }
 
-  // The frame of a part, with its name above and its parameters below. foot: the width for these, if not all of it is free.
+  // The frame of a part, with its name above and its parameters below. foot: the width for these, if not all of it is
+  // free.
   partFrame(place, from, to, { title, count, go, shared = false, foot = 0 }) {
     const { ctx, top, high } = this;
     const { state, unit, t, narrow } = ctx;
@@ -316,8 +317,8 @@ export class Lane {
     });
   }
 
-  // One attention sub-layer: x, its queries, keys and values, the heads, and their output. Returns its x. memory: keys and
-  // values from outside, of which the keys come in from below at x = `into`.
+  // One attention sub-layer: x, its queries, keys and values, the heads, and their output. Returns its x. memory: keys
+  // and values from outside, of which the keys come in from below at x = `into`.
   attention(part, memory = null, into = 0) {
     const { ctx, columns, stack, layer } = this;
     const { data, t, unit } = ctx;

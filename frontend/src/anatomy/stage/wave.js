@@ -14,8 +14,8 @@ export function placeOfKey(key) {
   return key.startsWith("in:") ? ENDS[stack] : stack;
 }
 
-// What runs when a part is reached; null if nothing of it is drawn, or some of it has not arrived. fills: whether what the part computes appears only
-// now: its strips but its input, and those in which its bands end.
+// What runs when a part is reached; null if nothing of it is drawn, or some of it has not arrived. fills: whether what
+// the part computes appears only now: its strips but its input, and those in which its bands end.
 export function waveOf(items, place, fills = false, span = SPAN) {
   const own = items.filter((item) => placeOfKey(item.key) === place);
   const bands = own.filter((item) => item.kind === "bands");

@@ -51,7 +51,7 @@ test("only what belongs to a place runs, from its first edge to its last", () =>
 const matrix = { rows: 4, name: "weights" };
 const strip = (key, x) => ({ key, kind: "matrix", x, y: 0, w: 6, h: 8, matrix });
 
-test("while playing, what a place computes appears behind the front: its strips but its input, and where its bands end", () => {
+test("while playing, what a place computes appears behind the front", () => {
   const [input, keys] = [strip("m:encoder.0.self.x", 4), strip("m:encoder.0.self.keys", 30)];
   const output = { ...strip("m:encoder.0.ff.x", 50), y: 2 };
   const other = strip("m:encoder.0.ff.activation", 50);
