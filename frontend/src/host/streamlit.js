@@ -188,14 +188,18 @@ export function followPageLink(key) {
 export function plotlyReady() {
   if (window.Plotly) return Promise.resolve(window.Plotly);
   const memory = memoryOf("plotly");
-  return (memory.loading ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = `${basePath()}engine/plotly.js`;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
-      memory.loading = null;
-      reject(new Error("missing"));
-    };
+  return (memory.loading ??= loadPlotly().finally(() => (memory.loading = null)));
+}
+
+async function loadPlotly() {
+  // What tells the base path may come later than a figure.
+  while (!document.getElementById("hs-content")) await new Promise((done) => setTimeout(done, 15));
+  const script = document.createElement("script");
+  script.src = `${basePath()}engine/plotly.js`;
+  await new Promise((done) => {
+    script.onload = script.onerror = done;
     document.head.append(script);
-  }));
+  });
+  if (!window.Plotly) throw new Error("missing"); // Streamlit answers with its page where there is no such file
+  return window.Plotly;
 }

@@ -157,11 +157,16 @@ test("a page follows its own link, or waits until it is there", (context) => {
   assert.equal(made.clicked, true);
 });
 
-test("plotly is loaded once, and again after a failure", async () => {
-  const scripts = [];
+test("plotly is loaded once, when the base path is known, and again after a failure", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const [scripts, { getElementById }] = [[], document];
   const head = { append: (script) => scripts.push(script) };
-  Object.assign(document, { head, createElement: () => ({}) });
+  Object.assign(document, { head, createElement: () => ({}), getElementById: () => null });
   const failed = streamlit.plotlyReady();
+  assert.equal(scripts.length, 0);
+  Object.assign(document, { getElementById });
+  context.mock.timers.tick(15);
+  await Promise.resolve();
   scripts[0].onerror();
   await assert.rejects(failed, /missing/);
   const [first, second] = [streamlit.plotlyReady(), streamlit.plotlyReady()];
