@@ -126,7 +126,7 @@ def look(page: Page, scheme: str, size: dict[str, int], forced: bool = False) ->
 def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
     name, params = VIEWS[view]
     page.goto(f"{server}/{name}?{urlencode({'source': SENTENCE, 'target': TARGET, **params})}")
-    page.wait_for_selector(".hs-brand")
+    page.wait_for_selector(".hs-brand", state="attached")  # a question covers it
     if view not in ("heads-error", "lab-softmax", "lab-why", "feedforward-knock"):
         page.wait_for_selector(DRAWN)
     still(page)
