@@ -184,7 +184,10 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
         st.html("".join(lines))
     most = one_token.named(trace, step)
     text = (
-        _("The darker a word, the more of the {count} methods name it among the {most} that matter most for “{token}”.")
+        _(
+            "The darker a word, the more of the {count} methods name it among the {most} that matter most for “{token}”, of "
+            "those that can be hidden."
+        )
         if most > 1
         else _("The darker a word, the more of the {count} methods name it first for “{token}”.")
     )
@@ -272,22 +275,16 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
             token=token, word=word
         )
     if len(set(strongest.values())) == 1:
-        text = _("Of the tokens that can be hidden, “{token}” rests most on “{word}”, by all {count} methods.").format(
+        text = _("“{token}” rests most on “{word}”, by all {count} methods.").format(
             token=token, word=word, count=len(METHODS)
         )
     else:
         alike = {name for name in METHODS if found.removed[name].area - found.removed[best].area < SAME}
         text = (
-            _(
-                "Of the tokens that can be hidden, “{token}” rests most on “{word}”, say the {count} methods that "
-                "rank the tokens best."
-            )
+            _("“{token}” rests most on “{word}”, say {count} of {all} methods: those that rank the tokens best.")
             if len(alike) > 1 and {strongest[name] for name in alike} == {strongest[best]}
-            else _(
-                "Of the tokens that can be hidden, “{token}” rests most on “{word}”, says {method}, the method that "
-                "ranks the tokens best."
-            )
-        ).format(token=token, word=word, count=len(alike), method=names[best])
+            else _("“{token}” rests most on “{word}”, says {method}, the method that ranks the tokens best.")
+        ).format(token=token, word=word, count=len(alike), all=len(METHODS), method=names[best])
     with_attention = found.taus[ATTENTION]
     others = {
         name: with_attention[name] for name in METHODS if name != ATTENTION and not math.isnan(with_attention[name])

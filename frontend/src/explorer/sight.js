@@ -165,6 +165,8 @@ export class Sight {
     const about = hover ?? this.found();
     const lines = svgEl("g", { fill: "none", stroke: cssColour(theme.hues.cross), "stroke-linecap": "round" });
     const strong = { source: new Map(), target: new Map() };
+    const told = hover || !about ? {} : { source: about.column, target: about.row }; // in the caption
+    if (told.source !== undefined) strong.source.set(told.source, 1);
     for (let r = 0; r < view.queries; r++)
       for (let c = 0; c < view.keys; c++) {
         const weight = view.data[r * view.keys + c];
@@ -185,14 +187,14 @@ export class Sight {
       }
     lines.toggleAttribute("data-first", this.fresh);
     this.fresh = false;
-    this.svg.replaceChildren(lines, ...this.texts("target", view.rowLabels, strong.target));
-    if (this.columns) this.svg.append(...this.texts("source", view.columnLabels, strong.source));
+    this.svg.replaceChildren(lines, ...this.texts("target", view.rowLabels, strong.target, told));
+    if (this.columns) this.svg.append(...this.texts("source", view.columnLabels, strong.source, told));
     else this.svg.append(...this.marks(strong.source));
     this.svg.setAttribute("aria-label", this.hooks.describe(view));
     this.say(about);
   }
 
-  texts(side, labels, strong) {
+  texts(side, labels, strong, told) {
     const { theme, hover, columns } = this;
     const size = columns || side === "target" ? this.size : this.fieldSize;
     const down = columns ? 0.35 : side === "target" ? 0.85 : -0.45;
@@ -209,7 +211,11 @@ export class Sight {
       const weight = !its && hover && hover.side !== side && strong.get(i);
       const number = { ...about, y: y + this.size * 1.4, "font-size": 13, fill: cssColour(theme.dim) };
       return [
-        svgEl("text", { ...word, "font-weight": its ? 700 : 500, "data-side": side, "data-index": i }, text),
+        svgEl(
+          "text",
+          { ...word, "font-weight": its || told[side] === i ? 700 : 500, "data-side": side, "data-index": i },
+          text,
+        ),
         ...(weight >= NUMBER && !columns ? [svgEl("text", number, formatWeight(weight, false))] : []),
       ];
     });

@@ -83,9 +83,9 @@ export const LAB_TEXTS = {
   lab_cards: "All switches",
   lab_reset: "Put back",
   lab_says_saturated:
-    "Scaling is switched off: **{saturated}** of this head's rows put over 0.99 of their weight on one token (with " +
-    "√dₖ: **{saturated_before}**). The softmax is **saturated**: its gradient (1 − Σp²) falls from {gradient_before} " +
-    "to **{gradient}**.",
+    "Scaling is switched off: **{saturated}** of this head's rows now look at one token alone, with over 0.99 of their " +
+    "weight (before: **{saturated_before}**). The softmax is **saturated**: its gradient (1 − Σp²) falls from " +
+    "{gradient_before} to **{gradient}**.",
   lab_says_sharper:
     "Scaling is switched off: the largest weight of a row grows from **{largest_before}** to **{largest}** on average. " +
     "In this head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
