@@ -325,7 +325,10 @@ def test_the_largest_gain_and_the_largest_loss_have_two_hues(
         assert abs(float(change[layer, head, row, column])) > 0.99
         grid = page.get_by_test_id("lab-grid-difference")
         tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (layer, head))
-        at = [tile["x"] + tile["w"] * (column + 0.5) / count, tile["y"] + tile["h"] * (row + 0.5) / count]
+        at = [
+            tile["x"] + tile["w"] * (column + 0.5) / count,
+            tile["y"] + tile["h"] * (row + 0.25) / count,
+        ]  # a minus is in the middle of a loss
         colours[name] = grid.evaluate(
             """(canvas, [x, y]) => {
                  const ratio = canvas.width / parseFloat(canvas.style.width);
