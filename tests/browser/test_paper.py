@@ -196,7 +196,12 @@ def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(context
         page.set_viewport_size({"width": width, "height": 844})
         still(page)
         expect(lead).to_be_in_viewport(ratio=1)
+        tools = page.locator(".hs-tools summary").filter(visible=True)
+        if width == 390:  # behind one more button
+            tools.click()
         expect(page.get_by_role("combobox", name="Language")).to_be_in_viewport(ratio=1)
+        if width == 390:
+            tools.click()
         for listed in pages():
             # Its menu, if it is in one, is opened by one click.
             expect(link_to(page, listed.title)).to_be_in_viewport(ratio=1)
