@@ -194,7 +194,7 @@ export class Sight {
     this.say(about);
   }
 
-  texts(side, labels, strong, told) {
+  texts(side, labels, strong, told = {}) {
     const { theme, hover, columns } = this;
     const size = columns || side === "target" ? this.size : this.fieldSize;
     const down = columns ? 0.35 : side === "target" ? 0.85 : -0.45;
