@@ -185,8 +185,8 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
     most = one_token.named(trace, step)
     text = (
         _(
-            "The darker a word, the more of the {count} methods name it among the {most} that matter most for “{token}”, "
-            "of those that can be hidden."
+            "The darker a word, the more of the {count} methods name it among the {most} that matter most for "
+            "“{token}”, of those that can be hidden."
         )
         if most > 1
         else _("The darker a word, the more of the {count} methods name it first for “{token}”.")
