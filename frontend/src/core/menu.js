@@ -18,8 +18,8 @@ export function makeMenu(label, attributes, ...content) {
   return element;
 }
 
-// The menu that saves the picture of an element with the class hs-pictured, in its corner. save: called with one of the formats, each of which has a text `save_<format>`; name:
-// of the menu and its buttons in tests.
+// The menu that saves a picture, in the corner of an element with the class hs-pictured. save: called with one of the
+// formats, each of which has a text `save_<format>`; name: of the menu and its buttons in tests.
 export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
   const choose = (format) => {
     element.open = false;

@@ -47,8 +47,7 @@ export function svgFile({ theme, caption, title = "", markup, width, height }) {
 }
 
 // picture: {theme, caption, panels: [{grid, plot, gridTitle, title, subtitle, legend}], first}; plot is a HeadPlot or a
-// LinesPlot, grid is null for a head alone; first: pictures in a column left of
-// the panels, {markup, width, height}.
+// LinesPlot, grid is null for a head alone; first: pictures in a column left of the panels, {markup, width, height}.
 export function pictureSvg({ theme, caption, panels, first = [] }) {
   const context = svgContext();
   const base = theme.size;
