@@ -45,7 +45,7 @@ const ENTRIES = {
 };
 
 const RUNTIME = "ort.wasm.gz"; // what engine.js runs
-const PLOTLY = "plotly-cartesian.min.js"; // bars, lines and heatmaps: a third of the plotly that Streamlit brings
+const PLOTLY = "plotly.js-cartesian-dist-min/plotly-cartesian.min.js"; // bars, lines and heatmaps: a third of the plotly that Streamlit brings
 
 // The line break after the banner matters: Streamlit takes a script of a single line for the name of a file.
 const BANNER = "/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */";
@@ -142,7 +142,7 @@ const sentencePiece = {
 // Plotly measures each of its texts in an element of the body. In Streamlit's page, with its many rules of `:has()`, each
 // makes the browser look at the style of the whole page again, for 10 to 50 ms; in a shadow root, 0.1.
 function packedPlotly() {
-  const text = readFileSync(join(FOLDER, "node_modules/plotly.js-cartesian-dist-min", PLOTLY), "utf8");
+  const text = readFileSync(join(FOLDER, "node_modules", PLOTLY), "utf8");
   const found = /(?<=\.select\()"body"(?=\),"svg","js-plotly-tester")/;
   if (!found.test(text)) throw new Error(`${PLOTLY} no longer has ${found}`);
   const shadow = `globalThis.plotlyTester??=document.body.appendChild(document.createElement("div"))
@@ -200,7 +200,7 @@ built["plotly.js.gz"] = packedPlotly();
 built[RUNTIME] = packedRuntime();
 const engine = await bundleEngine(built[RUNTIME]);
 built["engine.js"] = engine.contents;
-built["licences.txt"] = licencesOf([...bundled, ...engine.inputs]);
+built["licences.txt"] = licencesOf([...bundled, ...engine.inputs, `node_modules/${PLOTLY}`]);
 built["texts.json"] = Buffer.from(`${JSON.stringify(texts, null, 1)}\n`);
 
 if (process.argv.includes("--check")) {

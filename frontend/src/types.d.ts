@@ -1,7 +1,5 @@
 // Shapes that many files share. Types only: nothing of this reaches a browser.
 
-declare module "plotly.js-cartesian-dist-min";
-
 type Choices = typeof import("./state/generated.js").CHOICES;
 type Kind = Exclude<Choices["kind"][number], "all">;
 type Colour = [red: number, green: number, blue: number];

@@ -3,6 +3,7 @@
     index.html, PAGE/index.html      the same for every page: frontend/src/site/ draws it
     site*.js, *.css                  built scripts and style sheets (transformer/view/dist/)
     engine.js, ort.wasm.gz           what computes the models
+    plotly.js.gz                     what draws the positions
     licences.txt                     of the packages in the scripts
     site.json                        {"languages": code -> its own name, "models": [...], "lessons": bool}; the first
                                      ones open
@@ -58,7 +59,7 @@ from transformer.web.lessons import write_lessons
 from transformer.web.training import write_trainings
 
 ENTRY = "site"  # of the frontend
-ENGINE = ("engine.js", "ort.wasm.gz")
+PROGRAMS = ("engine.js", "ort.wasm.gz", "plotly.js.gz")
 LICENCES = "licences.txt"  # of the packages in the scripts
 LISTED = "headscope-site.txt"
 _IMPORT = re.compile(r'(?:from|import)"\./([\w-]+\.js)"')  # of another file, by a built script
@@ -80,8 +81,8 @@ _PAGE = """<!doctype html>
 </html>
 """
 _POLICY = (
-    "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:"
+    "script-src 'self' 'wasm-unsafe-eval' blob:; worker-src 'self'; connect-src 'self'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:"
 )
 _ICON = (
     "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ctext y='13' font-size='13'%3E🔬%3C/text%3E"
@@ -146,7 +147,7 @@ def write_files(folder: Path, models: Sequence[Pretrained], codes: Sequence[str]
     styles = {f"{name}.css" for page in SITE_PAGES.values() for name in page["styles"]}
     for path in DIST.iterdir():
         if (
-            path.name in {*ENGINE, LICENCES, f"{ENTRY}.css", *styles}
+            path.name in {*PROGRAMS, LICENCES, f"{ENTRY}.css", *styles}
             or path.match(f"{ENTRY}.js")
             or path.match(f"{ENTRY}-*.js")
         ):

@@ -6,7 +6,7 @@
 import { PackWriter } from "../core/pack.js";
 import { KINDS } from "../engine/switches.js";
 import { readable } from "../engine/words.js";
-import { roundToEven, traceId, weightBytes } from "../explorer/from_trace.js";
+import { traceId, weightBytes } from "../explorer/from_trace.js";
 import { readSwitches } from "../lab/params.js";
 import { PLACES } from "../state/generated.js";
 import { WEIGHT_STEPS } from "./data.js";
@@ -112,15 +112,15 @@ function stripOf(writer, { data, shape }, norms = true) {
   const rest = data.length - Math.ceil(QUANTILE * data.length); // numbers above the quantile
   const top = lowestOfLargest(data, rest + 1) || lowestOfLargest(data, 1);
   const factor = Math.fround(top ? 127 / top : 0);
-  const bytes = new Uint8Array(data.length);
+  const bytes = new Uint8ClampedArray(data.length); // which rounds halves to even, as torch does
   let [low, high] = [Infinity, -Infinity];
   for (let i = 0; i < data.length; i++) {
     const value = data[i];
-    bytes[i] = 128 + Math.max(-127, Math.min(127, roundToEven(Math.fround(value * factor))));
+    bytes[i] = 128 + Math.max(-127, Math.min(127, Math.fround(value * factor)));
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  const strip = { picture: writer.add(bytes, shape), top, low, high };
+  const strip = { picture: writer.add(new Uint8Array(bytes.buffer), shape), top, low, high };
   return norms ? { ...strip, norms: writer.add(normsOf(data, shape), [shape[0]]) } : strip;
 }
 

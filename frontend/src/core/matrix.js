@@ -157,6 +157,8 @@ export function recomputeRow(exact, q, hidden) {
   return { products, scores, weights };
 }
 
+export const CHECK_TOLERANCE = 1e-5; // of the sum of a row from 1, and of weights recomputed from Q and K
+
 // Largest deviations of one head from what must hold. `recomputed` is null if queries and keys are not known.
 export function checkMatrix(exact, hidden) {
   const rows = exact.count ? exact.weights.length / exact.count : 0;

@@ -4,7 +4,7 @@
 //
 // A server needs no more than to send files. One that knows ranges and says an ETag or a date lets a download go on.
 
-const CACHE = "headscope";
+export const CACHE = "headscope"; // the name of the storage
 const PART = 2 ** 22; // bytes of an entry of the cache
 const TRIES = 5; // without a new byte
 const FIRST_PAUSE = 500; // milliseconds before the second try; twice as long before each following one

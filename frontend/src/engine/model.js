@@ -40,9 +40,7 @@ export async function makeModel({ about, file, wasm = undefined }) {
   const options = { executionProviders: ["wasm"], externalData: [{ path: about.weights, data: weights }] };
   const graphs = {};
   for (const name of GRAPHS) graphs[name] = await ort.InferenceSession.create(await file(`${name}.onnx`), options);
-  const blob = new Blob([weights]); // which a browser may keep outside of its memory
-  const parameters = await openWeights(async (start, end) => blob.slice(start, end).arrayBuffer());
-  return new Model(about, graphs, tokenizers, parameters);
+  return new Model(about, graphs, tokenizers, new Blob([weights])); // which a browser may keep outside of its memory
 }
 
 // names: of the files of each side, of a Marian model with a table of ids; no source where both are the same.
@@ -74,17 +72,20 @@ function tensorOf({ name, type, shape }, sizes, values) {
 }
 
 class Model {
+  // weights: a Blob with the file
   constructor(about, graphs, tokenizers, weights) {
     this.about = about;
     this.config = about.config;
     this.graphs = graphs;
     this.tokenizers = tokenizers;
     this.weights = weights;
+    this.opened = null; // a promise of the parameters in it
   }
 
   // Parameters by name, see Weights.tensors.
-  parameters({ names }) {
-    return this.weights.tensors(names);
+  async parameters({ names }) {
+    this.opened ??= openWeights((start, end) => this.weights.slice(start, end).arrayBuffer());
+    return (await this.opened).tensors(names);
   }
 
   // Pieces of the target's vocabulary.

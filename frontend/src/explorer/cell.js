@@ -1,6 +1,6 @@
 import { el } from "../core/dom.js";
 import { cssColour, mixColours } from "../core/colour.js";
-import { recomputeRow, strongestPair } from "../core/matrix.js";
+import { CHECK_TOLERANCE, recomputeRow, strongestPair } from "../core/matrix.js";
 import { formatWeight, formatScore, formatSmall, formatFactor } from "../core/format.js";
 
 // "How is this cell computed?": one line of arithmetic with the real numbers, and a drawer with the vectors behind it.
@@ -79,7 +79,9 @@ export class CellLine {
     const masked = model.hidden(view.kind, view.layer, view.head);
     const row = recomputeRow(exact, q, masked);
     const stored = exact.weights[q * exact.count + k];
-    const agrees = Math.abs(row.weights[k] - stored) <= kindData.checks.tolerance;
+    const apart = Math.abs(row.weights[k] - stored);
+    // The tolerance is at least this; to find it takes a product for every cell of all heads.
+    const agrees = apart <= CHECK_TOLERANCE || apart <= kindData.checks.tolerance;
     this.work = { exact, row, q, k, stored, agrees, merged, shown: weight };
     if (merged) {
       parts.push(el("em", null, t("cell_words_piece")));

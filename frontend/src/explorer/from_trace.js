@@ -1,12 +1,13 @@
 // The pack of the explorer, made from a trace of the engine; `full_pack` of transformer/view/pack.py makes the same on
 // the server.
+import { CHECK_TOLERANCE } from "../core/matrix.js";
 import { PackWriter } from "../core/pack.js";
 import { isSpecial, wordLabels, wordNumbers } from "../engine/words.js";
 
 const ROWS = { encoder_self: "source", decoder_self: "target", cross: "target" };
 const COLUMNS = { encoder_self: "source", decoder_self: "target_in", cross: "source" };
-export const SHOWN = ["weights", "mask", "scores", "queries", "keys", "values"]; // tensors of each kind that a pack needs
-const TOLERANCE = 1e-5; // of weights recomputed from Q and K
+// Tensors of each kind that a pack needs; with all weight on the best key (a switch of the Lab), the scores too.
+export const SHOWN = ["weights", "mask", "queries", "keys", "values"];
 const SIDES = ["source", "target_in", "target_out"];
 const bySide = (make) => Object.fromEntries(SIDES.map((side) => [side, make(side)]));
 
@@ -65,17 +66,12 @@ function kindOf(attention, kind, writer) {
   return Object.defineProperty(found, "checks", { get: () => (attention.checks ??= checksOf(attention)) });
 }
 
-// Weights in 8 bits. A loop, because `from` with a function takes four times as long.
+// Weights in 8 bits; this kind of array rounds halves to even, as torch and NumPy do. A loop, because `from` with a
+// function takes four times as long.
 export function weightBytes(weights) {
-  const bytes = new Uint8Array(weights.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = roundToEven(Math.fround(255 * weights[i]));
-  return bytes;
-}
-
-// As torch and NumPy round.
-export function roundToEven(value) {
-  const rounded = Math.round(value);
-  return rounded - value === 0.5 && rounded % 2 ? rounded - 1 : rounded;
+  const bytes = new Uint8ClampedArray(weights.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = Math.fround(255 * weights[i]);
+  return new Uint8Array(bytes.buffer);
 }
 
 // The distinct masks, 1 = hidden, and the mask of each head; null if no cell is hidden.
@@ -138,7 +134,7 @@ function checksOf({ weights, mask, scores, queries, keys, scale, rule }) {
       largest = Math.max(largest, Math.abs(computed[key]));
       if (mask.data[from + key]) top = Math.max(top, computed[key]);
     }
-    applyRule(computed, rule[layer][head], top, mask.data, scores.data, from);
+    applyRule(computed, rule[layer][head], top, mask.data, scores?.data, from);
     let total = 0;
     for (let key = 0; key < columns; key++) {
       const weight = weights.data[from + key];
@@ -148,7 +144,7 @@ function checksOf({ weights, mask, scores, queries, keys, scale, rule }) {
     }
     row_sum = Math.max(row_sum, Math.abs(total - 1));
   }
-  return { row_sum, masked, recomputed, tolerance: TOLERANCE * Math.max(1, largest / 100) };
+  return { row_sum, masked, recomputed, tolerance: CHECK_TOLERANCE * Math.max(1, largest / 100) };
 }
 
 // The products of a row become its weights under what makes them: 0 softmax, 1 even, 2 all on the best key. top: the
@@ -157,7 +153,7 @@ function applyRule(row, rule, top, mask, scores, from) {
   let [sum, best] = [0, 0];
   for (let key = 0; key < row.length; key++) {
     const shown = mask[from + key];
-    if (scores[from + key] > scores[from + best]) best = key;
+    if (rule === 2 && scores[from + key] > scores[from + best]) best = key;
     row[key] = shown ? (rule === 1 ? 1 : Math.exp(row[key] - top)) : 0;
     sum += row[key];
   }

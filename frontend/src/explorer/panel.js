@@ -4,10 +4,9 @@ import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
 import { LinesPlot } from "../heads/lines.js";
 import { habitsOf } from "./recorded.js";
-import { checkMatrix, meanEntropy } from "../core/matrix.js";
+import { CHECK_TOLERANCE, checkMatrix, meanEntropy } from "../core/matrix.js";
 import { formatWeight, formatDeviation } from "../core/format.js";
 
-const CHECK_TOLERANCE = 1e-5;
 const AFTER_PICTURE = 150; // milliseconds
 
 // One kind of attention on the screen: its grid of heads, one head in detail, and the numbers below it.

@@ -184,7 +184,15 @@ export function followPageLink(key) {
 
 // -- plotly ------------------------------------------------------------------------------------------------------------
 // Streamlit's plotly has 4.7 MB, and arrives only with a chart of Streamlit's own. The first figure of a page loads
-// ours, a third of that, which sets window.Plotly; a site has it already.
+// ours, a third of that, which sets window.Plotly.
+export const plotlyFile = {
+  async address() {
+    // What tells the base path may come later than a figure.
+    while (!document.getElementById("hs-content")) await new Promise((done) => setTimeout(done, 15));
+    return `${basePath()}engine/plotly.js`;
+  },
+};
+
 export function plotlyReady() {
   if (window.Plotly) return Promise.resolve(window.Plotly);
   const memory = memoryOf("plotly");
@@ -192,10 +200,8 @@ export function plotlyReady() {
 }
 
 async function loadPlotly() {
-  // What tells the base path may come later than a figure.
-  while (!document.getElementById("hs-content")) await new Promise((done) => setTimeout(done, 15));
   const script = document.createElement("script");
-  script.src = `${basePath()}engine/plotly.js`;
+  script.src = await plotlyFile.address();
   await new Promise((done) => {
     script.onload = script.onerror = done;
     document.head.append(script);

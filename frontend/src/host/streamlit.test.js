@@ -166,10 +166,11 @@ test("plotly is loaded once, when the base path is known, and again after a fail
   assert.equal(scripts.length, 0);
   Object.assign(document, { getElementById });
   context.mock.timers.tick(15);
-  await Promise.resolve();
+  await new Promise(setImmediate);
   scripts[0].onerror();
   await assert.rejects(failed, /missing/);
   const [first, second] = [streamlit.plotlyReady(), streamlit.plotlyReady()];
+  await new Promise(setImmediate);
   window.Plotly = { version: 4 };
   scripts[1].onload();
   assert.deepEqual([await first, await second, await streamlit.plotlyReady()], Array(3).fill(window.Plotly));

@@ -1,5 +1,6 @@
 // Loads the engine, and the model that the frame wants.
 import { Engine } from "../engine/client.js";
+import { CACHE } from "../engine/download.js";
 import { fileAddress, fileOrBlob, isSingleFile } from "./files.js";
 
 const AFTER_PICTURE = 20; // milliseconds from the first picture to the download
@@ -20,7 +21,7 @@ export class ModelLoader {
     if (about === this.wanted) return;
     this.wanted = about;
     this.frame.live.set({ engine: null });
-    await firstPicture();
+    if (!(await hasModels())) await firstPicture();
     if (about === this.wanted) await this.load(about);
   }
 
@@ -66,6 +67,11 @@ async function makeEngine(failed) {
 async function heldFiles(place, names) {
   const blobs = await Promise.all(names.map((name) => fileOrBlob(place + name)));
   return Object.fromEntries(names.map((name, at) => [name, blobs[at]]));
+}
+
+// Whether the browser has some model: then opening it takes none of the network from the first picture.
+async function hasModels() {
+  return Boolean(await globalThis.caches?.has(CACHE).catch(() => false));
 }
 
 let drawn = null;

@@ -1,12 +1,12 @@
 // The position encodings on the site; the page's other parts need the server.
-import Plotly from "plotly.js-cartesian-dist-min";
 import { el } from "../../core/dom.js";
+import { plotlyFile } from "../../host/streamlit.js";
 import { Positions } from "../../positions/component.js";
 import { livePositions } from "../../positions/live.js";
 import { readDims } from "../../positions/numbers.js";
 import { POSITIONS } from "../../state/generated.js";
 import { SHARED_TEXTS } from "../../state/texts.js";
-import { openFile } from "../files.js";
+import { openFile, openPack } from "../files.js";
 
 const PARTS = ["encoding", "distance"];
 
@@ -16,7 +16,7 @@ export const page = {
   parts: () => PARTS.map((name) => [name, SHARED_TEXTS[`part_${name}`]]),
 
   mount(root, frame) {
-    window.Plotly ??= Plotly;
+    plotlyFile.address = plotlyAddress;
     const { config, name: model } = frame.about;
     const styled = styleDocument();
     const view = new Positions(root);
@@ -69,6 +69,10 @@ export const page = {
     };
   },
 };
+
+async function plotlyAddress() {
+  return URL.createObjectURL(new Blob([await openPack("plotly.js")], { type: "text/javascript" }));
+}
 
 // plotly writes its styles into the document, so the picture is not shut off from it; the site's own styles come after these.
 async function styleDocument() {

@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-import{b as v}from"./site-SNMQB3PC.js";import{b as s}from"./site-JNCWRINJ.js";import{D as r,G as m,I as o,K as a,k as t}from"./site-PV7YUMUG.js";var n={save:"Save",save_png:"Picture (PNG)",save_svg:"Picture (SVG)",save_csv:"Numbers (CSV)"};function V(e,c,i){let p=S=>{let{element:u,stem:f,caption:g,rows:T}=i();return o(a(["headscope",...f]),S,{svg:()=>r({theme:e.theme,caption:g,...v(u)}),csv:()=>m(T)})};return s(t(e.data.texts,n),c,p)}export{V as a};
