@@ -21,13 +21,13 @@ from pages.frame.messages import message
 from pages.runtime.job import JobQueue
 from pages.runtime.shared import identity, shared
 from pages.runtime.texts import plain_markdown
-from transformer.analysis.roles import Role, Roles, from_dict, roles
+from transformer.analysis.roles import NAMES, Role, Roles, from_dict, roles
 from transformer.checkpoints.folder import HEADS
 from transformer.figures import roles as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.probing.roles import sentences_of, word_list
-from transformer.texts import _
+from transformer.texts import _, translate
 from transformer.tracing.trace import KINDS
 
 OPTIONS = ("colour", "head")
@@ -63,32 +63,18 @@ def kind_names() -> dict[str, str]:
     }
 
 
-def role_names(kind: str) -> dict[str, str]:
-    """What each role is called where there is little room."""
-    return {
-        "previous": _("previous"),
-        "same": _("same"),
-        "next": _("next"),
-        "predicted": _("predicted"),
-        "fed": _("fed in"),
-        "resting": _("start") if kind == "decoder_self" else _("end"),
-        "punctuation": _("mark"),
-        "rarest": _("rarest"),
-        "broad": _("broad"),
-    }
-
-
 def role_meanings() -> dict[str, str]:
+    """Each contains the name that the role has in the cells."""
     return {
         "previous": _("previous token"),
-        "same": _("the token itself"),
+        "same": _("same token"),
         "next": _("next token"),
         "predicted": _("source word of the token predicted"),
         "fed": _("source word of the token fed in"),
-        "resting": _("end or start token"),
+        "resting": _("start/end token"),
         "punctuation": _("a punctuation mark"),
         "rarest": _("the rarest word of the sentence"),
-        "broad": _("everything alike"),
+        "broad": _("broad: everything alike"),
     }
 
 
@@ -146,7 +132,7 @@ def draw(frame: PageFrame) -> None:
         ).format(count=len(pairs))
         if colour == "role"
         else measure_meanings()[colour],
-        _("“Everything alike”: no weight is above twice the even one.") if colour == "role" else "",
+        _("“Broad”: no weight is above twice the even one.") if colour == "role" else "",
         _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach.")
         if colour == "role"
         else "",
@@ -183,14 +169,14 @@ def _says(counts: Mapping[str, int]) -> str:
     name = max(counts, key=counts.__getitem__)
     return {
         "previous": _("{share} of all heads look at the previous token."),
-        "same": _("{share} of all heads look at the token itself."),
+        "same": _("{share} of all heads look at the same token: itself."),
         "next": _("{share} of all heads look at the next token."),
         "predicted": _("{share} of all heads find the predicted token's source word."),
         "fed": _("{share} of all heads find the fed-in token's source word."),
         "resting": _("{share} of all heads rest on the start or end token."),
         "punctuation": _("{share} of all heads look at a punctuation mark."),
         "rarest": _("{share} of all heads look at the rarest word."),
-        "broad": _("{share} of all heads look everywhere alike."),
+        "broad": _("{share} of all heads are broad: they look at everything alike."),
         "": _("{share} of all heads have no clear role."),
     }[name].format(share=_share(counts[name] / sum(counts.values())))
 
@@ -221,14 +207,13 @@ def _percent(share: float) -> str:
 def _cell(found: Roles, layer: int, head: int, colour: str, largest: float) -> dict[str, Any]:
     role = found.role(layer, head)
     place = _("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
-    names = role_names(found.kind)
     says = [place, _role_says(role), _number_says(found, layer, head)]
     if colour == "role":
         if role is None:
             return {"text": "–", "says": says}
         return {
-            "text": f"{100 * role.share:.0f}", "note": names[role.name], "tone": role.name, "level": role.share,
-            "says": says,
+            "text": f"{100 * role.share:.0f}", "note": translate(NAMES[role.name]), "tone": role.name,
+            "level": role.share, "says": says,
         }  # fmt: skip
     value = float(getattr(found, colour)[layer, head])
     text = f"{value:.1f}" if colour == "distance" else f"{value:.2f}"
@@ -277,7 +262,10 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
     if colour == "role":
         counts = _counts(found)
         meanings = {**role_meanings(), "": _("no clear role")}
-        keys = [{"tone": name, "level": 0.9, "text": text, "count": counts[name]} for name, text in meanings.items()]
+        keys = [
+            {"tone": name, "level": 0.9, "text": text, "name": name and translate(NAMES[name]), "count": counts[name]}
+            for name, text in meanings.items()
+        ]
     headgrid.draw(
         "roles_grid",
         _("What every head does: layers down, heads across"),
@@ -328,14 +316,13 @@ def _plane(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> 
     layers, heads = found.confidence.shape
     places = [(row, column) for row in range(layers) for column in range(heads)]
     does = [found.role(*place) for place in places]
-    names = role_names(kind)
     figure.draw(
         figure.built(
             figures.heads_in_the_plane,
             [[round(value, 5) for value in row] for row in found.plane().tolist()],
             [(row + 1, column + 1) for row, column in places],
             [role.name if role else None for role in does],
-            [names[role.name] if role else _("no role") for role in does],
+            [translate(NAMES[role.name]) if role else _("no clear role") for role in does],
             places.index((layer, head)),
         ),
         "roles_plane",

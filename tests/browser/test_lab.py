@@ -219,9 +219,13 @@ def test_the_sections_below_follow_the_switches(context: BrowserContext, server:
     page.wait_for_selector("[data-testid=lab-translation-after]")
     before = model.translate(SENTENCE).text
     after = model.translate(SENTENCE, interventions=Interventions.parse("scaling=0.03")).text
+    point = page.locator(".hs-lab-translations .hs-point")
+    expect(point).to_have_text("With scores × 0.03, the model writes something else:")
     sides = [page.get_by_test_id(f"lab-translation-{side}") for side in ("before", "after")]
     translations = [side.locator("span").inner_text() for side in sides]
     assert [re.sub(r"\s", "", text) for text in translations] == [re.sub(r"\s", "", text) for text in (before, after)]
+    page.get_by_test_id("reset").click()
+    expect(point).to_contain_text("As trained")
     page.get_by_role("radio", name="The leak").or_(page.get_by_role("button", name="The leak")).click()
     wait_for_params(page, part="leak")
     expect(page.locator(".hs-check")).to_contain_text("before it change by exactly 0")
@@ -379,8 +383,8 @@ def test_a_switch_that_changes_no_weight_says_why(context: BrowserContext, serve
 
 
 def test_the_first_screen_shows_saturation(context: BrowserContext, server: str, model: Pretrained) -> None:
-    """Without a link, on a projector, in big text: sentence, both heads, their numbers and one row's bars, all in the
-    window."""
+    """Without a link, on a projector, in big text: both translations, both heads, their numbers and one row's bars, all
+    in the window."""
     page = sized_page(context, 1280, 720)
     page.goto(f"{server}/lab?big=1")
     plain = model.trace(START)
@@ -398,9 +402,9 @@ def test_the_first_screen_shows_saturation(context: BrowserContext, server: str,
     for side, (saturated, largest, _) in zip(("before", "after"), numbers, strict=True):
         text = page.get_by_test_id(f"lab-numbers-{side}").inner_text()
         assert f"mean largest weight {largest:.2f}" in text and f"rows above 0.99 {100 * saturated:.0f}%" in text
-    shown = ("lab-head-before", "lab-head-after", "lab-row-bars", "lab-numbers-before", "lab-numbers-after", "lab-says")
-    for name in shown:
-        box = page.get_by_test_id(name).bounding_box()
+    for name in ("translation-before", "translation-after", "head-before", "head-after", "row-bars", "numbers-before",
+                 "numbers-after"):  # fmt: skip
+        box = page.get_by_test_id(f"lab-{name}").bounding_box()
         assert box and box["y"] >= 0 and box["y"] + box["height"] <= 720, (name, box)
 
 
@@ -452,6 +456,7 @@ def test_on_a_phone_one_picture_shows_each_side_in_turn(context: BrowserContext,
     page = sized_page(context, 390, 844)
     page.goto(f"{server}/lab")
     page.wait_for_selector("[data-testid=lab][data-drawn]")
+    expect(page.get_by_test_id("lab-translation-after")).to_be_in_viewport(ratio=1)
     heads = {side: page.get_by_test_id(f"lab-head-{side}") for side in ("before", "after", "difference")}
     for side in ("after", "before", "difference"):
         page.get_by_test_id(f"lab-show-{side}").click()

@@ -327,11 +327,17 @@ def test_another_training_clears_what_is_said_of_one_that_failed(context: Browse
     expect(said).to_have_text("")
 
 
-def test_on_a_phone_the_chosen_part_is_in_view(browser: Browser, site: str) -> None:
+def test_on_a_phone_the_chosen_part_is_in_view_and_only_tables_go_on_sideways(browser: Browser, site: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = opened(context, f"{site}lab/", part="softmax")
     expect(page.locator(".hs-parts").get_by_role("button", pressed=True)).to_be_in_viewport(ratio=0.99)
     assert problems(page) == []
+    page.goto(f"{site}lab/?lang=ko&big=1")
+    effect = page.get_by_test_id("effect")
+    expect(effect.locator("table")).to_have_count(2)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    table = effect.locator(".effect-scroll").last
+    assert table.evaluate("element => element.scrollWidth > element.clientWidth")
     context.close()
 
 

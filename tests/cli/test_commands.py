@@ -26,7 +26,7 @@ from pages.runtime import memory
 from tests.support.build import saved_overflowing, tiny_pretrained
 from transformer.__main__ import main
 from transformer.analysis.alignment import pharaoh, symmetrised
-from transformer.analysis.roles import roles
+from transformer.analysis.roles import NAMES, roles
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.cli import serve, train, translate
 from transformer.cli.common import CommandError
@@ -311,11 +311,10 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
         for head, one in enumerate(written[kind]["role"][0]):
             role = found.role(0, head)
             assert one == (role and role.name)
-            names = {"fed": "fed in", "resting": "start" if kind == "decoder_self" else "end"}
             cells = (
                 ["–"] * 3
                 if role is None
-                else [names.get(role.name, role.name), f"{100 * role.share:.0f}%", f"{100 * role.baseline:.0f}%"]
+                else [NAMES[role.name], f"{100 * role.share:.0f}%", f"{100 * role.baseline:.0f}%"]
             )
             cells += [f"{tensor[0, head]:.{digits}f}" for tensor, digits in
                       ((found.confidence, 2), (found.entropy, 2), (found.distance, 1))]  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 import transformer
 from benchmarks.report import Table, write_table
 from transformer.analysis.alignment import READINGS, Score
+from transformer.analysis.roles import NAMES
 from transformer.checkpoints.folder import ALIGNMENT, HEADS, IMPORTANCE
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
@@ -58,8 +59,7 @@ def role_of(stored: Mapping[str, Mapping], kind: str, layer: int, head: int) -> 
     name = stored[kind]["role"][layer][head]
     if name is None:
         return NO_ROLE
-    word = {"resting": "start" if kind == "decoder_self" else "end", "fed": "fed in"}.get(name, name)
-    return f"{word} {100 * stored[kind]['roles'][name]['share'][layer][head]:.0f}%"
+    return f"{NAMES[name]} {100 * stored[kind]['roles'][name]['share'][layer][head]:.0f}%"
 
 
 def role_tables(model: Pretrained, stored: Mapping[str, Mapping]) -> Iterator[Table]:  # type: ignore[type-arg]

@@ -16,10 +16,22 @@ from torch import Tensor
 from transformer.analysis.attention import entropy
 from transformer.analysis.heads import OFFSETS, Seen, WordList, links_of, resting_place
 from transformer.cancellation import Stopped
+from transformer.texts import N_
 from transformer.tracing.trace import KINDS
 
-# The order in which a tie between roles is decided, and in which they are listed.
-ROLES = ("previous", "same", "next", "predicted", "fed", "resting", "punctuation", "rarest", "broad")
+# What each role is called, in the order in which a tie between roles is decided, and in which they are listed.
+NAMES = {
+    "previous": N_("previous"),
+    "same": N_("same"),
+    "next": N_("next"),
+    "predicted": N_("predicted"),
+    "fed": N_("fed in"),
+    "resting": N_("start/end"),
+    "punctuation": N_("mark"),
+    "rarest": N_("rarest"),
+    "broad": N_("broad"),
+}
+ROLES = tuple(NAMES)
 FARTHEST = 10  # largest offset of the baseline
 OVER, LEAST = 0.1, 0.25  # a role needs a share of at least LEAST, and so much above the baseline
 SURE = 1.96  # standard errors of a 95% interval

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.analysis.heads import READINGS, HeadStatistics, read_word_list, statistics, to_dict
-from transformer.analysis.roles import Roles, roles
+from transformer.analysis.roles import NAMES, Roles, roles
 from transformer.analysis.roles import to_dict as roles_to_dict
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, sentence_pairs
 from transformer.files import read_text, write_whole
@@ -26,17 +26,6 @@ TITLES = {
     "decoder_self": N_("decoder self-attention"),
     "cross": N_("cross-attention"),
 }
-LABELS = {
-    "previous": N_("previous"),
-    "same": N_("same"),
-    "next": N_("next"),
-    "predicted": N_("predicted"),
-    "fed": N_("fed in"),
-    "resting": N_("end"),
-    "punctuation": N_("punctuation"),
-    "rarest": N_("rarest"),
-    "broad": N_("broad"),
-}
 LEGEND = N_(
     """\
 One line for each head, LAYER.HEAD. Its role is what is farthest above its baseline, the better of even weights and of
@@ -48,8 +37,8 @@ stands at the token fed in; only "predicted" reads it by the token that it predi
   distance               mean number of tokens between the row and what it attends to
   previous, same, next   the token before the row's token, the row's token itself, or the token after it
   predicted, fed in      the source word that the word list pairs with the token that the row predicts, or is fed
-  end, start             the end token of the source; in the decoder the start token
-  punctuation, rarest    a punctuation mark; the word with the fewest occurrences in the sentences
+  start/end              the end token of the source; in the decoder the start token
+  mark, rarest           a punctuation mark; the word with the fewest occurrences in the sentences
   broad                  no weight is more than twice the even one"""
 )
 
@@ -99,8 +88,7 @@ def line(found: Roles, layer: int, head: int) -> str:
     if role is None:
         name, shares = NONE, [NONE, NONE]
     else:
-        starts = (role.name, found.kind) == ("resting", "decoder_self")
-        name = _("start") if starts else translate(LABELS[role.name])
+        name = translate(NAMES[role.name])
         shares = [f"{100 * value:.0f}%" for value in (role.share, role.baseline)]
     measured = ((found.confidence, 2), (found.entropy, 2), (found.distance, 1))
     numbers = [f"{float(one[layer, head]):.{digits}f}".replace("nan", NONE) for one, digits in measured]
@@ -154,7 +142,7 @@ def table(found: Roles, statistics: HeadStatistics, pairs: Sequence[Pair] = ()) 
         ),
     ]
     baselines = ", ".join(
-        f"{translate(LABELS[role])} {100 * share:.0f}%"
+        f"{translate(NAMES[role])} {100 * share:.0f}%"
         for role, share in zip(found.names, found.baselines.tolist(), strict=True)
     )
     lines.append("  " + _("baselines: {baselines}", baselines=baselines))

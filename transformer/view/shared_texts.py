@@ -164,7 +164,7 @@ PAGE_TEXTS: dict[str, str] = {
     "about_lab": N_(
         "**Before** is the model as it was trained. **After** is the same model with your switches. Both read the "
         "same tokens, so you can compare them cell by cell; the **difference** is after minus before. What the "
-        "switched model writes by itself stands below the pictures."
+        "switched model writes by itself stands above the pictures."
     ),
     "about_lab_switches": N_(
         "**Scaling** changes the factor of QKᵀ. **Masks** put −∞ into M: the causal mask where a key lies in the "

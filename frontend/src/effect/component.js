@@ -99,10 +99,6 @@ function table(head, rows) {
   const title = (text) => (text ? el("th", { scope: "col" }, text) : el("td"));
   const row = ([name, ...texts]) =>
     el("tr", null, el("th", { scope: "row" }, name), ...texts.map((text) => el("td", null, text)));
-  return el(
-    "table",
-    { class: "hs-tr-table" },
-    el("thead", null, el("tr", null, ...head.map(title))),
-    el("tbody", null, ...rows.map(row)),
-  );
+  const [thead, tbody] = [el("thead", null, el("tr", null, ...head.map(title))), el("tbody", null, ...rows.map(row))];
+  return el("div", { class: "effect-scroll" }, el("table", { class: "hs-tr-table" }, thead, tbody));
 }

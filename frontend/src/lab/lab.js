@@ -92,7 +92,6 @@ export class Lab {
       cards: () => this.open(!this.opened),
     });
     this.sentence = el("p", { class: "hs-lab-says", "data-testid": "lab-says" });
-    this.training = el("p", { class: "hs-lab-says" });
     this.notes = el("div", { class: "hs-lab-notes", role: "status" });
     this.noted = "";
     this.kindBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
@@ -121,11 +120,10 @@ export class Lab {
       this.tries.element,
       this.cards.element,
       this.notes,
-      this.sentence,
+      this.translations,
       this.bar,
       this.work,
-      this.training,
-      this.translations,
+      this.sentence,
       this.grids,
       this.tooltip.box,
       this.spoken,
@@ -473,8 +471,7 @@ export class Lab {
     }
     // Without the pictures, the numbers stand below the switches.
     const { pictures } = this.models.after.header;
-    for (const part of [this.bar, this.work, this.translations, this.grids, this.sentence, this.training])
-      part.hidden = !pictures;
+    for (const part of [this.bar, this.work, this.translations, this.grids, this.sentence]) part.hidden = !pictures;
     if (pictures) this.drawPictures();
     element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
     element.dispatchEvent(
@@ -504,20 +501,26 @@ export class Lab {
     return this.element.classList.contains("hs-narrow") ? [this.shownPane] : ["before", second];
   }
 
+  // What the switches do to the translation, in one sentence above both.
   drawTranslations() {
     const { says, t } = this;
-    const old = !says || says.id !== this.models.after.id;
+    const { id, in_words, switches, tries } = this.models.after.header;
+    const old = !says || says.id !== id;
     this.translations.toggleAttribute("data-old", old);
     if (old && this.translations.childElementCount) return; // they keep their room
+    this.translations.hidden = !tries || (!old && !says.before); // the page has its own, or the model cannot write
+    if (old || !says.before) return;
+    const differs = PANES.some((name) => says[name]?.some(([, marked]) => marked));
+    const said = !Object.keys(switches ?? {}).length ? "trained" : differs ? "changed" : "same";
     const side = (name) =>
       el(
         "p",
         { "data-testid": "lab-translation-" + name },
-        el("small", null, t("lab_translation_" + name)),
-        " ",
+        el("small", null, t("lab_" + name)),
         el("span", { dir: "auto" }, ...says[name].map(([text, marked]) => (marked ? el("b", null, text) : text))),
       );
-    this.translations.replaceChildren(...(!old && says.before ? ["before", "after"].map(side) : []));
+    const point = el("p", { class: "hs-point" }, ...boldText(t("lab_wrote_" + said, { switches: in_words })));
+    this.translations.replaceChildren(point, ...["before", "after"].map(side));
   }
 
   drawPictures() {
@@ -583,9 +586,7 @@ export class Lab {
     this.measures = measures;
     const same = this.isSwitched("zero") || this.isSwitched("replaced") ? "" : this.sameText(); // nothing to measure
     const training = pressed === "scaling" && !same ? t("lab_says_training", TRAINED) : "";
-    const narrow = this.element.classList.contains("hs-narrow"); // there it follows the pictures
-    this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...(narrow ? [] : boldText(` ${training}`)));
-    this.training.replaceChildren(...(narrow ? boldText(training) : []));
+    this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...boldText(` ${training}`));
   }
 
   // Whether the chosen head is knocked out ("zero"), or has outputs from elsewhere ("replaced").

@@ -15,17 +15,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.roles.overview import MEASURES, NEAR, _says, measured, role_meanings, role_names, shipped
+from pages.roles.overview import MEASURES, NEAR, _says, measured, role_meanings, shipped
 from pages.runtime.shared import mark
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
 from tests.support.build import tiny_pretrained
-from transformer.analysis.roles import ROLES
+from transformer.analysis.roles import NAMES, ROLES
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.figures.roles import ROLE
 from transformer.files import Packed
 from transformer.interventions.sets import layers_of
 from transformer.probing.probes import probe_pairs
+from transformer.texts import in_language, translate
 from transformer.tracing.trace import KINDS
+from transformer.view.languages import languages, load_language
 
 
 @pytest.fixture
@@ -146,8 +148,15 @@ def test_a_model_of_other_languages_has_no_probe_set(folder: Path) -> None:
 
 
 def test_every_role_has_words_and_a_colour() -> None:
-    assert set(ROLES) == set(role_meanings()) == set(role_names("cross")) == set(ROLE)
+    assert set(ROLES) == set(role_meanings()) == set(ROLE)
     css = (ROOT / "frontend" / "src" / "headgrid" / "headgrid.css").read_text(encoding="utf-8")
     light, dark = css.split('[data-theme="dark"]')
     for name, colours in ROLE.items():
         assert f"--{name}: {colours['light']};" in light and f"--{name}: {colours['dark']};" in dark
+
+
+@pytest.mark.parametrize("code", languages())
+def test_what_a_role_means_contains_its_name_in_the_cells(code: str) -> None:
+    with in_language(load_language(code)):
+        for role, meaning in role_meanings().items():
+            assert meaning.count(translate(NAMES[role])) == 1
