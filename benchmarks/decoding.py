@@ -1,4 +1,5 @@
-"""Greedy decoding, beside MarianMTModel.generate of Hugging Face with the same sizes."""
+"""Greedy decoding, beside MarianMTModel.generate of Hugging Face with the same sizes, and beside CTranslate2 with the
+same weights."""
 
 from __future__ import annotations
 
@@ -8,18 +9,21 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from benchmarks.ctranslate import translators
 from benchmarks.report import Table, load
 from benchmarks.sentences import typed
 from benchmarks.timing import ratio, take_turns
+from benchmarks.trace import threads
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import greedy
 from transformer.inference.speed import prepare_for_decoding
-from transformer.model.tap import OFF, AnyTap
+from transformer.model.tap import FUSED, OFF, AnyTap
 from transformer.model.transformer import Transformer
 from transformer.text.batching import pad
 
 TARGET = {1: 2.0}
 SENTENCES, WRITTEN = 200, 16
+SAME_WEIGHTS = 64  # sentences
 
 
 class Endless(Transformer):
@@ -100,4 +104,31 @@ def measure(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1,
         f"{len(ids)} sentences, {WRITTEN} tokens written for each on both sides (</s> forbidden), random weights, the "
         "bundled model's sizes, caches of keys and values on both sides."
     )
-    return [table]
+    return [table, beside_ctranslate(model, quick, batches)]
+
+
+def beside_ctranslate(model: Pretrained, quick: bool, batches: Sequence[int]) -> Table:
+    """The same sentences with the same weights, in one thread."""
+    ids = [model.encode(text) for text in typed(4 if quick else SAME_WEIGHTS)]
+    theirs = dict(zip(("float32", "int8"), translators(model, "float32", "int8"), strict=True))
+    table = Table(
+        "Milliseconds of greedy decoding with the same weights, one thread (median / best)",
+        ("batch", "Headscope", "CTranslate2 float32", "CTranslate2 int8", "equal tokens: float32, int8"),
+        load(),
+        notes=[f"{len(ids)} sentences, to the </s> of each side. CTranslate2 rounds the weights to int8 itself."],
+    )
+
+    def search(source: Tensor) -> list[list[int]]:
+        return [list(found.ids) for found in greedy(model.model, source, tap=FUSED)]
+
+    with threads(1):
+        for size in batches:
+            parts = [pad(ids[i : i + size], model.config.pad_id) for i in range(0, len(ids), size)]
+            sides = {"ours": search, **theirs}
+            found = {name: [row for part in parts for row in side(part)] for name, side in sides.items()}
+            runs = {name: lambda side=side, parts=parts: [side(part) for part in parts] for name, side in sides.items()}
+            times = take_turns(runs, 2 if quick else 5, warm=1)
+            equal = (sum(map(list.__eq__, found[name], found["ours"])) for name in theirs)
+            columns = (f"{statistics.median(times[name]):.0f} / {min(times[name]):.0f}" for name in sides)
+            table.add(size, *columns, ", ".join(f"{count} of {len(ids)}" for count in equal))
+    return table

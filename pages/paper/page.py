@@ -21,8 +21,8 @@ def draw(frame: PageFrame) -> None:
     pages = {page.name: page for page in frame.links}
     point(
         _(
-            "The whole paper, each part at work in a real model: press a box of the figures, or a link in the list. "
-            "“Here” is the open model, beside the paper's."
+            "“Attention Is All You Need” (Vaswani et al. 2017), each part at work in a real model: press a box or a "
+            "link. “Here” is the open model, beside the paper's."
         )
     )
     with st.container(key="hs-paper"):

@@ -91,7 +91,7 @@ def draw(frame: PageFrame) -> None:
     controls, picture = controls_and_picture()
     first, second, third = controls.columns(3)
     with first:
-        width = options.number("width", "d_model", 64, 4096, BASE, slider=True, step=64)
+        width = options.number("width", _("Width of the model"), 64, 4096, BASE, slider=True, step=64)
     with second:
         warmup = options.number("warmup", _("Warm-up steps"), 100, 20_000, WARMUP, slider=True, step=100)
     with third:
@@ -127,8 +127,8 @@ def draw(frame: PageFrame) -> None:
 
 def _says(peak: float, warmup: int) -> str:
     text = _(
-        "The rate rises evenly for {warmup} steps, up to {peak}; then it falls as 1 / √step: at {double} steps it is "
-        "{share} of that."
+        "The learning rate says how far each step moves the weights: it rises evenly for {warmup} steps, up to {peak}; "
+        "then it falls as 1 / √step, at {double} steps to {share} of that."
     )
     share = learning_rate(2 * warmup, peak, warmup, 2 * warmup) / peak
     return text.format(warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}", share=f"{100 * share:.0f}%")

@@ -54,7 +54,7 @@ class View extends PlainView {
   frame({ x, y, width, height, size, stack, at }) {
     const rect = svgEl("rect", { class: "paper-frame", x, y, width, height, rx: 10 });
     const words = size ? this.size(size, size, stack === "decoder" ? "decoder_layers" : size) : "";
-    const text = words ? svgEl("text", { class: "paper-size", x: at[0], y: at[1] }, words) : null;
+    const text = words ? svgEl("text", { class: "paper-size", x: at[0], y: at[1] }, ...withSubscript(words)) : null;
     return svgEl("g", {}, rect, text);
   }
 
@@ -100,7 +100,11 @@ class View extends PlainView {
       this.t(text),
     );
     const below = sizes.map((line, i) =>
-      svgEl("text", { class: "paper-size", x: middle, y: top + 16 * (i + 1), "text-anchor": "middle" }, line),
+      svgEl(
+        "text",
+        { class: "paper-size", x: middle, y: top + 16 * (i + 1), "text-anchor": "middle" },
+        ...withSubscript(line),
+      ),
     );
     const rect = svgEl("rect", { x, y, width, height, rx: ROUND });
     if (!opens) return svgEl("g", { class: "paper-box", "data-look": look }, rect, label, ...below);
@@ -129,6 +133,12 @@ class View extends PlainView {
     ];
     return { element: this.figures, stem: ["paper"], caption: [this.t("figure1"), this.t("figure2")], rows };
   }
+}
+
+// "d_model = 512" with its subscript.
+function withSubscript(text) {
+  const [symbol, below, rest] = text.split(/_(\w+)/);
+  return below ? [symbol, svgEl("tspan", { dy: 3 }, below), svgEl("tspan", { dy: -3 }, rest)] : [text];
 }
 
 export default plainComponent(View);

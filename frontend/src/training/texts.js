@@ -137,7 +137,7 @@ export const TRAINING_TEXTS = {
   save_corner: "row \\ column, weights rounded to 1/255",
   finding_run: "Run",
   finding_predicts: "The paper predicts",
-  finding_happened: "Happened here",
+  finding_happened: "At the end of the run",
   finding_verdict: "Verdict",
   finding_section: "section {section}",
   "verdict_as predicted": "as predicted",
