@@ -216,8 +216,8 @@ class Tokenizer:
         """Ids of one random segmentation of every text (subword regularisation, Kudo 2018), the same for the same seed.
 
         alpha: smoothing, above 0; a smaller alpha is more random: the probability is P(segmentation)^alpha, normalised
-        over all segmentations. A resumed run must repeat the samples. SentencePiece's own sampling adds the number of
-        the thread to its seed, so another process cannot repeat it.
+        over all segmentations. A resumed run must repeat the samples, which SentencePiece's own sampling does not do
+        after a seed is set (0.2.3, findings/sentencepiece-seed.sh).
         """
         rng = random.Random(seed)
         result = []
