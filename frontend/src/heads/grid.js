@@ -183,9 +183,11 @@ export class Grid extends HeadCanvas {
     if (!this.ready) return;
     super.paint();
     const chosen = this.rectOf(this.chosen());
-    this.canvas.setAttribute("aria-activedescendant", chosen ? this.cellId(chosen) : "");
+    const id = chosen ? this.cellId(chosen) : "";
+    this.canvas.setAttribute("aria-activedescendant", id);
     for (const cell of this.canvas.querySelectorAll("[role=gridcell]")) {
-      cell.setAttribute("aria-selected", String(chosen ? cell.id === this.cellId(chosen) : false));
+      const selected = String(cell.id === id);
+      if (cell.getAttribute("aria-selected") !== selected) cell.setAttribute("aria-selected", selected);
     }
   }
 
@@ -193,10 +195,15 @@ export class Grid extends HeadCanvas {
   describe() {
     const { t } = this.hooks;
     const { layers, heads } = this.model.kinds[this.kind];
-    const label = t("grid_label", { kind: t("kind_" + this.kind), layers, heads });
-    this.canvas.setAttribute("aria-label", this.hooks.named ? this.hooks.named(label) : label);
+    const about = t("grid_label", { kind: t("kind_" + this.kind), layers, heads });
+    const label = this.hooks.named ? this.hooks.named(about) : about;
+    const cells = this.rects.map((r) => ({ ...r, title: this.hooks.title(this.kind, r.layer, r.head) }));
+    const described = JSON.stringify([label, cells]);
+    if (described === this.described) return; // to write it takes as long as to draw the heads
+    this.described = described;
+    this.canvas.setAttribute("aria-label", label);
     const lines = new Map();
-    for (const r of this.rects) {
+    for (const r of cells) {
       if (!lines.has(r.layer)) lines.set(r.layer, el("div", { role: "row" }));
       lines
         .get(r.layer)
@@ -211,7 +218,7 @@ export class Grid extends HeadCanvas {
               "data-x": Math.round(r.x + r.w / 2),
               "data-y": Math.round(r.y + r.h / 2),
             },
-            this.hooks.title(this.kind, r.layer, r.head),
+            r.title,
           ),
         );
     }
