@@ -128,6 +128,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             about=trace.target_out_labels[step],
         )
         _agreement(trace, step, found, names)
+        paragraph(_attention_agrees(found), quiet=True)
     with right:
         ranked = [
             (name, taus.get(name, math.nan), one.area)
@@ -285,21 +286,24 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
             if len(alike) > 1 and {strongest[name] for name in alike} == {strongest[best]}
             else _("“{token}” rests most on “{word}”, says {method}, the method that ranks the tokens best.")
         ).format(token=token, word=word, count=len(alike), all=len(METHODS), method=names[best])
-    with_attention = found.taus[ATTENTION]
+    return text
+
+
+def _attention_agrees(found: Attributed) -> str:
+    """With which methods attention agrees most and least; nothing where no order can be compared."""
+    names, with_attention = method_names(), found.taus[ATTENTION]
     others = {
         name: with_attention[name] for name in METHODS if name != ATTENTION and not math.isnan(with_attention[name])
     }
-    if others:
-        near, far = max(others, key=lambda name: others[name]), min(others, key=lambda name: others[name])
-        second = (
-            _("Attention agrees with each of them alike (τ {high}).")
-            if others[near] - others[far] < 0.005
-            else _("Attention agrees most with {near} (τ {high}) and least with {far} (τ {low}).")
-        )
-        text += " " + second.format(
-            near=names[near], high=_number(others[near]), far=names[far], low=_number(others[far])
-        )
-    return text
+    if not others:
+        return ""
+    near, far = max(others, key=lambda name: others[name]), min(others, key=lambda name: others[name])
+    text = (
+        _("Attention agrees with each of them alike (τ {high}).")
+        if others[near] - others[far] < 0.005
+        else _("Attention agrees most with {near} (τ {high}) and least with {far} (τ {low}).")
+    )
+    return text.format(near=names[near], high=_number(others[near]), far=names[far], low=_number(others[far]))
 
 
 def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) -> None:

@@ -100,10 +100,10 @@ def test_every_box_is_a_link_with_its_sizes_and_every_equation_is_drawn(page: Pa
         first, second = page.get_by_test_id("paper-figure1"), page.get_by_test_id("paper-figure2")
         layers = (f"N = 6, here {config.encoder_layers}", f"N = 6, here {config.decoder_layers}")
         expect(first.locator(".paper-frame + .paper-size")).to_have_text(layers)
-        expect(first.get_by_test_id("paper-box-source")).to_contain_text(f"d_model = 512, here {config.d_model}")
+        expect(first.get_by_test_id("paper-box-source")).to_contain_text(f"dmodel = 512, here {config.d_model}")
         expect(first.get_by_test_id("paper-box-cross")).to_contain_text(f"h = 8, here {config.heads}")
         feed_forward = first.get_by_test_id("paper-box-decoder_feedforward")
-        expect(feed_forward).to_contain_text(f"d_ff = 2048, here {config.d_ff}")
+        expect(feed_forward).to_contain_text(f"dff = 2048, here {config.d_ff}")
         expect(second.get_by_test_id("paper-box-scale")).to_contain_text(f"√dₖ = √64, here √{config.d_head}")
         for letter, size in (("Q", "d_k"), ("K", "d_k"), ("V", "d_v")):
             box = second.get_by_test_id(f"paper-box-linear_{letter}")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from transformer.figures.drawing import Drawing, plotly_figure
+from transformer.figures.roles import ROLE
 from transformer.figures.style import (
     BLUE,
     GREY,
@@ -38,9 +39,9 @@ STROKES = (
     ("solid", TEAL),
     ("dash", INK),
     ("dot", GREY),
-    ("dashdot", TEAL),
-    ("longdash", INK),
-    ("longdashdot", GREY),
+    ("dashdot", ROLE["punctuation"]),
+    ("longdash", ROLE["rarest"]),
+    ("longdashdot", ROLE["same"]),
 )
 MOST_CURVES = len(STROKES)
 DOTTED = 64  # up to this many positions a curve has dots

@@ -83,11 +83,11 @@ export const LAB_TEXTS = {
   lab_cards: "All switches",
   lab_reset: "Put back",
   lab_says_saturated:
-    "Scaling is switched off: **{saturated}** of this head's rows now look at one token alone, with over 0.99 of their " +
+    "Scores are no longer divided by √dₖ: **{saturated}** of this head's rows now look at one token alone, with over 0.99 of their " +
     "weight (before: **{saturated_before}**). The softmax is **saturated**: its gradient (1 − Σp²) falls from " +
     "{gradient_before} to **{gradient}**.",
   lab_says_sharper:
-    "Scaling is switched off: the largest weight of a row grows from **{largest_before}** to **{largest}** on average. " +
+    "Scores are no longer divided by √dₖ: the largest weight of a row grows from **{largest_before}** to **{largest}** on average. " +
     "In this head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
   lab_says_training:
     "Models that reverse letters, trained without √dₖ: **{unscaled}%** right; with it, **{scaled}%** ({seeds} seeds).",
@@ -149,7 +149,7 @@ export const LAB_TEXTS = {
   lab_before: "Before",
   lab_before_about: "as trained",
   lab_after: "After",
-  lab_after_about: "{switches}",
+  lab_after_about: "{switches}, fed the same words",
   lab_after_none: "no switch is set: the same picture",
   lab_difference: "Difference",
   lab_difference_about: "after − before",

@@ -78,7 +78,8 @@ def test_the_first_sentence_claims_no_difference_where_there_is_none(bundled: Ca
         taus=dict.fromkeys(METHODS, dict.fromkeys(METHODS, 1.0)),
     )
     said = token._says(trace, 0, agreed)
-    assert "“Geh” rests most on “Go”, by all 9 methods. Attention agrees with each of them alike" in said
+    assert said == "“Geh” rests most on “Go”, by all 9 methods."
+    assert token._attention_agrees(agreed) == "Attention agrees with each of them alike (τ 1.00)."
 
 
 def test_the_share_of_the_source_is_a_curve_over_the_steps(bundled: Callable[..., AppTest]) -> None:
