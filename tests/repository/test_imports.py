@@ -25,7 +25,7 @@ OUTSIDE = {
 # Every package may import those before it, and modules of the standard library directly in transformer/.
 LAYERS = (
     "model", "text", "interventions", "tracing", "checkpoints", "inference", "rnn", "analysis", "attribution",
-    "training", "probing", "live_training", "cost", "lessons", "rooms", "figures", "view", "web", "cli",
+    "training", "probing", "live_training", "cost", "lessons", "rooms", "figures", "view", "web", "corpus", "cli",
 )  # fmt: skip
 # They import only each other.
 BASE = {

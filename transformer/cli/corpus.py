@@ -1,0 +1,110 @@
+"""Options of commands that run over a corpus, and their run."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from importlib.util import find_spec
+from pathlib import Path
+
+from transformer.cli.common import complain, whole
+from transformer.corpus.reading import Chunk, Corpus, open_corpus
+from transformer.corpus.running import cores, results
+from transformer.corpus.shards import Computed, Shards
+from transformer.corpus.tasks import Job
+from transformer.texts import N_, _
+
+NO_CORPUS = N_("--output, --workers and --scheduler need --data; name a file or a folder there")
+LARGE = 1_000_000  # bytes, about 15,000 sentence pairs: from here on all cores work
+TOLD = {True: 0.2, False: 60.0}  # seconds between two lines of progress: for a terminal, for a log
+
+
+def add_corpus(parser: argparse.ArgumentParser) -> None:
+    """Options of a run over a corpus."""
+    group = parser.add_argument_group(_("large inputs"))
+    group.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help=_("keep what is computed in this folder, in shards; the same command goes on where it stopped"),
+    )
+    group.add_argument(
+        "--workers",
+        type=whole(1, 1_000),
+        metavar="N",
+        help=_("processes on this machine (default: one for each core if --data is large, which needs '.[cluster]')"),
+    )
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help=_("compute on a cluster: the address of its Dask scheduler, for example tcp://10.0.0.1:8786"),
+    )
+
+
+def asked(options: argparse.Namespace) -> bool:
+    """Whether an option of `add_corpus` was given."""
+    return any(value is not None for value in (options.output, options.workers, options.scheduler))
+
+
+def corpus_of(files: Sequence[Path], options: argparse.Namespace) -> Corpus | None:
+    """The files as a corpus, if they are large or an option asks for it; None: they are small enough to be read whole.
+    Raises DataError."""
+    with contextlib.suppress(OSError):  # whoever reads them says what is wrong
+        formed = any(path.is_dir() or path.suffix == ".parquet" for path in files)
+        if asked(options) or formed or sum(path.stat().st_size for path in files) >= LARGE:
+            return open_corpus(files)
+    return None
+
+
+def _workers(options: argparse.Namespace, corpus: Corpus) -> int:
+    if options.workers is not None:
+        return int(options.workers)
+    small = corpus.size < LARGE or options.device != "cpu" or find_spec("distributed") is None
+    return 1 if small else cores()
+
+
+class Told:
+    """Progress with the time left, on stderr. skipped: bytes that are not computed again."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.skipped, self.terminal = size, 0, sys.stderr.isatty()
+        self.began = self.last = time.monotonic()
+
+    def __call__(self, read: int) -> None:
+        now = time.monotonic()
+        if now - self.last < TOLD[self.terminal] or read <= self.skipped:
+            return
+        self.last = now
+        left = timedelta(seconds=round((now - self.began) * (self.size - read) / (read - self.skipped)))
+        text = _("{percent:.1f}%, {left} left", percent=100 * read / self.size, left=left)
+        print(
+            *([f"\r{text} "] if self.terminal else [text]),
+            end="" if self.terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def computed(
+    job: Job, corpus: Corpus, chunks: Iterable[Chunk], options: argparse.Namespace, shards: Shards | None
+) -> Iterator[Computed]:
+    """What the job gives for the chunks that no shard has yet, in order; broken lines are named on stderr."""
+    told = Told(corpus.size)
+
+    def missing() -> Iterator[Chunk]:
+        for chunk in chunks:
+            if shards is not None and shards.has(chunk):
+                told.skipped = chunk.read
+            else:
+                yield chunk
+
+    for chunk, result in results(job, missing(), _workers(options, corpus), options.scheduler):
+        broken = [chunk.named(index, error) for index, error in sorted(result["broken"].items())]
+        for line in broken:
+            complain(line)
+        yield chunk, result["value"], broken
+        told(chunk.read)

@@ -1,0 +1,103 @@
+"""A job over the chunks of a corpus: in this process, with processes on this machine, or on a cluster of Dask."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+
+from transformer.corpus.reading import Chunk
+from transformer.corpus.tasks import CorpusError, Job, Result, work
+
+AHEAD = 2  # chunks in flight for each process: one that it computes, one that it goes on with
+PATIENCE = 30  # seconds to wait for a first worker
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def results(
+    job: Job, chunks: Iterable[Chunk], workers: int = 1, scheduler: str | None = None
+) -> Iterator[tuple[Chunk, Result]]:
+    """Every chunk with its result, in order. What is in flight is bounded, so memory is, too.
+
+    workers: processes on this machine; 1: this one. scheduler: address of a Dask scheduler, whose workers compute.
+    A chunk whose worker dies is computed again by another one, up to three times. Raises CorpusError.
+    """
+    found = _remote(job, chunks, workers, scheduler) if scheduler or workers > 1 else _here(job, chunks)
+    for chunk, result in found:
+        if "failed" in result:
+            raise CorpusError("{reason}", reason=result["failed"])
+        yield chunk, result
+
+
+def _here(job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Result]]:
+    threads = torch.get_num_threads()
+    try:
+        for chunk in chunks:
+            yield chunk, work(job, chunk.rows)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _remote(job: Job, chunks: Iterable[Chunk], workers: int, scheduler: str | None) -> Iterator[tuple[Chunk, Result]]:
+    with _client(workers, scheduler) as client:
+        from distributed import KilledWorker
+
+        waiting: deque[tuple[Chunk, Any]] = deque()
+
+        def first() -> tuple[Chunk, Result]:
+            chunk, future = waiting.popleft()
+            try:
+                return chunk, future.result()
+            except KilledWorker as error:
+                raise CorpusError(
+                    "four workers in turn died of the {count} lines from line {first} of {file} on; give them more "
+                    "memory, or leave these lines out",
+                    count=len(chunk.rows), first=chunk.first, file=chunk.file,
+                ) from error  # fmt: skip
+
+        for chunk in chunks:
+            waiting.append((chunk, client.submit(work, job, chunk.rows, pure=False)))
+            while len(waiting) > AHEAD * max(1, sum(client.nthreads().values())):
+                yield first()
+        while waiting:
+            yield first()
+
+
+@contextmanager
+def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise CorpusError(
+            "several processes need Dask; install the project with its extra [cluster], or use --workers 1"
+        ) from error
+    with ExitStack() as stack:
+        try:
+            if scheduler is None:
+                # Workers take what they are sent and run it, so only this process may connect to them: `security`.
+                # memory_limit=0: Dask stops a worker at 80% of its share of the memory, and a model may be that large.
+                folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+                scheduler = stack.enter_context(
+                    LocalCluster(
+                        n_workers=workers, threads_per_worker=1, security=True, memory_limit=0,
+                        dashboard_address="127.0.0.1:0", local_directory=folder, silence_logs=logging.ERROR,
+                    )
+                )  # fmt: skip
+            client = stack.enter_context(Client(scheduler, timeout=PATIENCE))
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise CorpusError(
+                "no worker answers at {address}: {reason}; start `dask scheduler` and `dask worker` first",
+                address=scheduler, reason=error,
+            ) from error  # fmt: skip
+        yield client

@@ -1,0 +1,115 @@
+"""What a process computes of a chunk of a corpus. Jobs, rows and results are plain data: a worker loads the model
+itself, by its name or path, and keeps it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypedDict
+
+import torch
+
+from transformer.analysis.alignment import pharaoh
+from transformer.inference.pretrained import Pretrained, available, load
+from transformer.interventions.sets import Interventions
+from transformer.probing.alignment import Source, aligned
+from transformer.texts import UserError, in_language, reader_language
+from transformer.training.evaluation import counts
+from transformer.training.preparation import Preparation
+from transformer.view.languages import load_language
+
+
+class CorpusError(UserError):
+    """A corpus that cannot be worked on as asked."""
+
+
+class Job(TypedDict):
+    """task: of TASKS, with its options; models: names or paths, each with its fingerprint; language: of messages."""
+
+    task: str
+    options: dict[str, Any]
+    models: list[tuple[str, str]]
+    device: str
+    language: str
+
+
+class Result(TypedDict, total=False):
+    """value: of the task; broken: index of a row -> what is wrong with it; failed: why the whole job cannot go on."""
+
+    value: Any
+    broken: dict[int, str]
+    failed: str
+
+
+def job(task: str, models: Sequence[tuple[str, Pretrained]], device: str = "cpu", **options: Any) -> Job:
+    """models: each as it was named, and opened."""
+    known = available()
+    named = [(name if name in known else str(Path(name).resolve()), fingerprint(model)) for name, model in models]
+    return {"task": task, "options": options, "models": named, "device": device, "language": reader_language().code}
+
+
+def fingerprint(model: Pretrained) -> str:
+    """Of everything that results depend on: sizes, weights, tokens, the rules of beam search."""
+    config = model.config
+    read, written = model.tokenizer_of("source").pieces(range(config.vocab_size)), range(config.output_size)
+    about = (config.to_dict(), model.languages, model.rule, model.alpha, read, model.tokenizer.pieces(written))
+    digest = hashlib.sha256(repr(about).encode("utf-8", "surrogatepass"))
+    for name, tensor in model.model.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.cpu().contiguous().numpy().data)
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=2)  # as many as a job names: --reverse
+def _model(name: str, wanted: str, device: str) -> Pretrained:
+    model = load(name, device)
+    if fingerprint(model) != wanted:
+        raise CorpusError("{name} is another model on this worker; copy the checkpoint there", name=name)
+    return model
+
+
+def work(job: Job, rows: Sequence[Any]) -> Result:
+    """Compute one chunk."""
+    torch.set_num_threads(1)  # by default each worker would start as many as there are cores; and more sum differently
+    with in_language(load_language(job["language"])):
+        try:
+            models = [_model(*one, job["device"]) for one in job["models"]]
+            return TASKS[job["task"]](models, rows, **job["options"])
+        except UserError as error:
+            return {"failed": str(error)}
+
+
+def _align(models: Sequence[Pretrained], rows: Sequence[Any], source: Sequence[Any]) -> Result:
+    """A line of links for each row; an empty one for a broken row."""
+    broken = {index: row for index, row in enumerate(rows) if isinstance(row, str)}
+    sound = [index for index in range(len(rows)) if index not in broken]
+    lines = [""] * len(rows)
+    reverse = models[1] if len(models) > 1 else None
+    found = aligned(models[0], [rows[index] for index in sound], Source(*source), reverse)
+    for index, links in zip(sound, found, strict=True):
+        if isinstance(links, UserError):
+            broken[index] = str(links)
+        else:
+            lines[index] = pharaoh(links)
+    return {"value": lines, "broken": broken}
+
+
+_preparation = lru_cache(Preparation)
+
+
+def _evaluate(
+    models: Sequence[Pretrained],
+    rows: Sequence[Any],
+    beam: int,
+    alpha: float | None,
+    preparation: tuple[str, tuple[str, str]] | None,
+    switches: Sequence[str],
+) -> Result:
+    """What the groups add to the scores."""
+    prepared = _preparation(*preparation) if preparation else None
+    return {"value": counts(models[0], rows, beam, alpha, prepared, Interventions.parse(switches)), "broken": {}}
+
+
+TASKS: dict[str, Callable[..., Result]] = {"align": _align, "evaluate": _evaluate}
