@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -21,6 +22,7 @@ import torch
 from pyarrow import parquet
 
 import transformer
+from tests.support.processes import PATIENCE, children, there
 from transformer.__main__ import main
 from transformer.analysis.alignment import pharaoh
 from transformer.corpus import reading, running, shards
@@ -234,3 +236,68 @@ def test_several_processes_need_dask(corpus: Path, monkeypatch: Any, capsys: Any
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main([*ALIGN, str(corpus), "--workers", "2"]) == 2
     assert "install the project with its extra [cluster], or use --workers 1" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default::ResourceWarning")
+def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    big = write(tmp_path / "pairs.tsv", pairs_of(1_700))
+    found = []
+    for workers in ("1", "2"):
+        assert main([*ALIGN, str(big), "--workers", workers]) == 1
+        scores = tmp_path / f"{workers}.json"
+        assert main([*EVALUATE, str(big), "--workers", workers, "--json", str(scores)]) == 1
+        values = {name: value for name, value in json.loads(scores.read_text()).items() if name != "seconds"}
+        said = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("seconds")]
+        found.append((said, values))
+    assert found[0] == found[1] and len(found[0][0]) > 1_700
+    monkeypatch.setattr(running, "PATIENCE", 1)
+    assert main([*ALIGN, str(big), "--scheduler", "tcp://127.0.0.1:1"]) == 2
+    assert "no worker answers at tcp://127.0.0.1:1: " in capsys.readouterr().err
+
+
+def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """The address of a scheduler with two workers, and these."""
+    file, environment = folder / "scheduler.json", {**os.environ, "PYTHONPATH": str(ROOT)}
+    dask = [sys.executable, "-m", "dask"]
+    worker = [*dask, "worker", "--no-nanny", "--nthreads", "1"]
+    started = [
+        subprocess.Popen([*command, "--scheduler-file", str(file), "--dashboard-address", "127.0.0.1:0"],
+                         cwd=folder, env=environment, stderr=subprocess.DEVNULL)
+        for command in ([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0"], worker, worker)
+    ]  # fmt: skip
+    try:
+        until = time.monotonic() + PATIENCE
+        while not file.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        yield json.loads(file.read_text())["address"], started[1:]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.parametrize("where", ["here", "cluster"])
+def test_a_killed_worker_loses_no_line_and_doubles_none(where: str, tmp_path: Path) -> None:
+    big, output = write(tmp_path / "pairs.tsv", pairs_of(40_000)), tmp_path / "out"
+    with contextlib.contextmanager(cluster)(tmp_path) if where == "cluster" else contextlib.nullcontext(("", [])) as (
+        address, workers,
+    ):  # fmt: skip
+        many = ["--scheduler", address] if address else ["--workers", "2"]
+        command = [sys.executable, "-m", "transformer", *ALIGN, str(big), *many, "--output", str(output)]
+        run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
+        until = time.monotonic() + 10 * PATIENCE
+        while not (output / "part-00000.txt").exists() and run.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        spawned = [one for one in children(run.pid) if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+        killed = workers[0].pid if workers else spawned[0]
+        os.kill(killed, signal.SIGKILL)
+        assert not (output / "part-00003.txt").exists()  # in the middle
+        _out, err = run.communicate()
+    assert run.returncode == 1 and not there(killed) and err.count(b"line 12: there is no tab") == 1, err
+    assert main([*ALIGN, str(big), "--workers", "1", "--output", str(tmp_path / "alone")]) == 1
+    alone = written(tmp_path / "alone")
+    assert len(alone) == 5 and alone == written(output)
+    assert [data.count(b"\n") for name, data in sorted(alone.items()) if name.startswith("part")] == [10_000] * 4
