@@ -28,6 +28,8 @@ from transformer.analysis.alignment import pharaoh
 from transformer.corpus import reading, running, shards
 from transformer.corpus.reading import LONGEST, grouped, open_corpus
 from transformer.corpus.shards import MANIFEST
+from transformer.corpus.tasks import CorpusError
+from transformer.corpus.traces import read_traces, trace_corpus
 from transformer.probing.alignment import Source, align
 from transformer.training.data import DataError, group_references
 
@@ -227,6 +229,24 @@ def test_scores_of_shards_are_those_of_one_run(corpus: Path, tmp_path: Path, cap
         del found["seconds"], found["data"]
     assert stream == sharded == again
     assert stream.pop("perplexity") == pytest.approx(whole.pop("perplexity"), rel=1e-5) and stream == whole
+
+
+def test_tensors_of_a_corpus_are_those_of_trace_all(corpus: Path, tmp_path: Path) -> None:
+    keep = ("cross.weights", "encoder_self.mask", "encoder_output")
+    found = trace_corpus("reverse", [corpus], tmp_path / "out", keep)
+    assert found.broken() and len(written(tmp_path / "out")) == 8  # seven chunks, and the broken line
+    pairs, model = pairs_of(33), transformer.load("reverse")
+    kept = list(read_traces(tmp_path / "out"))
+    assert len(kept) == 33 and kept[BROKEN] is None
+    for start in range(0, 33, 5):  # the same batches, so the same bits
+        rows = [row for row in range(start, min(start + 5, 33)) if row != BROKEN]
+        for row, one in zip(rows, model.trace_all([pairs[row] for row in rows], keep), strict=True):
+            other = kept[row]
+            assert other is not None and other.target_out_ids == one.target_out_ids
+            assert other.source_ids == one.source_ids and other.target_in_ids == one.target_in_ids
+            assert all(torch.equal(other[name], one[name]) and other[name].dtype == one[name].dtype for name in keep)
+    with pytest.raises(CorpusError, match="there is no tensor 'x' to keep"):
+        trace_corpus("reverse", [corpus], tmp_path / "none", ["x"])
 
 
 # -- many processes ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from transformer.analysis.alignment import READINGS, AlignmentError, Gold, Score, pharaoh, read_gold, read_links
 from transformer.cli.common import CommandError, add_checkpoint, add_device, complain, find_device, whole
-from transformer.cli.corpus import NO_CORPUS, add_corpus, asked, computed
+from transformer.cli.corpus import NO_CORPUS, add_corpus, asked, run_over
 from transformer.cli.translate import decoded
 from transformer.corpus.reading import open_corpus
 from transformer.corpus.shards import Shards
@@ -253,14 +253,14 @@ def over_corpus(model: Pretrained, reverse: Pretrained | None, source: Source, o
     corpus = open_corpus(options.data)
     models = [(options.checkpoint, model), *([] if reverse is None else [(options.reverse, reverse)])]
     task = job("align", models, options.device, source=list(astuple(source)))
-    shards = Shards(options.output, task, corpus, options.format, "links") if options.output else None
-    found = computed(task, corpus, corpus.chunks(), options, shards)
+    shards = Shards(options.output, task, corpus, options.format) if options.output else None
+    found = run_over(task, corpus, corpus.chunks(), options, shards)
     if shards is not None:
         shards.write(found)
         return int(shards.broken())
     status = 0
-    for _chunk, lines, broken in found:
-        print("\n".join(lines), flush=True)
+    for _chunk, value, broken in found:
+        print(*value["links"], sep="\n", flush=True)
         status |= bool(broken)
     return status
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from transformer.cli.common import complain, whole
 from transformer.corpus.reading import Chunk, Corpus, open_corpus
-from transformer.corpus.running import cores, results
+from transformer.corpus.running import computed, cores
 from transformer.corpus.shards import Computed, Shards
 from transformer.corpus.tasks import Job
 from transformer.texts import N_, _
@@ -68,43 +68,29 @@ def _workers(options: argparse.Namespace, corpus: Corpus) -> int:
 
 
 class Told:
-    """Progress with the time left, on stderr. skipped: bytes that are not computed again."""
+    """Progress with the time left, on stderr. size: bytes of the corpus."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.skipped, self.terminal = size, 0, sys.stderr.isatty()
+        self.size, self.terminal = size, sys.stderr.isatty()
         self.began = self.last = time.monotonic()
 
-    def __call__(self, read: int) -> None:
+    def __call__(self, read: int, before: int) -> None:
         now = time.monotonic()
-        if now - self.last < TOLD[self.terminal] or read <= self.skipped:
+        if now - self.last < TOLD[self.terminal] or read <= before:
             return
         self.last = now
-        left = timedelta(seconds=round((now - self.began) * (self.size - read) / (read - self.skipped)))
+        left = timedelta(seconds=round((now - self.began) * (self.size - read) / (read - before)))
         text = _("{percent:.1f}%, {left} left", percent=100 * read / self.size, left=left)
-        print(
-            *([f"\r{text} "] if self.terminal else [text]),
-            end="" if self.terminal else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
+        start, end = ("\r", " ") if self.terminal else ("", "\n")
+        print(start + text, end=end, file=sys.stderr, flush=True)
 
 
-def computed(
+def run_over(
     job: Job, corpus: Corpus, chunks: Iterable[Chunk], options: argparse.Namespace, shards: Shards | None
 ) -> Iterator[Computed]:
     """What the job gives for the chunks that no shard has yet, in order; broken lines are named on stderr."""
-    told = Told(corpus.size)
-
-    def missing() -> Iterator[Chunk]:
-        for chunk in chunks:
-            if shards is not None and shards.has(chunk):
-                told.skipped = chunk.read
-            else:
-                yield chunk
-
-    for chunk, result in results(job, missing(), _workers(options, corpus), options.scheduler):
-        broken = [chunk.named(index, error) for index, error in sorted(result["broken"].items())]
+    many = _workers(options, corpus)
+    for chunk, value, broken in computed(job, chunks, shards, many, options.scheduler, Told(corpus.size)):
         for line in broken:
             complain(line)
-        yield chunk, result["value"], broken
-        told(chunk.read)
+        yield chunk, value, broken

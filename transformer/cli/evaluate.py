@@ -28,7 +28,7 @@ from transformer.cli.common import (
     switches,
     whole,
 )
-from transformer.cli.corpus import NO_CORPUS, add_corpus, asked, computed, corpus_of
+from transformer.cli.corpus import NO_CORPUS, add_corpus, asked, corpus_of, run_over
 from transformer.corpus.reading import Corpus, grouped
 from transformer.corpus.shards import Shards
 from transformer.corpus.tasks import job
@@ -129,7 +129,7 @@ def over_corpus(
         beam=search[0], alpha=search[1], preparation=preparation, switches=options.switch,
     )  # fmt: skip
     shards = Shards(options.output, task, corpus, "json") if options.output else None
-    found = computed(task, corpus, grouped(corpus.chunks(), leave_out), options, shards)
+    found = run_over(task, corpus, grouped(corpus.chunks(), leave_out), options, shards)
     if shards is None:
         return total(value for _chunk, value, _broken in found), status
     shards.write(found)

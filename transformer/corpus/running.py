@@ -6,13 +6,14 @@ import logging
 import os
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 
 from transformer.corpus.reading import Chunk
+from transformer.corpus.shards import Computed, Shards
 from transformer.corpus.tasks import CorpusError, Job, Result, work
 
 AHEAD = 2  # chunks in flight for each process: one that it computes, one that it goes on with
@@ -24,19 +25,38 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def results(
-    job: Job, chunks: Iterable[Chunk], workers: int = 1, scheduler: str | None = None
-) -> Iterator[tuple[Chunk, Result]]:
-    """Every chunk with its result, in order. What is in flight is bounded, so memory is, too.
+def computed(
+    job: Job,
+    chunks: Iterable[Chunk],
+    shards: Shards | None = None,
+    workers: int = 1,
+    scheduler: str | None = None,
+    progress: Callable[[int, int], None] = lambda read, before: None,
+) -> Iterator[Computed]:
+    """What the job gives for each chunk that no shard has yet, in order, the same to the last digit for any number of
+    processes. What is in flight is bounded, so memory is, too.
 
     workers: processes on this machine; 1: this one. scheduler: address of a Dask scheduler, whose workers compute.
-    A chunk whose worker dies is computed again by another one, up to three times. Raises CorpusError.
+    A chunk whose worker dies is computed again by another one, up to three times. progress: called after each chunk
+    with the bytes of the corpus that were read, and those that shards had before. Raises CorpusError.
     """
-    found = _remote(job, chunks, workers, scheduler) if scheduler or workers > 1 else _here(job, chunks)
-    for chunk, result in found:
+    before = 0
+
+    def missing() -> Iterator[Chunk]:
+        nonlocal before
+        for chunk in chunks:
+            if shards is not None and shards.has(chunk):
+                before = chunk.read
+            else:
+                yield chunk
+
+    here = scheduler is None and workers == 1
+    for chunk, result in _here(job, missing()) if here else _remote(job, missing(), workers, scheduler):
         if "failed" in result:
             raise CorpusError("{reason}", reason=result["failed"])
-        yield chunk, result
+        broken = [chunk.named(index, error) for index, error in sorted(result["broken"].items())]
+        yield chunk, result["value"], broken
+        progress(chunk.read, before)
 
 
 def _here(job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Result]]:

@@ -23,17 +23,17 @@ Computed = tuple[Chunk, Any, Sequence[str]]  # a chunk, the value of its result,
 
 class Shards:
     """A folder of shards part-00000.txt, .. of a job over a corpus; _errors-00000.txt names the broken lines of a
-    shard. kind: of ENDINGS; column: name of the values in Parquet.
+    shard. kind: of ENDINGS; chunks: in a shard.
 
     Raises CorpusError if the folder holds the shards of another job, or other files; OSError.
     """
 
-    def __init__(self, folder: Path, job: Job, corpus: Corpus, kind: str, column: str = "") -> None:
-        self.folder, self.kind, self.column = folder, kind, column
+    def __init__(self, folder: Path, job: Job, corpus: Corpus, kind: str, chunks: int | None = None) -> None:
+        self.folder, self.kind, self.chunks = folder, kind, chunks or SHARD
         about = {
             "input": corpus.identity(), "model": [digest for _name, digest in job["models"]], "task": job["task"],
             "options": job["options"] | {"device": job["device"], "format": kind}, "version": version("headscope"),
-            "lines": [CHUNK, SHARD],
+            "lines": [CHUNK, self.chunks],
         }  # fmt: skip
         text = json.dumps(about, indent=1) + "\n"
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,8 +49,8 @@ class Shards:
             changed = [MANIFEST]
         if changed:
             raise CorpusError(
-                "{folder} belongs to another run, with another value of {name} in its {manifest}; choose a new folder, or "
-                "repeat that run",
+                "{folder} belongs to another run, with another value of {name} in its {manifest}; choose a new folder, "
+                "or repeat that run",
                 folder=folder, name=", ".join(changed), manifest=MANIFEST,
             )  # fmt: skip
 
@@ -59,11 +59,11 @@ class Shards:
 
     def has(self, chunk: Chunk) -> bool:
         """Whether the shard of the chunk is there already."""
-        return self.path(chunk.number // SHARD).exists()
+        return self.path(chunk.number // self.chunks).exists()
 
     def write(self, computed: Iterable[Computed]) -> None:
         """Write each shard as soon as its last chunk is there. computed: in order."""
-        for number, some in itertools.groupby(computed, lambda one: one[0].number // SHARD):
+        for number, some in itertools.groupby(computed, lambda one: one[0].number // self.chunks):
             chunks = list(some)
             broken = [line for *_chunk, lines in chunks for line in lines]
             if broken:
@@ -72,14 +72,18 @@ class Shards:
 
     def _packed(self, chunks: Sequence[tuple[Chunk, Any]]) -> bytes:
         if self.kind == "text":
-            return "".join(f"{line}\n" for _chunk, lines in chunks for line in lines).encode()
+            return "".join(f"{line}\n" for _chunk, value in chunks for line in next(iter(value.values()))).encode()
         if self.kind == "json":
             return "".join(f"{json.dumps(value)}\n" for _chunk, value in chunks).encode()
         import pyarrow
         from pyarrow import parquet
 
-        lines = [(chunk.file, chunk.first + index, line) for chunk, some in chunks for index, line in enumerate(some)]
-        columns = dict(zip(("file", "line", self.column), zip(*lines, strict=True), strict=True))
+        columns: dict[str, list[Any]] = {
+            "file": [chunk.file for chunk, _value in chunks for _row in chunk.rows],
+            "line": [chunk.first + index for chunk, _value in chunks for index in range(len(chunk.rows))],
+        }
+        for name in chunks[0][1]:
+            columns[name] = [one for _chunk, value in chunks for one in value[name]]
         parquet.write_table(pyarrow.table(columns), packed := io.BytesIO())
         return packed.getvalue()
 

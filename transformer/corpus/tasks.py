@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 import torch
 
 from transformer.analysis.alignment import pharaoh
-from transformer.inference.pretrained import Pretrained, available, load
+from transformer.inference.pretrained import InputError, Pretrained, available, load
 from transformer.interventions.sets import Interventions
 from transformer.probing.alignment import Source, aligned
 from transformer.texts import UserError, in_language, reader_language
@@ -36,7 +36,8 @@ class Job(TypedDict):
 
 
 class Result(TypedDict, total=False):
-    """value: of the task; broken: index of a row -> what is wrong with it; failed: why the whole job cannot go on."""
+    """value: of the task; of a task that gives something for each row, columns by name. broken: index of a row -> what
+    is wrong with it; failed: why the whole job cannot go on."""
 
     value: Any
     broken: dict[int, str]
@@ -81,10 +82,15 @@ def work(job: Job, rows: Sequence[Any]) -> Result:
             return {"failed": str(error)}
 
 
+def _sorted(rows: Sequence[Any]) -> tuple[dict[int, str], list[int]]:
+    """What is wrong with the broken rows, and the indices of the others."""
+    broken = {index: row for index, row in enumerate(rows) if isinstance(row, str)}
+    return broken, [index for index in range(len(rows)) if index not in broken]
+
+
 def _align(models: Sequence[Pretrained], rows: Sequence[Any], source: Sequence[Any]) -> Result:
     """A line of links for each row; an empty one for a broken row."""
-    broken = {index: row for index, row in enumerate(rows) if isinstance(row, str)}
-    sound = [index for index in range(len(rows)) if index not in broken]
+    broken, sound = _sorted(rows)
     lines = [""] * len(rows)
     reverse = models[1] if len(models) > 1 else None
     found = aligned(models[0], [rows[index] for index in sound], Source(*source), reverse)
@@ -93,7 +99,7 @@ def _align(models: Sequence[Pretrained], rows: Sequence[Any], source: Sequence[A
             broken[index] = str(links)
         else:
             lines[index] = pharaoh(links)
-    return {"value": lines, "broken": broken}
+    return {"value": {"links": lines}, "broken": broken}
 
 
 _preparation = lru_cache(Preparation)
@@ -112,4 +118,30 @@ def _evaluate(
     return {"value": counts(models[0], rows, beam, alpha, prepared, Interventions.parse(switches)), "broken": {}}
 
 
-TASKS: dict[str, Callable[..., Result]] = {"align": _align, "evaluate": _evaluate}
+IDS, SHAPE = ("source_ids", "target_in_ids", "target_out_ids"), ".shape"
+
+
+def _trace(models: Sequence[Pretrained], rows: Sequence[Any], keep: Sequence[str], batch_tokens: int) -> Result:
+    """Columns: ids of the tokens; of each tensor its numbers and its shape. None in all of them for a broken row."""
+    (model,) = models
+    broken, sound = _sorted(rows)
+    for index in sound:
+        try:
+            model.encode(rows[index][0])
+            model.encode(rows[index][1], "target")
+        except InputError as error:
+            broken[index] = str(error)
+    sound = [index for index in sound if index not in broken]
+    names = [*IDS, *keep, *(name + SHAPE for name in keep)]
+    value: dict[str, list[Any]] = {name: [None] * len(rows) for name in names}
+    traced = model.trace_all([rows[index] for index in sound], keep, batch_tokens)
+    for index, kept in zip(sound, traced, strict=True):
+        for name in IDS:
+            value[name][index] = list(getattr(kept, name))
+        for name in keep:
+            value[name][index] = kept[name].numpy().ravel()
+            value[name + SHAPE][index] = list(kept[name].shape)
+    return {"value": value, "broken": broken}
+
+
+TASKS: dict[str, Callable[..., Result]] = {"align": _align, "evaluate": _evaluate, "trace": _trace}
