@@ -249,6 +249,36 @@ def test_tensors_of_a_corpus_are_those_of_trace_all(corpus: Path, tmp_path: Path
         trace_corpus("reverse", [corpus], tmp_path / "none", ["x"])
 
 
+HEADS = ["heads", "--checkpoint", "reverse", "--evidence", "--data"]
+
+
+def test_heads_of_a_corpus_are_those_of_its_pairs_at_once(corpus: Path, tmp_path: Path, capsys: Any) -> None:
+    """Roles, errors, evidence and statistics; words are rare in the whole corpus, not in a chunk."""
+    sound = [pair for number, pair in enumerate(pairs_of(33)) if number != BROKEN]
+    (tmp_path / "words.tsv").write_text("".join(f"{letter}\t{letter}\n" for letter in "abcdef"))
+    words = ["--words", str(tmp_path / "words.tsv"), "--json"]
+    files = [tmp_path / name for name in ("whole.json", "stream.json", "shards.json", "again.json")]
+    whole = write(tmp_path / "sound.tsv", sound, None)
+    assert main([*HEADS, str(whole), *words, str(files[0])]) == 0
+    printed = capsys.readouterr().out
+    assert main([*HEADS, str(corpus), "--workers", "1", *words, str(files[1])]) == 1
+    out, err = capsys.readouterr()
+    assert out == printed and "strongest" in out and err.count("line 12: there is no tab") == 1
+    output = ["--output", str(tmp_path / "out")]
+    assert main([*HEADS, str(corpus), *output, *words, str(files[2])]) == 1
+    (tmp_path / "out" / "part-00002.jsonl").unlink()
+    assert main([*HEADS, str(corpus), *output, *words, str(files[3])]) == 1
+    found = [json.loads(file.read_text()) for file in files]
+    assert found[0] == found[1] == found[2] == found[3] and found[0]["pairs"] == 32
+    assert main([*HEADS, str(corpus), *output]) == 2 and "value of options" in capsys.readouterr().err  # another list
+    write(tmp_path / "none.tsv", [(" ", "a"), ("a" * 99, "a")], 0)
+    assert main([*HEADS, str(tmp_path / "none.tsv"), "--workers", "1"]) == 2
+    err = capsys.readouterr().err
+    assert (
+        "line 2: the source text has 100 tokens; at most" in err and "no line of the corpus is a sentence pair" in err
+    )
+
+
 # -- many processes ---------------------------------------------------------------------------------------------------
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from transformer.analysis.alignment import READINGS, AlignmentError, Gold, Score, pharaoh, read_gold, read_links
 from transformer.cli.common import CommandError, add_checkpoint, add_device, complain, find_device, whole
-from transformer.cli.corpus import NO_CORPUS, add_corpus, asked, run_over
+from transformer.cli.corpus import add_corpus, corpus_of, run_over
 from transformer.cli.translate import decoded
-from transformer.corpus.reading import open_corpus
+from transformer.corpus.reading import Corpus, open_corpus
 from transformer.corpus.shards import Shards
 from transformer.corpus.tasks import job
 from transformer.files import read_text, write_whole
@@ -248,9 +248,10 @@ def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
     return 0
 
 
-def over_corpus(model: Pretrained, reverse: Pretrained | None, source: Source, options: argparse.Namespace) -> int:
+def over_corpus(
+    model: Pretrained, reverse: Pretrained | None, source: Source, corpus: Corpus, options: argparse.Namespace
+) -> int:
     """The links of --data, to standard output or to the shards of --output."""
-    corpus = open_corpus(options.data)
     models = [(options.checkpoint, model), *([] if reverse is None else [(options.reverse, reverse)])]
     task = job("align", models, options.device, source=list(astuple(source)))
     shards = Shards(options.output, task, corpus, options.format) if options.output else None
@@ -266,13 +267,12 @@ def over_corpus(model: Pretrained, reverse: Pretrained | None, source: Source, o
 
 
 def run(options: argparse.Namespace) -> int:
+    corpus = corpus_of(options.data, options) or (open_corpus(options.data) if options.data else None)
     model = load(options.checkpoint, find_device(options.device))
     if options.score:
         return show_scores(model, options)
     if options.gold:
         raise CommandError("--gold needs --score; give both, or neither")
-    if asked(options) and not options.data:
-        raise CommandError(NO_CORPUS)
     reverse, source = reverse_of(model, options), chosen(model, options)
     print(
         _(
@@ -283,8 +283,8 @@ def run(options: argparse.Namespace) -> int:
         ),
         file=sys.stderr,
     )
-    if options.data:
-        return over_corpus(model, reverse, source, options)
+    if corpus is not None:
+        return over_corpus(model, reverse, source, corpus, options)
     status = 0
     for number, line in enumerate(decoded(sys.stdin.buffer), 1):
         text, tab, target = line.partition("\t")

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from transformer.cli.common import complain, whole
+from transformer.cli.common import CommandError, complain, whole
 from transformer.corpus.reading import Chunk, Corpus, open_corpus
 from transformer.corpus.running import computed, cores
 from transformer.corpus.shards import Computed, Shards
 from transformer.corpus.tasks import Job
-from transformer.texts import N_, _
+from transformer.texts import _
 
-NO_CORPUS = N_("--output, --workers and --scheduler need --data; name a file or a folder there")
 LARGE = 1_000_000  # bytes, about 15,000 sentence pairs: from here on all cores work
 TOLD = {True: 0.2, False: 60.0}  # seconds between two lines of progress: for a terminal, for a log
 
@@ -45,18 +45,16 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def asked(options: argparse.Namespace) -> bool:
-    """Whether an option of `add_corpus` was given."""
-    return any(value is not None for value in (options.output, options.workers, options.scheduler))
-
-
-def corpus_of(files: Sequence[Path], options: argparse.Namespace) -> Corpus | None:
+def corpus_of(files: Sequence[Path] | None, options: argparse.Namespace) -> Corpus | None:
     """The files as a corpus, if they are large or an option asks for it; None: they are small enough to be read whole.
-    Raises DataError."""
+    Raises CommandError for such an option without files, DataError."""
+    asked = any(value is not None for value in (options.output, options.workers, options.scheduler))
+    if asked and not files:
+        raise CommandError("--output, --workers and --scheduler need --data; name a file or a folder there")
     with contextlib.suppress(OSError):  # whoever reads them says what is wrong
-        formed = any(path.is_dir() or path.suffix == ".parquet" for path in files)
-        if asked(options) or formed or sum(path.stat().st_size for path in files) >= LARGE:
-            return open_corpus(files)
+        folder = any(path.is_dir() or path.suffix == ".parquet" for path in files or ())
+        if asked or folder or sum(path.stat().st_size for path in files or ()) >= LARGE:
+            return open_corpus(files or ())
     return None
 
 
@@ -83,6 +81,27 @@ class Told:
         text = _("{percent:.1f}%, {left} left", percent=100 * read / self.size, left=left)
         start, end = ("\r", " ") if self.terminal else ("", "\n")
         print(start + text, end=end, file=sys.stderr, flush=True)
+
+
+class Broken:
+    """Names broken lines on stderr. status: of the command, 1 if there is one."""
+
+    status = 0
+
+    def __call__(self, line: str) -> None:
+        complain(line)
+        self.status = 1
+
+
+def values_over(job: Job, corpus: Corpus, chunks: Iterable[Chunk], options: argparse.Namespace) -> Iterator[Any]:
+    """What the job gives for each chunk, in order; from the shards of --output, if that is given."""
+    shards = Shards(options.output, job, corpus, "json") if options.output else None
+    found = run_over(job, corpus, chunks, options, shards)
+    if shards is None:
+        yield from (value for _chunk, value, _broken in found)
+    else:
+        shards.write(found)
+        yield from shards.values()
 
 
 def run_over(

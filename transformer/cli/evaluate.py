@@ -20,7 +20,6 @@ from transformer.cli.common import (
     add_recipe,
     add_search,
     add_switches,
-    complain,
     find_device,
     read,
     recipe_of,
@@ -28,9 +27,8 @@ from transformer.cli.common import (
     switches,
     whole,
 )
-from transformer.cli.corpus import NO_CORPUS, add_corpus, asked, corpus_of, run_over
+from transformer.cli.corpus import Broken, add_corpus, corpus_of, values_over
 from transformer.corpus.reading import Corpus, grouped
-from transformer.corpus.shards import Shards
 from transformer.corpus.tasks import job
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
@@ -117,23 +115,12 @@ def over_corpus(
     options: argparse.Namespace,
 ) -> tuple[Evaluation, int]:
     """The scores, and the exit status: 1 if a line is broken. Such lines are named on stderr."""
-    status = 0
-
-    def leave_out(line: str) -> None:
-        nonlocal status
-        status = 1
-        complain(line)
-
+    complain = Broken()
     task = job(
         "evaluate", [(options.checkpoint, model)], options.device,
         beam=search[0], alpha=search[1], preparation=preparation, switches=options.switch,
     )  # fmt: skip
-    shards = Shards(options.output, task, corpus, "json") if options.output else None
-    found = run_over(task, corpus, grouped(corpus.chunks(), leave_out), options, shards)
-    if shards is None:
-        return total(value for _chunk, value, _broken in found), status
-    shards.write(found)
-    return total(shards.values()), status
+    return total(values_over(task, corpus, grouped(corpus.chunks(), complain), options)), complain.status
 
 
 def run(options: argparse.Namespace) -> int:
@@ -146,6 +133,7 @@ def run(options: argparse.Namespace) -> int:
     status = 0
     spec = task_of(recipe) if not options.data else None
     if spec:
+        corpus_of(None, options)  # refuses the options of a corpus
         low, high = options.lengths or spec["lengths"]
         unit = TASKS[spec["name"]].unit
         pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} {unit}, unseen"]
@@ -168,8 +156,6 @@ def run(options: argparse.Namespace) -> int:
     if corpus is not None:
         scores, status = over_corpus(model, corpus, decoding, prepared, options)
     else:
-        if asked(options):
-            raise CommandError(NO_CORPUS)
         scores = measure(model, pairs, *decoding, Preparation(*prepared) if prepared else None, interventions)
     check_numbers(torch.tensor(scores.perplexity))
     print(table(scores, bool(spec), interventions))

@@ -26,13 +26,13 @@ Row = Pair | str  # a sentence pair, or what is wrong with its line
 
 @dataclass(frozen=True)
 class Chunk:
-    """number: from 0; file, first: where its first line stands, from 1; rows: what one process computes at once;
-    read: how many bytes of the corpus have been read so far."""
+    """number: from 0; file, first: where its first line stands, from 1; rows: what one process computes at once, of a
+    `Corpus` a list of Row; read: how many bytes of the corpus have been read so far."""
 
     number: int
     file: str
     first: int
-    rows: Sequence[Any]
+    rows: Any
     read: int
 
     def named(self, index: int, error: str) -> str:

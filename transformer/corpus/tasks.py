@@ -4,17 +4,20 @@ itself, by its name or path, and keeps it."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypedDict
 
 import torch
 
+from transformer.analysis import heads, roles
 from transformer.analysis.alignment import pharaoh
+from transformer.analysis.sums import added
 from transformer.inference.pretrained import InputError, Pretrained, available, load
 from transformer.interventions.sets import Interventions
 from transformer.probing.alignment import Source, aligned
+from transformer.probing.roles import sentences_of
 from transformer.texts import UserError, in_language, reader_language
 from transformer.training.evaluation import counts
 from transformer.training.preparation import Preparation
@@ -144,4 +147,25 @@ def _trace(models: Sequence[Pretrained], rows: Sequence[Any], keep: Sequence[str
     return {"value": value, "broken": broken}
 
 
-TASKS: dict[str, Callable[..., Result]] = {"align": _align, "evaluate": _evaluate, "trace": _trace}
+GROUP = 50  # pairs whose weights are in memory at once
+
+
+def _heads(models: Sequence[Pretrained], rows: Any, words: str | None) -> Result:
+    """What the pairs add to the statistics and the roles of heads. rows: of `heads.chunks_with_words`; words: of the
+    list, so that the shards of another one are refused."""
+    (model,) = models
+    listed = None if words is None else {word: frozenset(targets) for word, targets in rows["words"].items()}
+    statistics: dict[str, Any] = {}
+
+    def sentences() -> Iterator[heads.Seen]:
+        nonlocal statistics
+        for start in range(0, len(rows["pairs"]), GROUP):
+            group = sentences_of(model, rows["pairs"][start : start + GROUP])
+            statistics = added(statistics, heads.counts(group, listed))
+            yield from group
+
+    of_roles = roles.part(sentences(), rows["counts"], listed, rows["places"])
+    return {"value": {"pairs": len(rows["pairs"]), "statistics": statistics, "roles": of_roles}, "broken": {}}
+
+
+TASKS: dict[str, Callable[..., Result]] = {"align": _align, "evaluate": _evaluate, "trace": _trace, "heads": _heads}

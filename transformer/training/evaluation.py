@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from transformer.analysis.sums import added
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, Interventions
 from transformer.text.batching import bucket, make_batch
@@ -177,16 +178,6 @@ def counts(
 BY_BLANKS: dict[str, Any] = {"tokenize": "none", "force": True}
 
 
-def _added(first: Any, second: Any) -> Any:
-    """The sums of numbers, lists of numbers and dictionaries of such; what only one has counts as it is."""
-    if isinstance(first, dict):
-        return {
-            name: _added(first[name], second[name]) if name in first and name in second else {**first, **second}[name]
-            for name in {**first, **second}
-        }
-    return list(map(_added, first, second)) if isinstance(first, list) else first + second
-
-
 def total(parts: Iterable[Counts]) -> Evaluation:
     """The scores of a test set from the `counts` of its parts, added in their order. Raises DataError if nothing could
     be measured."""
@@ -195,7 +186,7 @@ def total(parts: Iterable[Counts]) -> Evaluation:
     sums: Counts = {}
     most = 0
     for part in parts:
-        sums, most = _added(sums, part["sums"]), max(most, part["most"])
+        sums, most = added(sums, part["sums"]), max(most, part["most"])
     if not sums:
         raise DataError("there is nothing to evaluate; give at least one sentence pair")
     if not sums["tokens"]:
