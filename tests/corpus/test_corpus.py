@@ -279,6 +279,19 @@ def test_heads_of_a_corpus_are_those_of_its_pairs_at_once(corpus: Path, tmp_path
     )
 
 
+def test_importance_in_units_is_that_of_all_heads_at_once(corpus: Path, tmp_path: Path, capsys: Any) -> None:
+    """Of the first sentences of a corpus; here the units are computed in this process."""
+    files = [tmp_path / name for name in ("whole.json", "units.json")]
+    command = ["importance", "--checkpoint", "reverse", "--sentences", "14", "--json"]
+    sound = [pair for number, pair in enumerate(pairs_of(15)) if number != BROKEN]
+    assert main([*command, str(files[0]), "--data", str(write(tmp_path / "sound.tsv", sound, None))]) == 0
+    printed = capsys.readouterr().out
+    assert main([*command, str(files[1]), "--data", str(corpus), "--workers", "1"]) == 1
+    out, err = capsys.readouterr()
+    assert out == printed and err.count("line 12: there is no tab") == 1
+    assert files[0].read_text() == files[1].read_text()
+
+
 # -- many processes ---------------------------------------------------------------------------------------------------
 
 

@@ -23,15 +23,18 @@ LARGE = 1_000_000  # bytes, about 15,000 sentence pairs: from here on all cores 
 TOLD = {True: 0.2, False: 60.0}  # seconds between two lines of progress: for a terminal, for a log
 
 
-def add_corpus(parser: argparse.ArgumentParser) -> None:
+def add_corpus(parser: argparse.ArgumentParser, output: bool = True) -> None:
     """Options of a run over a corpus."""
     group = parser.add_argument_group(_("large inputs"))
-    group.add_argument(
-        "--output",
-        type=Path,
-        metavar="FOLDER",
-        help=_("keep what is computed in this folder, in shards; the same command goes on where it stopped"),
-    )
+    if output:
+        group.add_argument(
+            "--output",
+            type=Path,
+            metavar="FOLDER",
+            help=_("keep what is computed in this folder, in shards; the same command goes on where it stopped"),
+        )
+    else:
+        parser.set_defaults(output=None)
     group.add_argument(
         "--workers",
         type=whole(1, 1_000),

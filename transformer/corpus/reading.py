@@ -75,6 +75,15 @@ class Corpus:
                 raise DataError("{path} cannot be read: {reason}", path=path, reason=reason) from error
             before += path.stat().st_size
 
+    def pairs(self, complain: Callable[[str], None]) -> Iterator[Pair]:
+        """All pairs, one by one. complain: called with a sentence about each broken line."""
+        for chunk in self.chunks():
+            for index, row in enumerate(chunk.rows):
+                if isinstance(row, str):
+                    complain(chunk.named(index, row))
+                else:
+                    yield row
+
 
 def open_corpus(paths: Sequence[Path]) -> Corpus:
     """A file, a folder with the files whose ending is known in the order of their names, or two files line by line.

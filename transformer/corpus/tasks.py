@@ -17,6 +17,7 @@ from transformer.analysis.sums import added
 from transformer.inference.pretrained import InputError, Pretrained, available, load
 from transformer.interventions.sets import Interventions
 from transformer.probing.alignment import Source, aligned
+from transformer.probing.importance import measured
 from transformer.probing.roles import sentences_of
 from transformer.texts import UserError, in_language, reader_language
 from transformer.training.evaluation import counts
@@ -168,4 +169,15 @@ def _heads(models: Sequence[Pretrained], rows: Any, words: str | None) -> Result
     return {"value": {"pairs": len(rows["pairs"]), "statistics": statistics, "roles": of_roles}, "broken": {}}
 
 
-TASKS: dict[str, Callable[..., Result]] = {"align": _align, "evaluate": _evaluate, "trace": _trace, "heads": _heads}
+def _importance(models: Sequence[Pretrained], rows: Any, pairs: Sequence[Any]) -> Result:
+    """rows: a unit of a survey of the pairs."""
+    return {"value": measured(models[0], [(source, target) for source, target in pairs], rows), "broken": {}}
+
+
+TASKS: dict[str, Callable[..., Result]] = {
+    "align": _align,
+    "evaluate": _evaluate,
+    "trace": _trace,
+    "heads": _heads,
+    "importance": _importance,
+}
