@@ -27,9 +27,11 @@ from transformer.__main__ import main
 from transformer.analysis.alignment import pharaoh
 from transformer.corpus import reading, running, shards
 from transformer.corpus.reading import LONGEST, grouped, open_corpus
+from transformer.corpus.search import search_corpus
 from transformer.corpus.shards import MANIFEST
 from transformer.corpus.tasks import CorpusError
 from transformer.corpus.traces import read_traces, trace_corpus
+from transformer.probing import search
 from transformer.probing.alignment import Source, align
 from transformer.training.data import DataError, group_references
 
@@ -246,7 +248,7 @@ def test_tensors_of_a_corpus_are_those_of_trace_all(corpus: Path, tmp_path: Path
             assert other.source_ids == one.source_ids and other.target_in_ids == one.target_in_ids
             assert all(torch.equal(other[name], one[name]) and other[name].dtype == one[name].dtype for name in keep)
     with pytest.raises(CorpusError, match="there is no tensor 'x' to keep"):
-        trace_corpus("reverse", [corpus], tmp_path / "none", ["x"])
+        trace_corpus("reverse", [corpus], tmp_path / "none", "x")
 
 
 HEADS = ["heads", "--checkpoint", "reverse", "--evidence", "--data"]
@@ -290,6 +292,36 @@ def test_importance_in_units_is_that_of_all_heads_at_once(corpus: Path, tmp_path
     out, err = capsys.readouterr()
     assert out == printed and err.count("line 12: there is no tab") == 1
     assert files[0].read_text() == files[1].read_text()
+
+
+def test_hits_in_a_corpus_are_those_in_its_pairs(tmp_path: Path, small: None, monkeypatch: Any) -> None:
+    """More hits than are kept; the strongest in order, and the counts of all."""
+    monkeypatch.setattr(search, "MOST_HITS", 3)
+    model, pairs = transformer.load("reverse"), pairs_of(33)
+    corpus, wrong = write(tmp_path / "pairs.tsv", pairs), list[str]()
+    sound = [number for number in range(33) if number != BROKEN]
+    for what, question in (
+        ("attention", {"kind": "cross", "layer": 1, "head": 0, "at_least": 0.1, "reading": "fed"}),
+        ("neuron", {"stack": "encoder", "layer": 0, "neuron": 3, "at_least": 0.01}),
+    ):
+        found = search_corpus("reverse", [corpus], what, complain=wrong.append, **question)
+        look = {"attention": search.search_attention, "neuron": search.search_neuron}[what]
+        wanted = look(model, [pairs[number] for number in sound], **question)  # type: ignore[operator]
+        assert (found.count, found.rows, found.pairs) == (wanted.count, wanted.rows, wanted.pairs) and found.count > 12
+        assert len(found.hits) == 3
+        for hit, other in zip(found.hits, wanted.hits, strict=True):
+            assert hit.value == pytest.approx(other.value, abs=1e-6)  # other batches
+            assert (hit.pair, hit.row, hit.column, hit.words) == (
+                sound[other.pair],
+                other.row,
+                other.column,
+                other.words,
+            )
+    assert len(wrong) == 2 and "line 12: there is no tab" in wrong[0]
+    with pytest.raises(CorpusError, match="head 9 does not exist"):
+        search_corpus(
+            "reverse", [corpus], "attention", complain=wrong.append, kind="cross", layer=0, head=8, at_least=0
+        )
 
 
 # -- many processes ---------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from transformer.interventions.sets import Interventions
 from transformer.probing.alignment import Source, aligned
 from transformer.probing.importance import measured
 from transformer.probing.roles import sentences_of
+from transformer.probing.search import Collected, search_attention, search_neuron
 from transformer.texts import UserError, in_language, reader_language
 from transformer.training.evaluation import counts
 from transformer.training.preparation import Preparation
@@ -122,12 +123,8 @@ def _evaluate(
     return {"value": counts(models[0], rows, beam, alpha, prepared, Interventions.parse(switches)), "broken": {}}
 
 
-IDS, SHAPE = ("source_ids", "target_in_ids", "target_out_ids"), ".shape"
-
-
-def _trace(models: Sequence[Pretrained], rows: Sequence[Any], keep: Sequence[str], batch_tokens: int) -> Result:
-    """Columns: ids of the tokens; of each tensor its numbers and its shape. None in all of them for a broken row."""
-    (model,) = models
+def _fitting(model: Pretrained, rows: Sequence[Any]) -> tuple[dict[int, str], list[int]]:
+    """The same; a pair that does not fit the model counts as broken."""
     broken, sound = _sorted(rows)
     for index in sound:
         try:
@@ -135,7 +132,16 @@ def _trace(models: Sequence[Pretrained], rows: Sequence[Any], keep: Sequence[str
             model.encode(rows[index][1], "target")
         except InputError as error:
             broken[index] = str(error)
-    sound = [index for index in sound if index not in broken]
+    return broken, [index for index in sound if index not in broken]
+
+
+IDS, SHAPE = ("source_ids", "target_in_ids", "target_out_ids"), ".shape"
+
+
+def _trace(models: Sequence[Pretrained], rows: Sequence[Any], keep: Sequence[str], batch_tokens: int) -> Result:
+    """Columns: ids of the tokens; of each tensor its numbers and its shape. None in all of them for a broken row."""
+    (model,) = models
+    broken, sound = _fitting(model, rows)
     names = [*IDS, *keep, *(name + SHAPE for name in keep)]
     value: dict[str, list[Any]] = {name: [None] * len(rows) for name in names}
     traced = model.trace_all([rows[index] for index in sound], keep, batch_tokens)
@@ -174,10 +180,19 @@ def _importance(models: Sequence[Pretrained], rows: Any, pairs: Sequence[Any]) -
     return {"value": measured(models[0], [(source, target) for source, target in pairs], rows), "broken": {}}
 
 
+def _search(models: Sequence[Pretrained], rows: Sequence[Any], what: str, question: dict[str, Any]) -> Result:
+    """What the pairs add to the hits of a search. what: "attention" or "neuron"."""
+    broken, sound = _fitting(models[0], rows)
+    look: Any = {"attention": search_attention, "neuron": search_neuron}[what]
+    look(models[0], [rows[index] for index in sound], **question, into=(hits := Collected()))
+    return {"value": hits.plain() | {"places": sound}, "broken": broken}
+
+
 TASKS: dict[str, Callable[..., Result]] = {
     "align": _align,
     "evaluate": _evaluate,
     "trace": _trace,
     "heads": _heads,
     "importance": _importance,
+    "search": _search,
 }

@@ -20,7 +20,7 @@ def trace_corpus(
     checkpoint: str,
     files: Sequence[str | Path],
     folder: str | Path,
-    keep: Sequence[str] = ("cross.weights",),
+    keep: Sequence[str] | str = ("cross.weights",),
     batch_tokens: int = 1000,
     device: str = "cpu",
     workers: int = 1,
@@ -32,7 +32,8 @@ def trace_corpus(
     `running.computed`. The columns of a line that is broken are null; `_errors-*.txt` say why. Raises CorpusError,
     DataError, KeepError."""
     corpus = open_corpus([Path(file) for file in files])
-    task = job("trace", [(checkpoint, load(checkpoint, device))], device, keep=list(keep), batch_tokens=batch_tokens)
+    names = [keep] if isinstance(keep, str) else list(keep)
+    task = job("trace", [(checkpoint, load(checkpoint, device))], device, keep=names, batch_tokens=batch_tokens)
     shards = Shards(Path(folder), task, corpus, "parquet", 1)
     shards.write(computed(task, corpus.chunks(), shards, workers, scheduler, progress))
     return shards
