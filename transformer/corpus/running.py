@@ -80,10 +80,10 @@ def _remote(job: Job, chunks: Iterable[Chunk], workers: int, scheduler: str | No
                 return chunk, future.result()
             except KilledWorker as error:
                 raise CorpusError(
-                    "four workers in turn died of the {count} lines from line {first} of {file} on; give them more "
-                    "memory, or leave these lines out",
-                    count=len(chunk.rows), first=chunk.first, file=chunk.file,
-                ) from error  # fmt: skip
+                    "four workers in turn died of the same part of the input, which begins at {place}; give them more "
+                    "memory, or leave that part out",
+                    place=f"{chunk.file}:{chunk.first}".lstrip(":"),
+                ) from error
 
         for chunk in chunks:
             waiting.append((chunk, client.submit(work, job, chunk.rows, pure=False)))
@@ -105,12 +105,14 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
         try:
             if scheduler is None:
                 # Workers take what they are sent and run it, so only this process may connect to them: `security`.
+                # Ctrl+C is for this process, which then ends its workers.
                 # memory_limit=0: Dask stops a worker at 80% of its share of the memory, and a model may be that large.
                 folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
                 scheduler = stack.enter_context(
                     LocalCluster(
                         n_workers=workers, threads_per_worker=1, security=True, memory_limit=0,
-                        dashboard_address="127.0.0.1:0", local_directory=folder, silence_logs=logging.ERROR,
+                        dashboard_address="127.0.0.1:0", local_directory=folder, silence_logs=logging.CRITICAL,
+                        preload=["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],
                     )
                 )  # fmt: skip
             client = stack.enter_context(Client(scheduler, timeout=PATIENCE))
