@@ -115,6 +115,17 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     assert chunk.rows[0] == ("a", "b") and "no text in both columns" in chunk.rows[1]
 
 
+def test_a_row_group_is_not_in_memory_as_a_whole(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    texts = [f"{rng.getrandbits(1_000):x}" for _ in range(40_000)]
+    table = pyarrow.table({"source": texts, "target": texts})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=40_000, use_dictionary=False)
+    del table
+    before, corpus = pyarrow.total_allocated_bytes(), open_corpus([tmp_path / "a.parquet"])
+    most = max(pyarrow.total_allocated_bytes() - before for _ in corpus.chunks())
+    assert most < corpus.size / 4
+
+
 def damaged(folder: Path) -> Iterator[tuple[list[Path], str]]:
     """Corpora, and what is said about them."""
     pairs = pairs_of(700)

@@ -19,6 +19,8 @@ from transformer.training.data import DataError, Pair
 
 SUFFIXES = (".tsv", ".txt", ".gz", ".parquet")
 CHUNK = 500  # lines; the same for any number of processes, because sums of floats depend on their order
+# Each alone leaves a whole row group in memory, which may be the whole file (pyarrow 26).
+PARQUET: dict[str, Any] = {"pre_buffer": False, "buffer_size": 65_536}
 LONGEST = 65_536  # bytes of a line; a chunk has at most 33 MB
 ENDED = b"\n"  # which no line contains
 Row = Pair | str  # a sentence pair, or what is wrong with its line
@@ -150,8 +152,7 @@ def _text(*paths: Path) -> Iterator[tuple[list[Row], int]]:
 def _parquet(path: Path) -> Iterator[tuple[list[Row], int]]:
     from pyarrow import parquet  # Streamlit needs it, too
 
-    # Without a buffer pyarrow reads a column of a whole row group at once, which may be the whole file.
-    with parquet.ParquetFile(path, buffer_size=1 << 16) as file:
+    with parquet.ParquetFile(path, **PARQUET) as file:
         names = file.schema_arrow.names
         chosen = ["source", "target"] if {"source", "target"} <= set(names) else names[:2]
         if len(chosen) < 2:

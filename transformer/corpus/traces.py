@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from transformer.corpus.reading import open_corpus
+from transformer.corpus.reading import PARQUET, open_corpus
 from transformer.corpus.running import computed
 from transformer.corpus.shards import Shards
 from transformer.corpus.tasks import IDS, SHAPE, job
@@ -44,7 +44,7 @@ def read_traces(folder: str | Path) -> Iterator[Kept | None]:
     from pyarrow import parquet
 
     for path in sorted(Path(folder).glob("part-*")):
-        with parquet.ParquetFile(path, buffer_size=1 << 16) as file:
+        with parquet.ParquetFile(path, **PARQUET) as file:
             for batch in file.iter_batches(64):
                 yield from (_kept(batch, row) for row in range(batch.num_rows))
 
