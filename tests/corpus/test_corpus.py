@@ -25,6 +25,7 @@ import transformer
 from tests.support.processes import PATIENCE, children, there
 from transformer.__main__ import main
 from transformer.analysis.alignment import pharaoh
+from transformer.cli import corpus as command
 from transformer.corpus import reading, running, shards
 from transformer.corpus.reading import LONGEST, grouped, open_corpus
 from transformer.corpus.search import search_corpus
@@ -208,7 +209,7 @@ def test_a_folder_of_another_run_is_refused(corpus: Path, tmp_path: Path, capsys
     output = ["--output", str(tmp_path / "out")]
     assert main([*ALIGN, str(corpus), *output]) == 1
     other = write(tmp_path / "other.tsv", pairs_of(34))
-    for command, name in (
+    for options, name in (
         ([*ALIGN, str(other)], "input"),
         ([*ALIGN, str(corpus), "--reading", "fed"], "options"),
         ([*ALIGN, str(corpus), "--format", "parquet"], "options"),
@@ -216,7 +217,7 @@ def test_a_folder_of_another_run_is_refused(corpus: Path, tmp_path: Path, capsys
         ([*EVALUATE, str(corpus)], "task, options"),
     ):
         capsys.readouterr()
-        assert main([*command, *output]) == 2
+        assert main([*options, *output]) == 2
         err = capsys.readouterr().err
         assert f"out belongs to another run, with another value of {name} in its _manifest.json; choose" in err
     (tmp_path / "out" / MANIFEST).write_text("[]")
@@ -338,10 +339,40 @@ def test_hits_in_a_corpus_are_those_in_its_pairs(tmp_path: Path, small: None, mo
 # -- many processes ---------------------------------------------------------------------------------------------------
 
 
-def test_several_processes_need_dask(corpus: Path, monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
+def test_large_inputs_use_all_cores_where_dask_is(corpus: Path, monkeypatch: Any, capsys: Any) -> None:
+    asked: list[int] = []
+
+    def remote(job: Any, chunks: Any, workers: int, scheduler: str | None) -> Any:
+        asked.append(workers)
+        return running._here(job, chunks)
+
+    monkeypatch.setattr(running, "_remote", remote)
+    monkeypatch.setattr(command, "cores", lambda: 7)
+    assert main([*ALIGN, str(corpus)]) == 1 and asked == []
+    monkeypatch.setattr(command, "LARGE", corpus.stat().st_size)
+    assert main([*ALIGN, str(corpus)]) == 1 and asked == [7]
+    assert main([*ALIGN, str(corpus), "--workers", "1"]) == 1 and asked == [7]
+    monkeypatch.setattr(running, "find_spec", lambda name: None)
+    assert main([*ALIGN, str(corpus)]) == 1 and asked == [7]
+    monkeypatch.undo()
+    monkeypatch.setattr(running, "find_spec", lambda name: None)
     assert main([*ALIGN, str(corpus), "--workers", "2"]) == 2
     assert "install the project with its extra [cluster], or use --workers 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_tells_the_time_left(terminal: bool, monkeypatch: Any, capsys: Any) -> None:
+    now = iter([0.0, 10.0, 20.0, 100.0, 100.1, 200.0])
+    monkeypatch.setattr(command.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    told = command.Told(1_000)
+    for read in (100, 300, 500, 501, 1_000):  # the first 100 bytes were done before
+        told(read, 100)
+    err = capsys.readouterr().err
+    if terminal:
+        assert err == "\r30.0%, 0:01:10 left \r50.0%, 0:02:05 left \r100.0%, 0:00:00 left \n"
+    else:
+        assert err == "50.0%, 0:02:05 left\n100.0%, 0:00:00 left\n"
 
 
 @pytest.mark.slow

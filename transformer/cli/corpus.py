@@ -8,13 +8,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from transformer.cli.common import CommandError, complain, whole
 from transformer.corpus.reading import Chunk, Corpus, open_corpus
-from transformer.corpus.running import computed, cores
+from transformer.corpus.running import can_have_workers, computed, cores
 from transformer.corpus.shards import Computed, Shards
 from transformer.corpus.tasks import Job
 from transformer.texts import _
@@ -64,8 +63,8 @@ def corpus_of(files: Sequence[Path] | None, options: argparse.Namespace) -> Corp
 def _workers(options: argparse.Namespace, corpus: Corpus) -> int:
     if options.workers is not None:
         return int(options.workers)
-    small = corpus.size < LARGE or options.device != "cpu" or find_spec("distributed") is None
-    return 1 if small else cores()
+    large = corpus.size >= LARGE and options.device == "cpu" and can_have_workers()
+    return cores() if large else 1
 
 
 class Told:
@@ -77,12 +76,13 @@ class Told:
 
     def __call__(self, read: int, before: int) -> None:
         now = time.monotonic()
-        if now - self.last < TOLD[self.terminal] or read <= before:
+        ended = self.terminal and read >= self.size
+        if (now - self.last < TOLD[self.terminal] and not ended) or read <= before:
             return
         self.last = now
         left = timedelta(seconds=round((now - self.began) * (self.size - read) / (read - before)))
         text = _("{percent:.1f}%, {left} left", percent=100 * read / self.size, left=left)
-        start, end = ("\r", " ") if self.terminal else ("", "\n")
+        start, end = ("\r", " " + "\n" * ended) if self.terminal else ("", "\n")
         print(start + text, end=end, file=sys.stderr, flush=True)
 
 

@@ -8,6 +8,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -93,14 +94,19 @@ def _remote(job: Job, chunks: Iterable[Chunk], workers: int, scheduler: str | No
             yield first()
 
 
+def can_have_workers() -> bool:
+    """Whether the extra [cluster] is installed."""
+    return all(map(find_spec, ("cryptography", "distributed")))
+
+
 @contextmanager
 def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
+    if not can_have_workers():
         raise CorpusError(
             "several processes need Dask; install the project with its extra [cluster], or use --workers 1"
-        ) from error
+        )
+    from distributed import Client, LocalCluster
+
     with ExitStack() as stack:
         try:
             if scheduler is None:
