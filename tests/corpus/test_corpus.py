@@ -225,6 +225,7 @@ def test_a_folder_of_another_run_is_refused(corpus: Path, tmp_path: Path, capsys
     assert main([*ALIGN, str(corpus), "--output", str(tmp_path)]) == 2
     assert "is not empty; choose a new folder" in capsys.readouterr().err
     assert main([*ALIGN[:-1], *output]) == 2 and "need --data; name a file" in capsys.readouterr().err
+    assert main([*ALIGN, str(corpus), "--score"]) == 2 and "leave --data out" in capsys.readouterr().err
 
 
 def test_scores_of_shards_are_those_of_one_run(corpus: Path, tmp_path: Path, capsys: Any) -> None:

@@ -270,6 +270,8 @@ def run(options: argparse.Namespace) -> int:
     corpus = corpus_of(options.data, options) or (open_corpus(options.data) if options.data else None)
     model = load(options.checkpoint, find_device(options.device))
     if options.score:
+        if corpus is not None:
+            raise CommandError("--score takes its pairs from --gold; leave --data out")
         return show_scores(model, options)
     if options.gold:
         raise CommandError("--gold needs --score; give both, or neither")

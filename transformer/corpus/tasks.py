@@ -76,10 +76,13 @@ def _model(name: str, wanted: str, device: str) -> Pretrained:
     return model
 
 
+_language = lru_cache(load_language)  # it reads the whole catalogue
+
+
 def work(job: Job, rows: Sequence[Any]) -> Result:
     """Compute one chunk."""
     torch.set_num_threads(1)  # by default each worker would start as many as there are cores; and more sum differently
-    with in_language(load_language(job["language"])):
+    with in_language(_language(job["language"])):
         try:
             models = [_model(*one, job["device"]) for one in job["models"]]
             return TASKS[job["task"]](models, rows, **job["options"])
