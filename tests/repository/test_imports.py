@@ -20,6 +20,7 @@ OUTSIDE = {
     "plotly": ("transformer/figures/",),
     "sacrebleu": ("transformer/text/sacrebleu.py",),
     "redis": ("transformer/rooms/redis_store.py",),
+    **dict.fromkeys(("dask", "distributed", "pyarrow"), ("transformer/corpus/",)),
     **dict.fromkeys(("onnx_ir", "onnxruntime", "onnxscript"), ("transformer/web/",)),
 }
 # Every package may import those before it, and modules of the standard library directly in transformer/.
