@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,11 +21,13 @@ from transformer.interventions.sets import InterventionError, Interventions, Ski
 from transformer.probing.alignment import Source, align
 from transformer.probing.importance import (
     Curve,
+    Unit,
     all_heads,
     effects,
     from_json,
     gradient_importance,
     mean_outputs,
+    measured,
     metric_of,
     pruning_curve,
     random_orders,
@@ -193,9 +196,9 @@ def test_a_model_that_computes_nan_is_refused() -> None:
         lambda: list(align(broken, PAIRS, Source("weights", "predicted"))),
         lambda: list(align(broken, PAIRS, Source("norm", "fed", 1, 0))),
     ]
-    for measured in measurements:
+    for measure in measurements:
         with pytest.raises(NotFiniteError, match="this model computes NaN, not a number"):
-            measured()
+            measure()
 
 
 @pytest.mark.parametrize(
@@ -280,3 +283,16 @@ def test_the_score_of_a_toy_is_exact_matches() -> None:
     assert found["none"].score == found["none"].low == found["none"].high == 0
     low, high = found["all"].low, found["all"].high
     assert low is not None and high is not None and low <= -whole <= high
+
+
+def test_a_survey_in_units_is_the_same_to_the_last_digit() -> None:
+    """Heads that a process measures alone, as JSON; the others share layers that ran before (`Remembered`)."""
+    model, pairs = transformer.load("reverse"), [(text, text[::-1]) for text in ("abc", "hello", "kayak", "xyz")]
+    units: list[Unit] = []
+
+    def over(some: Sequence[Unit]) -> list[Any]:
+        units.extend(some)
+        return [json.loads(json.dumps(measured(model, pairs, unit))) for unit in some]
+
+    assert survey(model, pairs, over=over) == survey(model, pairs)
+    assert [way for way, _ in units] == ["zero"] * 3 + ["mean"] * 3 + ["zero"] * 2 + ["curve"] * 12

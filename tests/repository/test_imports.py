@@ -20,12 +20,13 @@ OUTSIDE = {
     "plotly": ("transformer/figures/",),
     "sacrebleu": ("transformer/text/sacrebleu.py",),
     "redis": ("transformer/rooms/redis_store.py",),
+    **dict.fromkeys(("dask", "distributed", "pyarrow"), ("transformer/corpus/",)),
     **dict.fromkeys(("onnx_ir", "onnxruntime", "onnxscript"), ("transformer/web/",)),
 }
 # Every package may import those before it, and modules of the standard library directly in transformer/.
 LAYERS = (
     "model", "text", "interventions", "tracing", "checkpoints", "inference", "rnn", "analysis", "attribution",
-    "training", "probing", "live_training", "cost", "lessons", "rooms", "figures", "view", "web", "cli",
+    "training", "probing", "live_training", "cost", "lessons", "rooms", "figures", "view", "web", "corpus", "cli",
 )  # fmt: skip
 # They import only each other.
 BASE = {

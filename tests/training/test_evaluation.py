@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from transformer.training.evaluation import LONG, SHORT, subsets
+import transformer
+from transformer.text.sacrebleu import BLEU, CHRF, score
+from transformer.training.evaluation import LONG, SHORT, columns, counts, evaluate, subsets, total
 
 
 def source(words: int) -> str:
@@ -20,13 +22,37 @@ def test_subsets_are_by_words_and_by_references() -> None:
         "all": 4, "one_reference": 4, "short": 1, "middle": 2, "long": 1,
     }  # fmt: skip
     assert {name: part["words"] for name, part in found.items()} == {
-        "all": 8.5, "one_reference": 8.5, "short": 6, "middle": 8.5, "long": 11,
+        "all": 34, "one_reference": 34, "short": 6, "middle": 17, "long": 11,
     }  # fmt: skip
     # With the first reference only, 3 of 4 sentences match in all their n-grams: each precision is 3/4.
-    scores = {name: part["bleu"] for name, part in found.items()}
+    scores = {name: score(BLEU(), part["bleu"])[0] for name, part in found.items()}
     assert scores.pop("one_reference") == pytest.approx(75)
     assert list(scores.values()) == pytest.approx([100] * 4)
 
 
 def test_a_part_without_sentences_is_left_out() -> None:
     assert list(subsets(["a b"], ["x"], [["x"]])) == ["all", "one_reference", "short"]
+
+
+def test_the_sum_of_parts_is_the_score_of_the_whole() -> None:
+    model = transformer.load("en-de")
+    groups = [
+        ("The dog sleeps.", ["Der Hund schläft.", "Der Hund ist am Schlafen."]),
+        ("I like this old house very much.", ["Ich mag dieses alte Haus sehr."]),
+        (" ", ["Nichts."]),
+        ("The woman sees a man with a big red car in front of her house.", ["Die Frau sieht einen Mann mit Auto."]),
+    ]
+    parts = total([counts(model, groups[:1]), counts(model, groups[1:3]), counts(model, groups[3:])])
+    whole = evaluate(model, [(source, target) for source, targets in groups for target in targets])
+    texts, references = model.translate_all([source for source, _ in groups]), columns([texts for _, texts in groups])
+    for metric, found, signature in (
+        (BLEU(), whole.bleu, whole.bleu_signature), (CHRF(), whole.chrf, whole.chrf_signature)
+    ):  # fmt: skip
+        assert found == metric.corpus_score(texts, references).score and signature == str(metric.get_signature())
+    assert (whole.sentences, whole.references, whole.untranslated, whole.unmeasured) == (4, 5, 1, 1)
+    assert whole.subsets["all"]["bleu"] == whole.bleu and whole.subsets["all"]["words"] == sum((3, 7, 0, 15)) / 4
+    for name, value in whole.to_dict().items():
+        if name == "perplexity":  # other batches
+            assert parts.perplexity == pytest.approx(value, rel=1e-5)
+        elif name != "seconds":
+            assert getattr(parts, name) == value, name

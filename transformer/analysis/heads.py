@@ -201,8 +201,13 @@ def head_statistics(traces: Iterable[Trace], words: WordList | None = None) -> d
 
 def statistics(sentences: Iterable[Seen], words: WordList | None = None) -> dict[str, HeadStatistics]:
     """The same for weights that need not come from a trace. Raises ValueError if there is no sentence."""
-    sums: dict[str, dict[str, Tensor]] = {}
-    counts: dict[str, dict[str, Any]] = {}  # whole numbers, or tensors of them
+    return from_counts(counts(sentences, words))
+
+
+def counts(sentences: Iterable[Seen], words: WordList | None = None) -> dict[str, Any]:
+    """What sentences add to the statistics, as JSON: kind -> {"sums", "counts"} -> name -> number or [layer][head].
+    Those of several parts of a corpus add up (`sums.added`)."""
+    found: dict[str, Any] = {}
     for sentence in sentences:
         for kind, weights in sentence.weights.items():
             mask, links = sentence.masks[kind], links_of(weights)
@@ -210,34 +215,46 @@ def statistics(sentences: Iterable[Seen], words: WordList | None = None) -> dict
             wide = visible > 1
             spread = torch.where(wide, entropy(weights.double()) / visible.log(), 0.0)
             rest = resting_place(kind, sentence.sources)
-            new_sums = {"entropy": spread.sum(-1), "resting": (links[..., rest] * wide).sum(-1)}
-            new_counts: dict[str, Any] = {"entropy": wide.sum(-1), "resting": wide.sum(-1), "rows": weights.shape[-2]}
+            sums = {"entropy": spread.sum(-1), "resting": (links[..., rest] * wide).sum(-1)}
+            rows: dict[str, Any] = {"entropy": wide.sum(-1), "resting": wide.sum(-1), "rows": weights.shape[-2]}
             if kind != "cross":
                 hits, possible = _offsets(links, mask)
-                new_sums |= hits
-                new_counts |= possible
+                sums |= hits
+                rows |= possible
             elif words is not None:
                 for name, targets in zip(READINGS, (sentence.targets_out, sentence.targets_in), strict=True):
-                    new_sums[name], new_counts[name] = _aligned(links, sentence.sources, targets, words)
-            kind_sums, kind_counts = sums.setdefault(kind, {}), counts.setdefault(kind, {})
-            for name, value in new_sums.items():
-                kind_sums[name] = kind_sums.get(name, 0) + value
-            for name, count in new_counts.items():
-                kind_counts[name] = kind_counts.get(name, 0) + count
-    if not sums:
+                    sums[name], rows[name] = _aligned(links, sentence.sources, targets, words)
+            of_kind = found.setdefault(kind, {"sums": {}, "counts": {}})
+            for part, new in (("sums", sums), ("counts", rows)):
+                for name, value in new.items():
+                    of_kind[part][name] = of_kind[part].get(name, 0) + value
+    return plain(found)
+
+
+def plain(value: Any) -> Any:
+    """With lists for tensors."""
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+def from_counts(found: Mapping[str, Any]) -> dict[str, HeadStatistics]:
+    """The statistics. Raises ValueError if there was no sentence."""
+    if not found:
         raise ValueError("at least one trace is needed")
 
-    def mean(kind: str, name: str) -> Tensor:
-        like = sums[kind]["entropy"]
-        count = torch.as_tensor(counts[kind].get(name, 0)).expand_as(like)
-        return torch.where(count > 0, sums[kind].get(name, like) / count, math.nan)
+    def mean(of_kind: Mapping[str, Any], name: str) -> Tensor:
+        like = torch.tensor(of_kind["sums"]["entropy"], dtype=torch.float64)
+        count = torch.tensor(of_kind["counts"].get(name, 0)).expand_as(like)
+        total = torch.tensor(of_kind["sums"].get(name, 0.0), dtype=torch.float64)
+        return torch.where(count > 0, total / count, math.nan)
 
     return {
         kind: HeadStatistics(
             kind,
-            **{name: mean(kind, name) for name in (*SHARES, "entropy")},
-            rows=int(counts[kind]["rows"]),
-            links=max(int(counts[kind].get(name, 0)) for name in READINGS),
+            **{name: mean(of_kind, name) for name in (*SHARES, "entropy")},
+            rows=int(of_kind["counts"]["rows"]),
+            links=max(int(of_kind["counts"].get(name, 0)) for name in READINGS),
         )
-        for kind in sums
+        for kind, of_kind in found.items()
     }

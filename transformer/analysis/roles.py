@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.attention import entropy
-from transformer.analysis.heads import OFFSETS, Seen, WordList, links_of, resting_place
+from transformer.analysis.heads import OFFSETS, Seen, WordList, links_of, plain, resting_place
+from transformer.analysis.sums import added
 from transformer.cancellation import Stopped
 from transformer.texts import N_
 from transformer.tracing.trace import KINDS
@@ -36,6 +37,7 @@ FARTHEST = 10  # largest offset of the baseline
 OVER, LEAST = 0.1, 0.25  # a role needs a share of at least LEAST, and so much above the baseline
 SURE = 1.96  # standard errors of a 95% interval
 BROAD, BROAD_KEYS = 2.0, 4  # broad: no weight above this many times the even one, among at least so many keys
+EVIDENCE = 3  # sentences with the strongest, and with the weakest evidence
 LEAST_ROWS = 3  # a sentence is evidence for a role only with at least so many rows
 
 
@@ -107,7 +109,9 @@ class Roles:
         """The role that is farthest above its baseline; None if none is."""
         return next((role for role in self.of(layer, head) if role.over), None)
 
-    def evidence(self, name: str, layer: int, head: int, count: int = 3) -> tuple[list[Evidence], list[Evidence]]:
+    def evidence(
+        self, name: str, layer: int, head: int, count: int = EVIDENCE
+    ) -> tuple[list[Evidence], list[Evidence]]:
         """The sentences in which the head shows a role most, from the strongest evidence on, and least, from the
         weakest on."""
         shares = self.by_sentence[:, self.names.index(name), layer, head]
@@ -219,7 +223,7 @@ def _targets(
 
 
 class _Sums:
-    """Sums over the rows of all sentences, for one kind."""
+    """Sums over the rows of sentences, for one kind."""
 
     def __init__(self) -> None:
         self.hits: dict[str, list[Tensor]] = {}  # of every sentence, [layer, head]
@@ -227,7 +231,6 @@ class _Sums:
         self.even: dict[str, float] = {}
         self.away: dict[str, Tensor] = {}  # hits of a head that looks so far away, [2 * FARTHEST + 1]
         self.measures: dict[str, Tensor] = {}
-        self.all_rows = 0
         self.wide_rows = 0
         self.sure_rows = 0  # of confidence
 
@@ -237,6 +240,27 @@ class _Sums:
 
     def measure(self, name: str, values: Tensor) -> None:
         self.measures[name] = self.measures.get(name, 0) + values
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON that adds up over parts of a corpus. The error of a share is made of squares and products."""
+        found: dict[str, Any] = {}
+        for name, of_sentences in self.hits.items():
+            hits, rows = torch.stack(of_sentences), torch.tensor(self.rows[name]).double()
+            both = hits * rows[:, None, None]
+            found[name] = {
+                "hits": hits.sum(0), "squares": hits.square().sum(0), "both": both.sum(0), "rows": sum(self.rows[name]),
+                "row_squares": rows.square().sum(), "even": self.even.get(name, 0.0),
+                "away": self.away.get(name, torch.zeros(1)),
+            }  # fmt: skip
+        return plain({"roles": found, "measures": self.measures, "rows": self.wide_rows, "sure": self.sure_rows})
+
+    def shares(self) -> dict[str, Tensor]:
+        """role -> [sentence, layer, head], NaN for a sentence with fewer than LEAST_ROWS rows."""
+        found = {}
+        for name, hits in self.hits.items():
+            rows = torch.tensor(self.rows[name]).double()[:, None, None]
+            found[name] = torch.where(rows >= LEAST_ROWS, torch.stack(hits) / rows.clamp(min=1), math.nan)
+        return found
 
 
 def _add_sentence(sums: _Sums, kind: str, sentence: Seen, counts: Mapping[str, int], words: WordList | None) -> None:
@@ -287,22 +311,28 @@ def _without_end(kind: str, sentence: Seen, rows: Tensor) -> tuple[Tensor, Tenso
     return keys, rows & keys if kind == "encoder_self" else rows
 
 
-def _finish(kind: str, sums: _Sums) -> Roles:
-    names = tuple(name for name in ROLES if sum(sums.rows.get(name, ())))
-    hits = torch.stack([torch.stack(sums.hits[name], 0) for name in names], 1)  # [sentence, role, layer, head]
-    rows = torch.tensor([sums.rows[name] for name in names]).T.double()[..., None, None]
-    total = rows.sum(0)
-    shares = hits.sum(0) / total.clamp(min=1)
-    errors = ((hits - shares * rows) ** 2).sum(0).sqrt() / total.clamp(min=1)  # of a ratio of sums over sentences
-    baselines = []
-    for name, count in zip(names, total.flatten().tolist(), strict=True):
-        best = max(sums.even.get(name, 0.0), float(sums.away[name].max()) if name in sums.away else 0.0)
-        baselines.append(best / max(count, 1))
-    counted = {"confidence": sums.sure_rows}
-    means = {name: values / max(counted.get(name, sums.wide_rows), 1) for name, values in sums.measures.items()}
+def _finish(kind: str, sums: Mapping[str, Any], shares: Mapping[str, Tensor]) -> Roles:
+    """sums: of `_Sums.plain`; shares: of the sentences that can be named as evidence."""
+    of_roles = sums["roles"]
+    names = tuple(name for name in ROLES if name in of_roles and of_roles[name]["rows"])
+
+    def stacked(part: str) -> Tensor:
+        found = torch.tensor([of_roles[name][part] for name in names], dtype=torch.float64)
+        return found if found.dim() == 3 else found[:, None, None]
+
+    rows = stacked("rows")
+    total = stacked("hits") / rows
+    # The sum over sentences of (hits - share * rows)^2, of a ratio of sums; rounding may make it negative.
+    squares = stacked("squares") - 2 * total * stacked("both") + total.square() * stacked("row_squares")
+    baselines = [max(of_roles[name]["even"], *of_roles[name]["away"]) / of_roles[name]["rows"] for name in names]
+    counted = {"confidence": sums["sure"]}
+    means = {
+        name: torch.tensor(values, dtype=torch.float64) / max(counted.get(name, sums["rows"]), 1)
+        for name, values in sums["measures"].items()
+    }
     return Roles(
-        kind, names, shares, errors, torch.tensor(baselines).double(), total.flatten().long(),
-        torch.where(rows >= LEAST_ROWS, hits / rows.clamp(min=1), math.nan), **means,
+        kind, names, total, squares.clamp(min=0).sqrt() / rows, torch.tensor(baselines, dtype=torch.float64),
+        rows.flatten().long(), torch.stack([shares[name] for name in names], 1), **means,
     )  # fmt: skip
 
 
@@ -320,12 +350,75 @@ def roles(
     """
     if not sentences:
         raise ValueError("at least one sentence is needed")
-    source_counts = word_counts(one.sources for one in sentences)
-    target_counts = word_counts(one.targets_in for one in sentences)
+    counts = word_counts(one.sources for one in sentences), word_counts(one.targets_in for one in sentences)
+
+    def counted() -> Iterator[Seen]:
+        for done, sentence in enumerate(sentences, 1):
+            yield sentence
+            if not progress(done, len(sentences)):
+                raise Stopped
+
+    sums = _sums(counted(), counts, words)
+    return {kind: _finish(kind, of_kind.plain(), of_kind.shares()) for kind, of_kind in sums.items()}
+
+
+def _sums(
+    sentences: Iterable[Seen], counts: tuple[Mapping[str, int], Mapping[str, int]], words: WordList | None
+) -> dict[str, _Sums]:
+    """counts: occurrences of the words of sources and of targets."""
     sums = {kind: _Sums() for kind in KINDS}
-    for done, sentence in enumerate(sentences, 1):
+    for sentence in sentences:
         for kind, of_kind in sums.items():
-            _add_sentence(of_kind, kind, sentence, target_counts if kind == "decoder_self" else source_counts, words)
-        if not progress(done, len(sentences)):
-            raise Stopped
-    return {kind: _finish(kind, of_kind) for kind, of_kind in sums.items()}
+            _add_sentence(of_kind, kind, sentence, counts[kind == "decoder_self"], words)
+    return sums
+
+
+def part(
+    sentences: Iterable[Seen],
+    counts: tuple[Mapping[str, int], Mapping[str, int]],
+    words: WordList | None,
+    places: Sequence[int],
+) -> dict[str, Any]:
+    """What a part of a corpus adds to the roles, as JSON: kind -> its sums, and the evidence, role -> [layer][head] ->
+    (share, place). counts: of the words of all sources, and of all targets, in the corpus; places: number of each
+    sentence in the corpus."""
+    found = {}
+    for kind, sums in _sums(sentences, counts, words).items():
+        evidence = {
+            name: [[_ends(list(zip(of_head, places, strict=True))) for of_head in layer] for layer in shares.tolist()]
+            for name, shares in ((name, shares.permute(1, 2, 0)) for name, shares in sums.shares().items())
+        }
+        found[kind] = {"sums": sums.plain(), "evidence": evidence}
+    return found
+
+
+Ends = list[tuple[float, int]]
+
+
+def _ends(shares: Ends) -> Ends:
+    """The strongest and the weakest evidence, as `Roles.evidence` finds it."""
+    measured = [(share, place) for share, place in shares if not math.isnan(share)]
+    strongest = sorted(measured, key=lambda one: (-one[0], one[1]))[:EVIDENCE]
+    return strongest + sorted({*measured} - {*strongest}, key=lambda one: (one[0], -one[1]))[:EVIDENCE]
+
+
+def whole(parts: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Roles], list[int]]:
+    """The roles over a corpus from its parts, in order; and the place of each sentence that is evidence: those alone
+    are sentences of these `Roles`."""
+    sums: dict[str, Any] = {}
+    ends: dict[tuple[str, str, int, int], Ends] = {}
+    for one in parts:
+        for kind, of_kind in one.items():
+            sums[kind] = added(sums.get(kind, {}), of_kind["sums"])
+            for name, layers in of_kind["evidence"].items():
+                for layer, head in itertools.product(range(len(layers)), range(len(layers[0]))):
+                    key = (kind, name, layer, head)
+                    ends[key] = _ends([*ends.get(key, ()), *map(tuple, layers[layer][head])])
+    rows = {place: row for row, place in enumerate(sorted({place for some in ends.values() for _, place in some}))}
+    shares: dict[str, dict[str, Tensor]] = {kind: {} for kind in sums}
+    for (kind, name, layer, head), some in ends.items():
+        size = torch.tensor(sums[kind]["roles"][name]["hits"]).shape
+        of_role = shares[kind].setdefault(name, torch.full((len(rows), *size), math.nan, dtype=torch.float64))
+        for share, place in some:
+            of_role[rows[place], layer, head] = share
+    return {kind: _finish(kind, of_kind, shares[kind]) for kind, of_kind in sums.items()}, list(rows)

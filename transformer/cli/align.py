@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from dataclasses import astuple
 from pathlib import Path
 
 from transformer.analysis.alignment import READINGS, AlignmentError, Gold, Score, pharaoh, read_gold, read_links
-from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, whole
-from transformer.cli.translate import complain, decoded
+from transformer.cli.common import CommandError, add_checkpoint, add_device, complain, find_device, whole
+from transformer.cli.corpus import add_corpus, corpus_of, run_over
+from transformer.cli.translate import decoded
+from transformer.corpus.reading import Corpus, open_corpus
+from transformer.corpus.shards import Shards
+from transformer.corpus.tasks import job
 from transformer.files import read_text, write_whole
 from transformer.inference.pretrained import InputError, Pretrained, load
 from transformer.interventions.sets import layers_of
 from transformer.probing.alignment import (
+    BACK,
     LARGEST,
     MEASURES,
     AlignmentScores,
@@ -28,11 +34,10 @@ from transformer.probing.alignment import (
 from transformer.probing.probes import english_to_german, german_to_english
 from transformer.texts import N_, _, pad
 
+FORMATS = ("text", "parquet")
 SUMMARY = N_(
     "Align the words of sentence pairs by cross-attention: lines SOURCE<tab>TARGET in, lines of links 0-0 1-2 out."
 )
-
-BACK = Source("weights", "predicted")  # as on the page Head roles
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +90,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
     )
     add_device(parser)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help=_(
+            "read pairs from here instead of standard input: tab-separated, .gz or Parquet; a folder of such files; or "
+            "a source file and a target file"
+        ),
+    )
+    add_corpus(parser)
+    parser.add_argument("--format", choices=FORMATS, default="text", help=_("of the shards (default text)"))
 
 
 def reverse_of(model: Pretrained, options: argparse.Namespace) -> Pretrained | None:
@@ -231,9 +248,30 @@ def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
     return 0
 
 
+def over_corpus(
+    model: Pretrained, reverse: Pretrained | None, source: Source, corpus: Corpus, options: argparse.Namespace
+) -> int:
+    """The links of --data, to standard output or to the shards of --output."""
+    models = [(options.checkpoint, model), *([] if reverse is None else [(options.reverse, reverse)])]
+    task = job("align", models, options.device, source=list(astuple(source)))
+    shards = Shards(options.output, task, corpus, options.format) if options.output else None
+    found = run_over(task, corpus, corpus.chunks(), options, shards)
+    if shards is not None:
+        shards.write(found)
+        return int(shards.broken())
+    status = 0
+    for _chunk, value, broken in found:
+        print(*value["links"], sep="\n", flush=True)
+        status |= bool(broken)
+    return status
+
+
 def run(options: argparse.Namespace) -> int:
+    corpus = corpus_of(options.data, options) or (open_corpus(options.data) if options.data else None)
     model = load(options.checkpoint, find_device(options.device))
     if options.score:
+        if corpus is not None:
+            raise CommandError("--score takes its pairs from --gold; leave --data out")
         return show_scores(model, options)
     if options.gold:
         raise CommandError("--gold needs --score; give both, or neither")
@@ -247,6 +285,8 @@ def run(options: argparse.Namespace) -> int:
         ),
         file=sys.stderr,
     )
+    if corpus is not None:
+        return over_corpus(model, reverse, source, corpus, options)
     status = 0
     for number, line in enumerate(decoded(sys.stdin.buffer), 1):
         text, tab, target = line.partition("\t")

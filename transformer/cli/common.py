@@ -37,6 +37,10 @@ def one_line(message: str, longest: int = 1_000) -> str:
     return line if len(line) <= longest else f"{line[: longest // 2]} … {line[-longest // 3 :]}"
 
 
+def complain(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
 # Errors that argparse writes itself, where they are the same in every version of Python; others stay English.
 ARGPARSE_ERRORS = (
     N_("argument {name}: {message}"),

@@ -27,12 +27,16 @@ from transformer.cli.common import (
     switches,
     whole,
 )
+from transformer.cli.corpus import Broken, add_corpus, corpus_of, values_over
+from transformer.corpus.reading import Corpus, grouped
+from transformer.corpus.tasks import job
 from transformer.files import write_whole
-from transformer.inference.pretrained import load
+from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import NONE, Interventions
 from transformer.texts import N_, _, columns, pad
 from transformer.tracing.finite import check_numbers
-from transformer.training.evaluation import Evaluation
+from transformer.training.data import Pair
+from transformer.training.evaluation import Evaluation, total
 from transformer.training.evaluation import evaluate as measure
 from transformer.training.preparation import Preparation
 from transformer.training.recipe import files_of, task_of
@@ -49,7 +53,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help=_("one tab-separated file SOURCE<tab>TARGET, or a source file and a target file; .gz is allowed"),
+        help=_(
+            "one file SOURCE<tab>TARGET, .gz or Parquet; a folder of such files; or a source file and a target file"
+        ),
     )
     parser.add_argument(
         "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help=_("input lengths of a toy task")
@@ -57,6 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_search(parser)
     add_switches(parser)
     add_device(parser)
+    add_corpus(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help=_("also write the scores to this file"))
 
 
@@ -100,13 +107,33 @@ def table(scores: Evaluation, task: bool = False, interventions: Interventions =
     return "\n".join(f"{pad(name, width)}{value:>9}  {note}" for name, value, note in rows)
 
 
+def over_corpus(
+    model: Pretrained,
+    corpus: Corpus,
+    search: tuple[int, float | None],
+    preparation: tuple[str, tuple[str, str]] | None,
+    options: argparse.Namespace,
+) -> tuple[Evaluation, int]:
+    """The scores, and the exit status: 1 if a line is broken. Such lines are named on stderr."""
+    complain = Broken()
+    task = job(
+        "evaluate", [(options.checkpoint, model)], options.device,
+        beam=search[0], alpha=search[1], preparation=preparation, switches=options.switch,
+    )  # fmt: skip
+    return total(values_over(task, corpus, grouped(corpus.chunks(), complain), options)), complain.status
+
+
 def run(options: argparse.Namespace) -> int:
     interventions = switches(options)
     recipe = recipe_of(options)
     data = recipe.get("data", {})
-    preparation = None
+    prepared: tuple[str, tuple[str, str]] | None = None
+    corpus: Corpus | None = None
+    pairs: list[Pair] = []
+    status = 0
     spec = task_of(recipe) if not options.data else None
     if spec:
+        corpus_of(None, options)  # refuses the options of a corpus
         low, high = options.lengths or spec["lengths"]
         unit = TASKS[spec["name"]].unit
         pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} {unit}, unseen"]
@@ -118,13 +145,18 @@ def run(options: argparse.Namespace) -> int:
         files = options.data or files_of(recipe, "test")
         if not files:
             raise CommandError("the test data is missing; give a file with --data, or a recipe with --recipe")
-        pairs, names = read(files), [file.name for file in files]
+        corpus, names = corpus_of(files, options), [file.name for file in files]
+        pairs = [] if corpus else read(files)
         if data.get("preparation", "none") != "none":
             codes = data.get("codes", ["en", "de"])
-            preparation = Preparation(data["preparation"], (codes[0], codes[1]))
+            prepared = (data["preparation"], (codes[0], codes[1]))
     model = load(options.checkpoint, find_device(options.device))
     interventions.check(model.config)
-    scores = measure(model, pairs, *search(options, recipe.get("decoding")), preparation, interventions)
+    decoding = search(options, recipe.get("decoding"))
+    if corpus is not None:
+        scores, status = over_corpus(model, corpus, decoding, prepared, options)
+    else:
+        scores = measure(model, pairs, *decoding, Preparation(*prepared) if prepared else None, interventions)
     check_numbers(torch.tensor(scores.perplexity))
     print(table(scores, bool(spec), interventions))
     if options.json:
@@ -134,4 +166,4 @@ def run(options: argparse.Namespace) -> int:
         if spec:
             about = {name: value for name, value in about.items() if not name.startswith(("bleu", "chrf", "subsets"))}
         write_whole(options.json, (json.dumps(about, indent=2) + "\n").encode())
-    return 0
+    return status

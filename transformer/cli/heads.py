@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.analysis.heads import READINGS, HeadStatistics, read_word_list, statistics, to_dict
+from transformer.analysis.heads import READINGS, HeadStatistics, WordList, read_word_list, statistics, to_dict
 from transformer.analysis.roles import NAMES, Roles, roles
 from transformer.analysis.roles import to_dict as roles_to_dict
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, sentence_pairs
+from transformer.cli.corpus import Broken, add_corpus, corpus_of, values_over
+from transformer.corpus.heads import chunks_with_words, total
+from transformer.corpus.reading import Corpus
+from transformer.corpus.tasks import job
 from transformer.files import read_text, write_whole
-from transformer.inference.pretrained import InputError, load
+from transformer.inference.pretrained import InputError, Pretrained, load
 from transformer.probing.roles import LARGEST_WORDS, sentences_of, word_list
 from transformer.texts import N_, _, columns, pad, translate
 from transformer.training.data import Pair
@@ -64,6 +69,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=_("name the sentences with the strongest and the weakest evidence for the role of each head"),
     )
     add_device(parser)
+    add_corpus(parser)
     parser.add_argument(
         "--json",
         type=Path,
@@ -169,10 +175,19 @@ def table(found: Roles, statistics: HeadStatistics, pairs: Sequence[Pair] = ()) 
     return "\n".join(lines)
 
 
+def over_corpus(
+    model: Pretrained, corpus: Corpus, words: WordList | None, options: argparse.Namespace, complain: Broken
+) -> tuple[dict[str, HeadStatistics], dict[str, Roles], Sequence[Pair], int]:
+    """As `transformer.corpus.heads.total`. Raises CorpusError."""
+    listed = words and sorted((source, sorted(targets)) for source, targets in words.items())
+    digest = None if words is None else hashlib.sha256(repr(listed).encode()).hexdigest()
+    task = job("heads", [(options.checkpoint, model)], options.device, words=digest)
+    return total(values_over(task, corpus, chunks_with_words(model, corpus, words, complain), options), corpus)
+
+
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
-    pairs = sentence_pairs(model, options.data)
-    words = word_list(model, pairs) if not options.data else None
+    words: WordList | None = None
     if options.words:
         try:
             words = read_word_list(read_text(options.words, LARGEST_WORDS))
@@ -182,11 +197,18 @@ def run(options: argparse.Namespace) -> int:
                 words_file=options.words,
                 error=error,
             ) from error
-    try:
-        sentences = sentences_of(model, pairs)
-    except InputError as error:
-        raise CommandError("{error}", error=error) from error
-    by_kind, does = statistics(sentences, words), roles(sentences, words)
+    corpus, complain = corpus_of(options.data, options), Broken()
+    if corpus is not None:
+        by_kind, does, pairs, count = over_corpus(model, corpus, words, options, complain)
+    else:
+        pairs = sentence_pairs(model, options.data)
+        if not options.data and words is None:
+            words = word_list(model, pairs)
+        try:
+            sentences = sentences_of(model, pairs)
+        except InputError as error:
+            raise CommandError("{error}", error=error) from error
+        by_kind, does, count = statistics(sentences, words), roles(sentences, words), len(pairs)
     shown = pairs if options.evidence else ()
     print("\n\n".join([translate(LEGEND), *(table(does[kind], by_kind[kind], shown) for kind in by_kind)]))
     if options.json:
@@ -195,6 +217,6 @@ def run(options: argparse.Namespace) -> int:
             layers, heads = found.confidence.shape
             of_heads = [[evidence(found, pairs, layer, head) for head in range(heads)] for layer in range(layers)]
             kinds[kind] = to_dict(by_kind[kind]) | roles_to_dict(found) | {"evidence": of_heads}
-        about = {"checkpoint": model.name, "pairs": len(pairs), **kinds}
+        about = {"checkpoint": model.name, "pairs": count, **kinds}
         write_whole(options.json, (json.dumps(about) + "\n").encode())
-    return 0
+    return complain.status

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, sentence_pairs, whole
+from transformer.cli.corpus import Broken, Told, add_corpus, corpus_of
+from transformer.corpus.reading import Chunk
+from transformer.corpus.running import computed
+from transformer.corpus.tasks import job
 from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import layers_of
-from transformer.probing.importance import ORDERS, Effect, Survey, survey, to_json
+from transformer.probing.importance import ORDERS, Effect, Survey, Unit, survey, to_json
 from transformer.texts import N_, _, pad, translate
 from transformer.tracing.trace import KINDS
 
@@ -45,6 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--no-pruning", action="store_true", help=_("leave the pruning curves out"))
     add_device(parser)
+    add_corpus(parser, output=False)
     parser.add_argument(
         "--json",
         type=Path,
@@ -102,7 +110,9 @@ def table(found: Survey) -> str:
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
-    pairs = sentence_pairs(model, options.data)
+    corpus, complain = corpus_of(options.data, options) if options.data else None, Broken()
+    pairs = sentence_pairs(model, options.data) if corpus is None else corpus.pairs(complain)
+    pairs = list(itertools.islice(pairs, options.sentences))
     if not any(layers_of(model.config, kind) for kind in KINDS):
         raise CommandError("{name} has no layer, so there is no head to measure", name=model.name)
 
@@ -111,8 +121,18 @@ def run(options: argparse.Namespace) -> int:
             print(f"\r{done} / {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
         return True
 
-    found = survey(model, pairs[: options.sentences], curves=not options.no_pruning, progress=progress)
+    many = options.workers is not None or options.scheduler is not None
+    task = job("importance", [(options.checkpoint, model)], options.device, pairs=pairs)
+
+    def over(units: Sequence[Unit]) -> Iterator[Any]:
+        """The units on several processes."""
+        chunks = [Chunk(number, "", 1, unit, number + 1) for number, unit in enumerate(units)]
+        told = Told(len(units))
+        found = computed(task, chunks, None, options.workers or 1, options.scheduler, told)
+        yield from (value for _chunk, value, _broken in found)
+
+    found = survey(model, pairs, curves=not options.no_pruning, progress=progress, over=over if many else None)
     print(f"{translate(LEGEND)}\n\n{table(found)}")
     if options.json:
         write_whole(options.json, (to_json(found) + "\n").encode())
-    return 0
+    return complain.status

@@ -14,6 +14,7 @@ from transformer.cli.common import (
     add_device,
     add_search,
     add_switches,
+    complain,
     find_device,
     positive,
     search,
@@ -81,10 +82,6 @@ def sampling_of(options: argparse.Namespace) -> Sampling | None:
     if given and (options.n_best or (options.beam or 1) > 1):
         raise CommandError("sampling has no beams; leave out --beam and --n-best, or the options of sampling")
     return Sampling(**given) if given else None
-
-
-def complain(message: str) -> None:
-    print(message, file=sys.stderr)
 
 
 def decoded(lines: Iterable[bytes]) -> Iterator[str]:

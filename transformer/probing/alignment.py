@@ -4,7 +4,7 @@ readings of a row."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,8 +29,11 @@ from transformer.analysis.alignment import (
 from transformer.attribution.vectors import brought
 from transformer.cancellation import Stopped
 from transformer.files import read_text
-from transformer.inference.pretrained import Pretrained
+from transformer.inference.pretrained import InputError, Pretrained
 from transformer.probing.probes import PROBES
+from transformer.text.batching import bucket
+from transformer.texts import UserError
+from transformer.tracing.batch import trace_batch
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.training.evaluation import fits
@@ -58,6 +61,10 @@ class Source:
         for name, value, known in (("measure", self.measure, MEASURES), ("reading", self.reading, READINGS)):
             if value not in known:
                 raise ValueError(f"unknown {name} {value!r}; choose {' or '.join(map(repr, known))}")
+
+
+BATCH = 1000  # padded tokens a side of a batch
+BACK = Source("weights", "predicted")  # of the model of the opposite direction, as on the page Head roles
 
 
 @lru_cache(maxsize=1)
@@ -88,15 +95,27 @@ def maps(model: Pretrained, trace: Trace, measure: str) -> dict[tuple[int | None
 
 def map_of(model: Pretrained, trace: Trace, source: Source) -> Tensor:
     """The one map, [query, key]. Raises ValueError for a layer or head that the model lacks."""
-    for name, value, count in (("layer", source.layer, trace.cross.layers), ("head", source.head, trace.cross.heads)):
+    if source.measure == "weights":
+        return _weights_of(trace.cross.weights, source)
+    _check(source, trace.cross.layers, trace.cross.heads)
+    return maps(model, trace, source.measure)[source.layer, source.head]
+
+
+def _weights_of(weights: Tensor, source: Source) -> Tensor:
+    """The map of [layer, head, query, key]."""
+    _check(source, *weights.shape[:2])
+    if source.layer is None:
+        return torch.stack([one.mean(0) for one in weights.double()]).mean(0)
+    of_heads = weights[source.layer].double()
+    return of_heads.mean(0) if source.head is None else of_heads[source.head]
+
+
+def _check(source: Source, layers: int, heads: int) -> None:
+    for name, value, count in (("layer", source.layer, layers), ("head", source.head, heads)):
         if value is not None and not 0 <= value < count:
             raise ValueError(
                 f"cross-attention has no {name} {value}; there are {count}, counted from 0, or None for all"
             )
-    if source.measure != "weights" or source.layer is None:
-        return maps(model, trace, source.measure)[source.layer, source.head]
-    weights = trace.cross.weights[source.layer].double()
-    return weights.mean(0) if source.head is None else weights[source.head]
 
 
 def matrices(model: Pretrained, trace: Trace, gold: Gold, measure: str) -> Iterator[tuple[Source, Tensor]]:
@@ -236,17 +255,70 @@ def both_ways(
     for text, target in pairs:
         (forward,) = align(model, [(text, target)], source)
         (backward,) = align(reverse, [(target, text)], back)
-        yield symmetrised(forward, frozenset((i, j) for j, i in backward))
+        yield _both(forward, backward)
+
+
+def _both(forward: frozenset[Link], backward: frozenset[Link]) -> frozenset[Link]:
+    return symmetrised(forward, frozenset((i, j) for j, i in backward))
 
 
 def align(model: Pretrained, pairs: Iterable[tuple[str, str]], source: Source) -> Iterator[frozenset[Link]]:
     """The links of sentence pairs, read from one map. Raises InputError, AlignmentError, NotFiniteError."""
-    for text, target in pairs:
-        words = (words_of(text), words_of(target))
-        if not all(words):
-            yield frozenset()
-            continue
+    for pair in pairs:
+        (links,) = aligned(model, [pair], source)
+        if isinstance(links, UserError):
+            raise links
+        yield links
+
+
+def aligned(
+    model: Pretrained,
+    pairs: Sequence[tuple[str, str]],
+    source: Source,
+    reverse: Pretrained | None = None,
+    back: Source = BACK,
+) -> list[frozenset[Link] | UserError]:
+    """Of every pair the links as in `align`, or in `both_ways` if there is a reverse model; or what is wrong with it,
+    an InputError or AlignmentError. Weights come from padded batches. Raises NotFiniteError."""
+    if reverse is not None:
+        backward = aligned(reverse, [(target, text) for text, target in pairs], back)
+        return [
+            one if isinstance(one, UserError) else other if isinstance(other, UserError) else _both(one, other)
+            for one, other in zip(aligned(model, pairs, source), backward, strict=True)
+        ]
+    words = [(words_of(text), words_of(target)) for text, target in pairs]
+    found: list[frozenset[Link] | UserError] = [frozenset()] * len(pairs)
+    numbered: dict[int, tuple[list[int], list[int]]] = {}
+    for row, (text, target) in enumerate(pairs):
+        try:
+            if all(words[row]):
+                numbered[row] = (model.encode(text)[:-1], model.encode(target, "target")[:-1])
+        except InputError as error:
+            found[row] = error
+    for row, one in _maps_of(model, pairs, numbered, source):
+        text, target = pairs[row]
         surfaces = (model.tokenizer_of("source").surfaces(text), model.tokenizer.surfaces(target))
-        found = map_of(model, model.trace(text, target), source)
-        check_numbers(found)
-        yield best_links(word_matrix(found, *surfaces, *words, source.reading))
+        check_numbers(one)
+        try:
+            found[row] = best_links(word_matrix(one, *surfaces, *words[row], source.reading))
+        except AlignmentError as error:
+            found[row] = error
+    return found
+
+
+def _maps_of(
+    model: Pretrained,
+    pairs: Sequence[tuple[str, str]],
+    numbered: Mapping[int, tuple[Sequence[int], Sequence[int]]],
+    source: Source,
+) -> Iterator[tuple[int, Tensor]]:
+    """Every row with its map, [query, key]. numbered: row -> ids."""
+    if source.measure != "weights":  # norms need more than weights
+        yield from ((row, map_of(model, model.trace(*pairs[row]), source)) for row in numbered)
+        return
+    rows = list(numbered)
+    lengths = [(len(read) + 1, len(written) + 1) for read, written in numbered.values()]
+    for batch in bucket(lengths, BATCH, None):
+        traced = trace_batch(model.model, [numbered[rows[index]] for index in batch], ["cross.weights"])
+        for index, kept in zip(batch, traced, strict=True):
+            yield rows[index], _weights_of(kept["cross.weights"], source)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -391,6 +391,20 @@ class Survey:
 
 
 RANDOM, POINTS = 10, 12  # random orders of a pruning curve; its points
+GROUP = 8  # heads or parts that a process measures in one go, after the whole model
+Unit = tuple[str, list[str]]  # of WAYS or "curve"; names of heads or parts, for a curve in the order of removal
+Over = Callable[[Sequence[Unit]], Iterable[Any]]
+
+
+def measured(model: Pretrained, pairs: Sequence[Pair], unit: Unit, score: bool = True) -> dict[str, Any]:
+    """One unit of a survey, as JSON: name -> effect, or a curve."""
+    way, names = unit
+    heads = {name_of(head): head for head in all_heads(model.config)}
+    if way == "curve":
+        return asdict(pruning_curve(model, pairs, [heads[name] for name in names], -(-len(heads) // POINTS)))
+    parts: dict[str, Any] = {**{name: [head] for name, head in heads.items()}, **sub_layers(model.config)}
+    found = effects(model, pairs, {name: parts[name] for name in names}, way, score)
+    return {name: asdict(effect) for name, effect in found.items()}
 
 
 def survey(
@@ -399,9 +413,11 @@ def survey(
     score: bool = True,
     curves: bool = True,
     progress: Progress = lambda done, total: True,
+    over: Over | None = None,
 ) -> Survey:
     """Measure everything. score: also of every head and part; curves: also prune. progress: called with (models
-    measured, all) after each; False stops (Stopped). Raises ValueError for no pairs."""
+    measured, all) after each; False stops (Stopped). over: gives what `measured` does for units, in order, from other
+    processes. Raises ValueError for no pairs."""
     heads = {name_of(head): [head] for head in all_heads(model.config)}
     parts = sub_layers(model.config)
     every = -(-len(heads) // POINTS)
@@ -412,18 +428,36 @@ def survey(
         return lambda done, _: progress(start + done, total)
 
     seen: dict[bytes, Tensor] = {}
-    zero = effects(model, pairs, heads, "zero", score, from_(0), seen)
-    mean = effects(model, pairs, heads, "mean", score, from_(len(heads)), seen)
-    removed = effects(model, pairs, parts, "zero", score, from_(2 * len(heads)), seen)
+
+    def effects_of(groups: Mapping[str, Sequence[Head | Skip]], way: str, start: int) -> dict[str, Effect]:
+        if over is None:
+            return effects(model, pairs, groups, way, score, from_(start), seen)
+        names = list(groups)
+        units = [(way, names[first : first + GROUP]) for first in range(0, len(names), GROUP)]
+        return {name: Effect(**one) for found in over(units) for name, one in found.items()}
+
+    zero = effects_of(heads, "zero", 0)
+    mean = effects_of(heads, "mean", len(heads))
+    removed = effects_of(parts, "zero", 2 * len(heads))
     order = sorted(heads, key=lambda name: zero[name].loss)
     found: dict[str, list[Curve]] = {name: [] for name in ORDERS}
     if curves:
         start = 2 * len(heads) + len(parts)
-        ranked = [heads[name][0] for name in order]
-        orders = [("least", ranked), ("most", ranked[::-1])]
-        orders += [("random", one) for one in random_orders(model.config, RANDOM)]
-        for number, (name, one) in enumerate(orders):
-            found[name].append(pruning_curve(model, pairs, one, every, from_(start + number * steps // (RANDOM + 2))))
+        orders = [("least", order), ("most", order[::-1])]
+        orders += [("random", list(map(name_of, one))) for one in random_orders(model.config, RANDOM)]
+        drawn: Iterable[Curve]
+        if over is None:
+            drawn = (
+                pruning_curve(
+                    model, pairs, [heads[name][0] for name in one], every, from_(start + number * steps // (RANDOM + 2))
+                )
+                for number, (_order, one) in enumerate(orders)
+            )
+        else:
+            plain = over([("curve", one) for _order, one in orders])
+            drawn = (Curve(tuple(one["left"]), tuple(one["score"])) for one in plain)
+        for (name, _one), curve in zip(orders, drawn, strict=True):
+            found[name].append(curve)
     metric, texts = metric_of(model), model.translate_all([source for source, _ in pairs])
     gradient = {name_of(head): value for head, value in gradient_importance(model, pairs).items()}
     return Survey(

@@ -25,23 +25,34 @@ def sentences_of(model: Pretrained, pairs: Sequence[Pair], progress: Progress = 
     InputError with the number of the pair.
     """
     found = []
-    words = splitter(model)
-    reader, writer = model.tokenizer_of("source"), model.tokenizer
-    for (source, target), kept in zip(pairs, model.trace_all(pairs, KEEP, progress=progress), strict=True):
-        sources, targets = (
-            readable([*one.surfaces(text), "</s>"]) for one, text in ((reader, source), (writer, target))
-        )
-        start = readable(writer.pieces(kept.target_in_ids[:1]))
-        found.append(
-            Seen(
-                {kind: kept[f"{kind}.weights"] for kind in KINDS},
-                {kind: kept[f"{kind}.mask"] for kind in KINDS},
-                words(reader.pieces(kept.source_ids), sources),
-                words(writer.pieces(kept.target_in_ids), (*start, *targets[:-1])),
-                words(writer.pieces(kept.target_out_ids), targets),
-            )
-        )
+    for pair, kept in zip(pairs, model.trace_all(pairs, KEEP, progress=progress), strict=True):
+        words = words_of_pair(model, pair, (kept.source_ids, kept.target_in_ids, kept.target_out_ids))
+        weights, masks = ({kind: kept[f"{kind}.{field}"] for kind in KINDS} for field in ("weights", "mask"))
+        found.append(Seen(weights, masks, *words))
     return found
+
+
+Words = list[str | None]
+
+
+def words_of_pair(
+    model: Pretrained, pair: Pair, ids: tuple[Sequence[int], Sequence[int], Sequence[int]] | None = None
+) -> tuple[Words, Words, Words]:
+    """The word of every token of the source, and of those that the decoder is fed and predicts. ids: of these tokens,
+    where they are known. Raises InputError."""
+    if ids is None:
+        source, target = model.encode(pair[0]), model.encode(pair[1], "target")
+        ids = source, [model.config.start_id, *target[:-1]], target
+    words, reader, writer = splitter(model), model.tokenizer_of("source"), model.tokenizer
+    sources, targets = (
+        readable([*one.surfaces(text), "</s>"]) for one, text in zip((reader, writer), pair, strict=True)
+    )
+    start = readable(writer.pieces(ids[1][:1]))
+    return (
+        words(reader.pieces(ids[0]), sources),
+        words(writer.pieces(ids[1]), (*start, *targets[:-1])),
+        words(writer.pieces(ids[2]), targets),
+    )
 
 
 def splitter(model: Pretrained) -> Splitter:

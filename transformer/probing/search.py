@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -141,7 +142,7 @@ def _words(model: Pretrained, pair: Pair, kept: Kept) -> dict[str, list[str | No
     }
 
 
-class _Collected:
+class Collected:
     """Hits as they are found."""
 
     def __init__(self) -> None:
@@ -152,6 +153,9 @@ class _Collected:
     def add(self, hit: Hit) -> None:
         self.count += 1
         self.together[hit.words] += 1
+        self._keep(hit)
+
+    def _keep(self, hit: Hit) -> None:
         self.hits.append(hit)
         if len(self.hits) > 4 * MOST_HITS:
             self._cut()
@@ -162,6 +166,20 @@ class _Collected:
     def found(self) -> Found:
         self._cut()
         return Found(tuple(self.hits), self.count, self.rows, tuple(self.together.most_common(20)))
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        self._cut()
+        together = [[*words, count] for words, count in self.together.items()]
+        return {"hits": list(map(astuple, self.hits)), "together": together, "count": self.count, "rows": self.rows}
+
+    def extend(self, plain: Mapping[str, Any], places: Sequence[int]) -> None:
+        """With what `plain` gave for later pairs. places: their numbers."""
+        for pair, row, column, value, (first, second) in plain["hits"]:
+            self._keep(Hit(places[pair], row, column, value, (first, second)))
+        for first, second, count in plain["together"]:
+            self.together[first, second] += count
+        self.count, self.rows = self.count + plain["count"], self.rows + plain["rows"]
 
 
 def _pattern(wanted: str) -> re.Pattern[str]:
@@ -187,6 +205,7 @@ def search_attention(
     reading: str = "predicted",
     progress: Progress = lambda done, total: True,
     reads: Iterable[Read] | None = None,
+    into: Collected | None = None,
 ) -> Found:
     """Cells of one head with at least this weight, from a word to a word; "" is any word, "walk*" any that begins
     so, "he, she" either of them; capitals are small letters.
@@ -203,7 +222,7 @@ def search_attention(
     _check_place(head, model.config.heads, "head")
     row_side = "source" if kind == "encoder_self" else reading
     column_side = "fed" if kind == "decoder_self" else "source"
-    collected, start, end = _Collected(), _pattern(from_word), _pattern(to_word)
+    collected, start, end = into or Collected(), _pattern(from_word), _pattern(to_word)
     name = f"{kind}.weights"
     for number, pair in enumerate(read(model, pairs, (name,), None, progress) if reads is None else reads):
         weights = pair.tensors[name][layer, head]
@@ -226,11 +245,12 @@ def search_neuron(
     word: str = "",
     progress: Progress = lambda done, total: True,
     reads: Iterable[Read] | None = None,
+    into: Collected | None = None,
 ) -> Found:
     """Tokens on which one neuron's activation is at least this large; decoder rows are read by the token fed in.
 
     layer, neuron: from 0. reads: the pairs as `read` gives them, with the activations of that layer, where they are
-    there already. Raises SearchError, InputError, Stopped.
+    there already; into: also collects the hits. Raises SearchError, InputError, Stopped.
     """
     if stack not in STACKS:
         raise SearchError("unknown stack {kind!r}; choose {names}", kind=stack, names=any_of(STACKS, stack))
@@ -238,7 +258,7 @@ def search_neuron(
     _check_place(layer, config.encoder_layers if stack == "encoder" else config.decoder_layers, "layer")
     _check_place(neuron, config.d_ff, "neuron")
     side, name = ("source" if stack == "encoder" else "fed"), f"{stack}_ff.activation"
-    collected, wanted = _Collected(), _pattern(word)
+    collected, wanted = into or Collected(), _pattern(word)
     for number, pair in enumerate(read(model, pairs, (name,), layer, progress) if reads is None else reads):
         values, words = pair.tensors[name][:, neuron], pair.words[side]
         collected.rows += len(words)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from transformer.analysis.sums import added
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, Interventions
 from transformer.text.batching import bucket, make_batch
@@ -122,13 +123,30 @@ def evaluate(
     preparation: of the model's training text; sources are prepared in the same way. interventions: switches during
     translation and measurement. Raises DataError, InterventionError.
     """
-    from transformer.text.sacrebleu import BLEU, CHRF
-
     if not pairs:
         raise DataError("there is nothing to evaluate; give at least one sentence pair")
+    groups = list(zip(*group_references(pairs), strict=True))
+    return total([counts(model, groups, beam, alpha, preparation, interventions)])
+
+
+Counts = dict[str, Any]
+
+
+def counts(
+    model: Pretrained,
+    groups: Sequence[tuple[str, Sequence[str]]],
+    beam: int = 1,
+    alpha: float | None = None,
+    preparation: Preparation | None = None,
+    interventions: Interventions = NONE,
+) -> Counts:
+    """What some sources, each with its references, add to the scores of a test set (`total`), as JSON. Arguments and
+    errors as in `evaluate`."""
+    from transformer.text.sacrebleu import BLEU, CHRF, statistics
+
     penalty = model.alpha if alpha is None else alpha
-    sources, typed = group_references(pairs)
-    references = typed
+    sources, typed = [source for source, _ in groups], [list(texts) for _, texts in groups]
+    references, pairs = typed, [(source, text) for source, texts in groups for text in texts]
     if preparation:
         sources = [preparation.source(source) for source in sources]
         references = [[preparation.target(text) for text in group] for group in typed]
@@ -137,64 +155,101 @@ def evaluate(
     began = time.perf_counter()
     hypotheses = model.translate_all(fitting, beam, alpha, interventions=interventions)
     seconds = time.perf_counter() - began
-    total, tokens, measured = surprise(model, pairs, interventions=interventions)
-    if not tokens:
-        raise DataError(
-            "none of the {count} sentence pairs has text on both sides and fits the model", count=len(pairs)
-        )
-    exact = sum(text in group for text, group in zip(hypotheses, references, strict=True)) / len(sources)
-    bleu, chrf = BLEU(lowercase=bool(preparation)), CHRF(lowercase=bool(preparation))
-    tokenized: dict[str, Any] = {}
+    nats, tokens, measured = surprise(model, pairs, interventions=interventions)
+    exact = sum(text in group for text, group in zip(hypotheses, references, strict=True))
+    tokenized = {}
     if preparation:
-        by_blanks = BLEU(tokenize="none", force=True)
-        score = by_blanks.corpus_score(hypotheses, columns(references)).score
-        tokenized = {"tokenized_bleu": score, "tokenized_bleu_signature": str(by_blanks.get_signature())}
+        tokenized = {"tokenized": statistics(BLEU(**BY_BLANKS), hypotheses, columns(references))}
         hypotheses = [preparation.restore(text) for text in hypotheses]
+    lower = bool(preparation)
     by_number = columns(typed)
+    return {
+        "sums": {
+            "sentences": len(sources), "references": len(pairs), "exact": exact, "nats": nats, "tokens": tokens,
+            "untranslated": fitting.count(""), "unmeasured": len(pairs) - measured, "seconds": seconds,
+            "bleu": statistics(BLEU(lowercase=lower), hypotheses, by_number),
+            "chrf": statistics(CHRF(lowercase=lower), hypotheses, by_number),
+            "subsets": subsets(sources, hypotheses, typed), **tokenized,
+        },
+        "most": len(by_number), "lower": lower, "beams": beam, "penalty": penalty,
+    }  # fmt: skip
+
+
+BY_BLANKS: dict[str, Any] = {"tokenize": "none", "force": True}
+
+
+def total(parts: Iterable[Counts]) -> Evaluation:
+    """The scores of a test set from the `counts` of its parts, added in their order. Raises DataError if nothing could
+    be measured."""
+    from transformer.text.sacrebleu import BLEU, CHRF, score
+
+    sums: Counts = {}
+    most = 0
+    for part in parts:
+        sums, most = added(sums, part["sums"]), max(most, part["most"])
+    if not sums:
+        raise DataError("there is nothing to evaluate; give at least one sentence pair")
+    if not sums["tokens"]:
+        raise DataError(
+            "none of the {count} sentence pairs has text on both sides and fits the model", count=sums["references"]
+        )
+    bleu, bleu_signature = score(BLEU(lowercase=part["lower"]), sums["bleu"], most)
+    chrf, chrf_signature = score(CHRF(lowercase=part["lower"]), sums["chrf"], most)
+    tokenized: dict[str, Any] = {}
+    if "tokenized" in sums:
+        names = ("tokenized_bleu", "tokenized_bleu_signature")
+        tokenized = dict(zip(names, score(BLEU(**BY_BLANKS), sums["tokenized"], most), strict=True))
     return Evaluation(
-        sentences=len(sources),
-        references=len(pairs),
-        bleu=bleu.corpus_score(hypotheses, by_number).score,
-        bleu_signature=str(bleu.get_signature()),
-        chrf=chrf.corpus_score(hypotheses, by_number).score,
-        chrf_signature=str(chrf.get_signature()),
-        exact=exact,
-        perplexity=math.exp(total / tokens),
-        target_tokens=tokens,
-        beams=beam,
-        length_penalty=penalty if beam > 1 else None,
-        untranslated=fitting.count(""),
-        unmeasured=len(pairs) - measured,
-        seconds=seconds,
-        subsets=subsets(sources, hypotheses, typed),
+        bleu=bleu,
+        bleu_signature=bleu_signature,
+        chrf=chrf,
+        chrf_signature=chrf_signature,
+        exact=sums["exact"] / sums["sentences"],
+        perplexity=math.exp(sums["nats"] / sums["tokens"]),
+        target_tokens=sums["tokens"],
+        beams=part["beams"],
+        length_penalty=part["penalty"] if part["beams"] > 1 else None,
+        **{name: sums[name] for name in ("sentences", "references", "untranslated", "unmeasured", "seconds")},
+        subsets={
+            name: {
+                "bleu": score(BLEU(), one["bleu"])[0],
+                "sentences": one["sentences"],
+                "words": one["words"] / one["sentences"],
+            }
+            for name in SUBSETS
+            if (one := sums["subsets"].get(name))
+        },
         **tokenized,
     )
 
 
+SUBSETS = ("all", "one_reference", "short", "middle", "long")
 SHORT, LONG = 6, 10  # words of the longest short source, and of the longest that is not long
 
 
 def subsets(
     sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
-) -> dict[str, dict[str, float]]:
-    """sacreBLEU of the same translations, scored in parts: "all"; "one_reference", the first of each; and "short",
-    "middle" and "long" sources by their words. Each part: bleu, sentences, and words of a source on average."""
+) -> dict[str, dict[str, Any]]:
+    """The same translations, scored in parts: "all"; "one_reference", the first of each; and "short", "middle" and
+    "long" sources by their words. Each part: statistics of sacreBLEU, sentences, and words of all sources."""
+    from transformer.text.sacrebleu import BLEU, statistics
+
     words = [len(source.split()) for source in sources]
     every = list(range(len(sources)))
-    parts: dict[str, tuple[list[int], int | None]] = {
-        "all": (every, None),
-        "one_reference": (every, 1),
-        "short": ([i for i in every if words[i] <= SHORT], None),
-        "middle": ([i for i in every if SHORT < words[i] <= LONG], None),
-        "long": ([i for i in every if words[i] > LONG], None),
-    }
+    parts: list[tuple[list[int], int | None]] = [
+        (every, None),
+        (every, 1),
+        ([i for i in every if words[i] <= SHORT], None),
+        ([i for i in every if SHORT < words[i] <= LONG], None),
+        ([i for i in every if words[i] > LONG], None),
+    ]
     return {
         name: {
-            "bleu": corpus_bleu([hypotheses[i] for i in rows], [references[i][:most] for i in rows]),
+            "bleu": statistics(BLEU(), [hypotheses[i] for i in rows], columns([references[i][:most] for i in rows])),
             "sentences": len(rows),
-            "words": sum(words[i] for i in rows) / len(rows),
+            "words": sum(words[i] for i in rows),
         }
-        for name, (rows, most) in parts.items()
+        for name, (rows, most) in zip(SUBSETS, parts, strict=True)
         if rows
     }
 
