@@ -70,7 +70,11 @@ def peer(model: Pretrained) -> Callable[[Tensor], Tensor]:
     return generate
 
 
-def measure(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 32)) -> list[Table]:
+def measure(model: Pretrained, quick: bool = False) -> list[Table]:
+    return [beside_marian(model, quick), beside_ctranslate(model, quick)]
+
+
+def beside_marian(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 32)) -> Table:
     """The same sources, in batches, through both."""
     count = 4 if quick else SENTENCES
     ids = [model.encode(text) for text in typed(count)]
@@ -104,10 +108,10 @@ def measure(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1,
         f"{len(ids)} sentences, {WRITTEN} tokens written for each on both sides (</s> forbidden), random weights, the "
         "bundled model's sizes, caches of keys and values on both sides."
     )
-    return [table, beside_ctranslate(model, quick, batches)]
+    return table
 
 
-def beside_ctranslate(model: Pretrained, quick: bool, batches: Sequence[int]) -> Table:
+def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 32)) -> Table:
     """The same sentences with the same weights, in one thread."""
     ids = [model.encode(text) for text in typed(4 if quick else SAME_WEIGHTS)]
     theirs = dict(zip(("float32", "int8"), translators(model, "float32", "int8"), strict=True))

@@ -213,7 +213,7 @@ def test_training_is_timed_on_the_same_batches(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_decoding_writes_equally_much_on_both_sides() -> None:
-    (table,) = decoding.measure(tiny_pretrained(), quick=True)
+    table = decoding.beside_marian(tiny_pretrained(), quick=True)
     assert [row.cells[0] for row in table.rows] == ["1", "32"] and table.rows[0].good is not None
 
 

@@ -140,13 +140,12 @@ export class TrainingView {
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.bar = el("div", { class: "learn-top" }, this.status.element, this.time.element);
     this.work = el("div", { class: "learn-work" }, this.curves.element, this.stage.grids, this.stage.one);
-    // The outcome stands below, so that a class can guess first.
-    const parts = [this.findings.strip, this.stage.same, this.predictions.element, this.findings.element];
-    this.under = el("div", { class: "learn-under" }, ...parts);
+    this.under = el("div", { class: "learn-under" }, this.stage.same, this.predictions.element, this.findings.element);
     this.element.setAttribute("aria-label", t("region"));
     this.element.replaceChildren(
       this.look.sentinel,
       this.nothing,
+      this.findings.strip,
       this.bar,
       this.work,
       this.under,

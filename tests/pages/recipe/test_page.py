@@ -57,7 +57,7 @@ def test_our_recipes_plan_the_rate_that_their_files_say() -> None:
 
 def test_the_rate_rises_in_even_steps_and_falls_as_one_over_the_root() -> None:
     found = rate._says(0.002, 400)
-    assert "rises evenly for 400 steps, up to 0.002" in found and "at 800 steps it is 71%" in found
+    assert "rises evenly for 400 steps, up to 0.002" in found and "at 800 steps to 71%" in found
 
 
 @pytest.mark.parametrize(
