@@ -82,7 +82,8 @@ class Anatomy:
             """({ anatomy }) => JSON.stringify(anatomy.stage.moving.map(({ item: { matrix, plain, ...item }, to }) =>
                  [item, to, matrix && matrix.id]))"""
         )
-        shot = self.page.get_by_test_id("anatomy-canvas").screenshot()
+        # Not the text above it: its lines may be rounded to other pixels.
+        shot = self.page.get_by_test_id("anatomy-canvas").screenshot(style=".hs-an-tell { visibility: hidden }")
         with Image.open(io.BytesIO(shot)) as image:
             return items, torch.from_numpy(numpy.array(image.convert("RGB"), dtype=numpy.int16))
 
