@@ -90,17 +90,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
     )
     add_device(parser)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help=_(
-            "read pairs from here instead of standard input: tab-separated, .gz or Parquet; a folder of such files; or "
-            "a source file and a target file"
-        ),
-    )
-    add_corpus(parser)
+    add_corpus(parser, _("default: standard input"))
     parser.add_argument("--format", choices=FORMATS, default="text", help=_("of the shards (default text)"))
 
 

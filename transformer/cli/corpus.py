@@ -22,8 +22,19 @@ LARGE = 1_000_000  # bytes, about 15,000 sentence pairs: from here on all cores 
 TOLD = {True: 0.2, False: 60.0}  # seconds between two lines of progress: for a terminal, for a log
 
 
-def add_corpus(parser: argparse.ArgumentParser, output: bool = True) -> None:
-    """Options of a run over a corpus."""
+def add_corpus(parser: argparse.ArgumentParser, default: str, output: bool = True) -> None:
+    """Options of a run over a corpus. default: what is read without --data."""
+    parser.add_argument(
+        "--data",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help=_(
+            "sentence pairs: SOURCE<tab>TARGET, .gz or Parquet; a folder of such files; or a source file and a target "
+            "file ({default})",
+            default=default,
+        ),
+    )
     group = parser.add_argument_group(_("large inputs"))
     if output:
         group.add_argument(

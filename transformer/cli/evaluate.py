@@ -49,21 +49,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
     add_recipe(parser, _("recipe that trained the checkpoint"))
     parser.add_argument(
-        "--data",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help=_(
-            "one file SOURCE<tab>TARGET, .gz or Parquet; a folder of such files; or a source file and a target file"
-        ),
-    )
-    parser.add_argument(
         "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help=_("input lengths of a toy task")
     )
     add_search(parser)
     add_switches(parser)
     add_device(parser)
-    add_corpus(parser)
+    add_corpus(parser, _("default: the test data of the recipe"))
     parser.add_argument("--json", type=Path, metavar="FILE", help=_("also write the scores to this file"))
 
 

@@ -51,13 +51,6 @@ stands at the token fed in; only "predicted" reads it by the token that it predi
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
     parser.add_argument(
-        "--data",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help=_("sentence pairs with their targets (default for English to German and toy tasks: 120 built-in pairs)"),
-    )
-    parser.add_argument(
         "--words",
         type=Path,
         metavar="FILE",
@@ -69,7 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=_("name the sentences with the strongest and the weakest evidence for the role of each head"),
     )
     add_device(parser)
-    add_corpus(parser)
+    add_corpus(parser, _("default for English to German and toy tasks: 120 built-in pairs"))
     parser.add_argument(
         "--json",
         type=Path,

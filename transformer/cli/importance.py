@@ -40,19 +40,12 @@ mean; last the gradient's estimate (Michel et al. 2019)."""
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
     parser.add_argument(
-        "--data",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help=_("sentence pairs with their targets (default for English to German and toy tasks: built-in pairs)"),
-    )
-    parser.add_argument(
         "--sentences", type=whole(1, 5_000), default=SENTENCES, metavar="N",
         help=_("how many of the pairs (default {count})", count=SENTENCES),
     )  # fmt: skip
     parser.add_argument("--no-pruning", action="store_true", help=_("leave the pruning curves out"))
     add_device(parser)
-    add_corpus(parser, output=False)
+    add_corpus(parser, _("default for English to German and toy tasks: built-in pairs"), output=False)
     parser.add_argument(
         "--json",
         type=Path,

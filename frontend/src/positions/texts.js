@@ -22,7 +22,9 @@ export const POSITION_TEXTS = {
   encoding_says:
     "Attention alone sees words without an order, so every position adds its own vector of {d_model} numbers, like the " +
     "digits of a counter: dimension 0 repeats after {first} positions, the last one only after {last}.",
-  encoding_says_one: "Every position has its own vector of two numbers, which repeat after {first} positions.",
+  encoding_says_one:
+    "Attention alone sees words without an order, so every position adds its own vector of two numbers, which repeat " +
+    "after {first} positions.",
   distance_says:
     "The product of two encodings depends only on how far apart they are, so every diagonal has one colour: {half} at " +
     "distance 0, {next} at distance 1, {far} at distance {most}.",
