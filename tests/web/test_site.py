@@ -175,6 +175,6 @@ def test_a_single_file_refers_to_nothing_outside_itself(tmp_path: Path) -> None:
     assert not [link for link in REFERENCE.findall(head) if not link.startswith("data:")]
     assert "script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:;" in head and "'self'" not in head
     assert not re.search(r"<(script|link)[^>]* (src|href)=\"(?!data:)", text)
-    assert 'id="file:models/sort/model.safetensors"' in text and {path.name for path in tmp_path.iterdir()} == {
+    assert 'id="file:models/sort/model.safetensors.gz"' in text and {path.name for path in tmp_path.iterdir()} == {
         file.name
     }

@@ -33,7 +33,7 @@ from transformer.cancellation import Stopped
 from transformer.checkpoints.folder import ABOUT, EXAMPLES, GRAPHS, LARGEST_BESIDE, TOKENIZER, WEIGHTS
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
-from transformer.files import open_regular, write_whole
+from transformer.files import open_regular, write_gzip, write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import InterventionError
 from transformer.model.tap import SIDES
@@ -105,18 +105,19 @@ def export_folder(
     folder: Path,
     progress: Callable[[int, int], bool] = lambda done, total: True,
     fresh: bool = False,
+    packed: bool = False,
 ) -> dict[str, Any]:
     """Write the files of a model into a folder, which is made if it is missing; with new graphs only if they compute
     what the model computes.
 
     progress: called with (steps done, all); False stops (Stopped). fresh: make new graphs even if there are some beside
-    the checkpoint's weights. Returns the content of web.json. Raises ExportError, OSError; then the folder is as it
-    was.
+    the checkpoint's weights. packed: write each file as NAME.gz, for hosts that compress nothing. Returns the content of
+    web.json. Raises ExportError, OSError; then the folder is as it was.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
         part = Path(made)
-        facts = _write(model, part, progress, fresh)
+        facts = _write(model, part, progress, fresh, packed)
         folder.mkdir(exist_ok=True)
         for path in sorted(part.iterdir(), key=lambda path: path.name == ABOUT):  # last: then all others are there
             if not (folder / path.name).is_file() or not filecmp.cmp(path, folder / path.name, shallow=False):
@@ -124,7 +125,9 @@ def export_folder(
     return facts
 
 
-def _write(model: Pretrained, folder: Path, progress: Callable[[int, int], bool], fresh: bool) -> dict[str, Any]:
+def _write(
+    model: Pretrained, folder: Path, progress: Callable[[int, int], bool], fresh: bool, packed: bool
+) -> dict[str, Any]:
     facts = about(model)
     own = facts["weights"] == OWN_WEIGHTS
     graphs = [model.path / name for name in GRAPHS]
@@ -149,9 +152,16 @@ def _write(model: Pretrained, folder: Path, progress: Callable[[int, int], bool]
     else:
         for graph in graphs:
             shutil.copyfile(graph, folder / graph.name)
-    facts["files"] = {name: _version(folder / name) for name in files(facts)}
+    facts["files"] = {name: _pack(folder / name) if packed else _version(folder / name) for name in files(facts)}
     write_whole(folder / ABOUT, _json(facts))
     return facts
+
+
+def _pack(file: Path) -> dict[str, Any]:
+    packed = file.with_name(f"{file.name}.gz")
+    write_gzip(packed, file.read_bytes())
+    file.unlink()
+    return {**_version(packed), "packed": True}
 
 
 def _version(file: Path) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def _write_json(path: Path, value: Any) -> None:
 
 def _write_model(folder: Path, model: Pretrained) -> dict[str, Any]:
     """Write the files of a model. Returns what site.json says of it."""
-    about = export_folder(model, folder)
+    about = export_folder(model, folder, packed=True)
     write_anatomy(model, folder)
     heads, config = model.beside(HEADS, LARGEST_BESIDE[HEADS]), model.config
     texts = ("title", "group", "look", "source", "target")

@@ -1,8 +1,10 @@
 // Downloads the files of the engine and keeps them in the browser's Cache Storage. web.json says length and hash of each:
 // a file that is there needs no request, a new version replaces the old one, and a download that broke goes on where it
-// ended, also after the page was closed.
+// ended, also after the page was closed. What came as gzip is unpacked once, and kept unpacked.
 //
 // A server needs no more than to send files. One that knows ranges and says an ETag or a date lets a download go on.
+
+import { unpacked } from "./unpack.js";
 
 export const CACHE = "headscope"; // the name of the storage
 const PART = 2 ** 22; // bytes of an entry of the cache
@@ -11,10 +13,10 @@ const FIRST_PAUSE = 500; // milliseconds before the second try; twice as long be
 const TOLD = 50; // milliseconds between two reports of progress
 
 /**
- * packed: a gzip file, which some servers declare to be an encoding, so that the browser unpacks it. Or the content
- * itself, of a page that has everything inside.
+ * bytes, hash: of the file as it is sent. packed: a gzip file, which some servers declare to be an encoding, so that the
+ * browser unpacks it. Or the file itself, of a page that has everything inside.
  * @typedef {{url: string, bytes: number, hash: string, packed?: boolean}} Remote
- * @typedef {Remote | {blob: Blob}} Source
+ * @typedef {Remote | {blob: Blob, packed?: boolean}} Source
  */
 
 export class DownloadError extends Error {
@@ -42,10 +44,11 @@ export async function download(sources, progress = (_) => {}, { fetch, caches, w
     progress({ loaded: sum, total });
   };
   const contents = sources.map(async (source, index) => {
-    if (!("blob" in source)) return one(source, cache, (bytes) => tell(index, bytes), fetch, wait);
+    const unpack = source.packed ? unpacked : (bytes) => bytes;
+    if (!("blob" in source)) return kept(source, unpack, cache, (bytes) => tell(index, bytes), fetch, wait);
     const content = new Uint8Array(await source.blob.arrayBuffer());
     tell(index, content.length);
-    return content;
+    return unpack(content);
   });
   for (const content of contents) content.catch(() => {}); // whoever waits for it hears of it
   return contents;
@@ -68,8 +71,28 @@ async function openCache(caches, sources) {
   }
 }
 
+// What the cache has, or what is sent; of a gzip file, the cache keeps the content when it is whole.
+async function kept(source, unpack, cache, tell, fetch, wait) {
+  const { url, bytes, hash, packed } = source;
+  const whole = `${url}?v=${hash}&whole`;
+  const found = packed && (await cache?.match(whole));
+  if (found) {
+    tell(bytes);
+    return new Uint8Array(await found.arrayBuffer());
+  }
+  const content = await unpack(await sent(source, cache, tell, fetch, wait));
+  if (packed && cache) {
+    const parts = Array.from({ length: Math.ceil(bytes / PART) }, (_, part) => `${url}?v=${hash}&at=${part * PART}`);
+    const put = cache
+      .put(whole, new Response(content))
+      .then(() => Promise.all(parts.map((part) => cache.delete(part))));
+    await put.catch(() => {}); // the disk is full: the parts stay
+  }
+  return content;
+}
+
 /** @param {Remote} source */
-async function one({ url, bytes, hash, packed }, cache, tell, fetch, wait) {
+async function sent({ url, bytes, hash, packed }, cache, tell, fetch, wait) {
   const versioned = `${url}?v=${hash}`;
   const content = new Uint8Array(bytes);
   let validator = ""; // what the server calls this version of the file

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { download, DownloadError } from "./download.js";
 
 const LENGTH = 300_000;
@@ -153,4 +154,22 @@ test("a packed file that the browser has unpacked already is taken as it is", as
   const server = new Server({ [`${HERE}a`]: bytesOf(1) }, { encoding: "gzip" });
   const source = { ...file("a", "h1", 100), packed: true };
   assertSame(await all([source], undefined, using(server, new FakeCaches())), [bytesOf(1)]);
+});
+
+test("a gzip file is unpacked once and kept unpacked; where the disk is full, it is unpacked again", async () => {
+  const content = bytesOf(3, LONG);
+  const packed = new Uint8Array(gzipSync(content));
+  const source = { ...file("a.gz", "h1", packed.length), packed: true };
+  const server = new Server({ [source.url]: packed });
+  for (const caches of [new FakeCaches(), new FakeCaches(1)]) {
+    for (let time = 0; time < 2; time++) assertSame(await all([source], undefined, using(server, caches)), [content]);
+    assert.equal(server.requests.splice(0).length, 1);
+  }
+  const caches = new FakeCaches();
+  await all([source], undefined, using(server, caches));
+  assert.deepEqual([...caches.entries.keys()], [`${source.url}?v=h1&whole`]);
+  const progress = [];
+  await all([source], (state) => progress.push(state), using(server, caches));
+  assert.deepEqual(progress, [{ loaded: packed.length, total: packed.length }]);
+  assertSame(await all([{ blob: new Blob([packed]), packed: true }], undefined, using(server)), [content]);
 });

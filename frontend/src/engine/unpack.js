@@ -1,7 +1,7 @@
-const GZIP = 0x1f; // the first byte of such a file
+const GZIP = [0x1f, 0x8b]; // the first bytes of such a file
 
 // The same for bytes that may be unpacked already: some servers call a gzip file an encoding.
-export const unpacked = (bytes) => (bytes[0] === GZIP ? unpack(bytes) : bytes);
+export const unpacked = (bytes) => (GZIP.every((byte, i) => bytes[i] === byte) ? unpack(bytes) : bytes);
 
 // The content of a gzip file.
 export async function unpack(bytes) {

@@ -3,7 +3,6 @@
 import { download } from "./download.js";
 import { makeModel } from "./model.js";
 import { Requests } from "./requests.js";
-import { unpacked } from "./unpack.js";
 
 const { port1: here, port2: there } = new MessageChannel();
 // Ends when messages that arrived before it were handled; takes microseconds, a timer would take milliseconds.
@@ -29,12 +28,16 @@ self.onmessage = async ({ data }) => {
 // base: URL of the model's folder; about: its web.json; wasm: see client.js; blobs: name -> Blob of files that the page has
 async function open({ base, about, wasm, blobs }) {
   const names = Object.keys(about.files);
-  const source = (name) =>
-    blobs[name] ? { blob: blobs[name] } : { url: new URL(name, base).href, ...about.files[name] };
+  const source = (name) => {
+    const file = about.files[name];
+    if (blobs[name]) return { blob: blobs[name], packed: file.packed };
+    return { url: new URL(file.packed ? `${name}.gz` : name, base).href, ...file };
+  };
   const sources = names.map(source);
   const sentAsWasm = typeof wasm === "string" && wasm.endsWith(".wasm");
-  if (!sentAsWasm) sources.push(wasm instanceof Blob ? { blob: wasm } : { url: wasm, packed: true, ...ORT_WASM });
+  if (!sentAsWasm)
+    sources.push({ ...(wasm instanceof Blob ? { blob: wasm } : { url: wasm, ...ORT_WASM }), packed: true });
   const contents = await download(sources, (progress) => send({ progress }));
   const file = (name) => contents[names.indexOf(name)];
-  return makeModel({ about, file, wasm: sentAsWasm ? wasm : contents.at(-1).then(unpacked) });
+  return makeModel({ about, file, wasm: sentAsWasm ? wasm : contents.at(-1) });
 }

@@ -56,12 +56,16 @@ export class Lab {
     this.models = {};
     this.exact = { before: new Map(), after: new Map() };
     this.knocking = false;
+    this.standing = new WeakMap(); // part of the page -> what it shows
     this.element = el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region", "aria-label": this.t("lab") });
     this.element.inert = true; // until the first picture
     this.look = followLook(
       this.element,
       () => this.retheme(),
-      () => this.schedule(),
+      () => {
+        this.standing = new WeakMap();
+        this.schedule();
+      },
       { fitsWindow: true },
     );
     this.build();
@@ -457,7 +461,6 @@ export class Lab {
     element.dataset.theme = this.theme.dark ? "dark" : "light";
     element.dataset.kind = state.kind;
     element.classList.toggle("hs-narrow", this.width < NARROW * (state.big ? 1.1 : 1));
-    this.drawCards();
     for (const button of this.kindButtons) {
       button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
       const name = this.t("kind_" + button.dataset.kind);
@@ -473,6 +476,7 @@ export class Lab {
     const { pictures } = this.models.after.header;
     for (const part of [this.bar, this.work, this.translations, this.grids, this.sentence]) part.hidden = !pictures;
     if (pictures) this.drawPictures();
+    else this.drawCards();
     element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
     element.dispatchEvent(
       new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
@@ -523,8 +527,41 @@ export class Lab {
     this.translations.replaceChildren(point, ...["before", "after"].map(side));
   }
 
+  // A text that is written makes the browser lay out the page before the next canvas: canvases come first where their
+  // room is known.
   drawPictures() {
+    const { state, theme, width, opened } = this;
+    for (const name of PANES) {
+      const pane = this.panes[name];
+      pane.model = name === "difference" ? this.difference : this.models[name];
+      Object.assign(pane.reader.explorer, { model: name === "difference" ? this.models.after : pane.model, state });
+    }
+    const { queries } = this.models.after.kinds[state.kind];
+    const known = this.stands(this.work, width, window.innerHeight, theme.key, state, queries, opened, !this.says);
+    if (!known) {
+      this.drawWords();
+      this.sizes = measureLabRoom(this);
+    }
+    const { gridWidth, grid } = this.sizes;
+    for (const name of PANES) {
+      const pane = this.panes[name];
+      if (!this.stands(pane.grid, pane.model, state, theme.key, gridWidth, grid))
+        pane.grid.draw(pane.model, state, theme, gridWidth, grid);
+    }
+    this.drawHeads();
+    if (known) this.drawWords();
+  }
+
+  // Whether a part of the page shows all this already, as "before" does after a switch; else it is drawn now.
+  stands(part, ...shown) {
+    const last = this.standing.get(part);
+    this.standing.set(part, shown);
+    return Boolean(last?.every((one, i) => one === shown[i]));
+  }
+
+  drawWords() {
     const { state, t } = this;
+    this.drawCards();
     const visible = this.visible();
     const narrow = this.element.classList.contains("hs-narrow");
     for (const button of this.paneButtons) {
@@ -545,19 +582,13 @@ export class Lab {
     this.panes.after.about.parentElement.title = this.models.after.header.in_words;
     this.panes.after.about.textContent = t(this.afterText(), { switches: this.models.after.header.in_words });
     this.panes.difference.about.textContent = t(this.sameText() ? "lab_difference_none" : "lab_difference_about");
-    for (const name of PANES) {
-      const pane = this.panes[name];
-      pane.model = name === "difference" ? this.difference : this.models[name];
-      Object.assign(pane.reader.explorer, { model: name === "difference" ? this.models.after : pane.model, state });
-    }
     this.drawSentence();
-    this.sizes = measureLabRoom(this);
-    const { sizes } = this;
     for (const name of PANES) {
       const pane = this.panes[name];
-      pane.grid.draw(pane.model, state, this.theme, sizes.gridWidth, sizes.grid);
+      pane.title.textContent = pane.reader.title(...this.chosenHead());
+      pane.numbers.replaceChildren(...this.numbers(name, this.chosenView(name)));
     }
-    this.drawHeads();
+    this.drawRowWords();
   }
 
   chosenView(name) {
@@ -577,7 +608,7 @@ export class Lab {
     this.pressed = pressed;
     const { sentence, measures } = labSentence({
       ...{ t, before, after, pressed, lists },
-      switched: Object.keys(header.switches).length > 0,
+      switched: this.isSwitchedAtAll(),
       pads: header.pads,
       title: this.panes.after.reader.title(...this.chosenHead()),
       out: this.isSwitched("zero"),
@@ -589,6 +620,10 @@ export class Lab {
     this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...boldText(` ${training}`));
   }
 
+  isSwitchedAtAll() {
+    return Object.keys(this.models.after.header.switches).length > 0;
+  }
+
   // Whether the chosen head is knocked out ("zero"), or has outputs from elsewhere ("replaced").
   isSwitched(name) {
     const { layer, head } = this.chosen();
@@ -597,63 +632,65 @@ export class Lab {
   }
 
   drawHeads() {
-    const { state, t } = this;
-    const { layer, head } = this.chosen();
+    const { state, theme, t } = this;
     const q = this.rowShown();
+    const { width, head: height } = this.sizes;
     for (const name of PANES) {
-      const pane = this.panes[name];
+      const { head, reader } = this.panes[name];
       const view = this.chosenView(name);
-      const title = pane.reader.title(state.kind, layer, head);
-      pane.title.textContent = title;
-      const label = t("lab_pane", { pane: t("lab_" + name), label: title });
+      const label = t("lab_pane", { pane: t("lab_" + name), label: reader.title(...this.chosenHead()) });
       const [row, column] = [
         [view.rows, q],
         [view.columns, this.column],
       ].map(([groups, token]) => groups.findIndex((group) => group.includes(token)));
       const cell = this.shownRow === q && row >= 0 && column >= 0 ? [row, column] : null;
-      pane.head.lit = row < 0 ? null : row;
-      pane.head.draw(view, state, this.theme, {
-        top: 1,
-        cell,
-        width: this.sizes.width,
-        height: this.sizes.head,
-        label,
-      });
-      pane.numbers.replaceChildren(...this.numbers(name, view));
+      if (this.stands(head, view, theme.key, width, height, row, String(cell))) continue;
+      head.lit = row < 0 ? null : row;
+      head.draw(view, state, theme, { top: 1, cell, width, height, label });
     }
     this.drawRow(q);
   }
 
+  // Whether one head is chosen, which has rows; of layers or heads together there are none.
+  isOneHead() {
+    return !this.chosenHead().includes("all");
+  }
+
   // One row of the chosen head as bars.
   drawRow(q) {
+    if (!this.isOneHead()) return;
     const { row, state, t } = this;
     const { layer, head } = this.chosen();
     const { keys } = this.models.after.kinds[state.kind];
-    const one = layer !== "all" && head !== "all";
-    row.empty.hidden = one;
-    row.plot.canvas.hidden = row.note.hidden = row.how.hidden = !one;
-    if (!one) return row.title.replaceChildren();
     const sides = this.models.after.sides(state.kind, state);
-    const token = this.models.after.pieceLabel(sides.rows, q);
-    row.title.textContent = t("lab_row", { token });
-    const changed = this.chosenView("difference").raw.some((change) => Math.abs(change) > 1e-6);
-    row.note.textContent = this.shownRow === null && changed ? t("lab_row_most") : "";
-    // Queries and keys of a later layer are made from vectors that the switch has changed in the layers before.
-    const later = state.kind === "cross" || layer > 0;
-    row.how.firstChild.textContent = t(this.pressed === "scaling" && later ? "lab_row_earlier" : "lab_row_hint");
     const rowOf = (side) => {
       const exact = this.models[side].exactOf(state.kind, layer, head, state.summary);
       return exact ? recomputeRow(exact, q, this.models[side].hidden(state.kind, layer, head)) : null;
     };
-    const switched = Object.keys(this.models.after.header.switches).length > 0;
     const labels = Array.from({ length: keys }, (_, k) => this.models.after.pieceLabel(sides.columns, k));
-    const data = { labels, before: rowOf("before"), after: switched ? rowOf("after") : null };
+    const data = { labels, before: rowOf("before"), after: this.isSwitchedAtAll() ? rowOf("after") : null };
     const label = t("lab_row_label", {
-      row: token,
-      title: this.panes.after.reader.title(state.kind, layer, head),
+      row: this.models.after.pieceLabel(sides.rows, q),
+      title: this.panes.after.reader.title(...this.chosenHead()),
       n: keys,
     });
-    return row.plot.draw(data, this.theme, this.sizes.rowWidth, this.sizes.rowHeight, label);
+    row.plot.draw(data, this.theme, this.sizes.rowWidth, this.sizes.rowHeight, label);
+  }
+
+  drawRowWords() {
+    const { row, state, t } = this;
+    const one = this.isOneHead();
+    row.empty.hidden = one;
+    row.plot.canvas.hidden = row.note.hidden = row.how.hidden = !one;
+    if (!one) return row.title.replaceChildren();
+    const sides = this.models.after.sides(state.kind, state);
+    row.title.textContent = t("lab_row", { token: this.models.after.pieceLabel(sides.rows, this.rowShown()) });
+    const changed = this.chosenView("difference").raw.some((change) => Math.abs(change) > 1e-6);
+    row.note.textContent = this.shownRow === null && changed ? t("lab_row_most") : "";
+    // Queries and keys of a later layer are made from vectors that the switch has changed in the layers before.
+    const later = state.kind === "cross" || this.chosen().layer > 0;
+    row.how.firstChild.textContent = t(this.pressed === "scaling" && later ? "lab_row_earlier" : "lab_row_hint");
+    return undefined;
   }
 
   numbers(name, view) {

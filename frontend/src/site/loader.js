@@ -46,7 +46,7 @@ export class ModelLoader {
     try {
       this.engine ??= await makeEngine(failed);
       const place = `models/${about.name}/`;
-      const blobs = isSingleFile() ? await heldFiles(place, Object.keys(about.files)) : {};
+      const blobs = isSingleFile() ? await heldFiles(place, about.files) : {};
       const base = fileAddress(place.split("/").map(encodeURIComponent).join("/"));
       await this.engine.open({ base, about, progress, blobs });
     } catch (error) {
@@ -64,8 +64,9 @@ async function makeEngine(failed) {
 }
 
 // The files of a model that stand in the page.
-async function heldFiles(place, names) {
-  const blobs = await Promise.all(names.map((name) => fileOrBlob(place + name)));
+async function heldFiles(place, files) {
+  const names = Object.keys(files);
+  const blobs = await Promise.all(names.map((name) => fileOrBlob(place + name + (files[name].packed ? ".gz" : ""))));
   return Object.fromEntries(names.map((name, at) => [name, blobs[at]]));
 }
 
