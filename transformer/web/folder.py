@@ -111,7 +111,7 @@ def export_folder(
     what the model computes.
 
     progress: called with (steps done, all); False stops (Stopped). fresh: make new graphs even if there are some beside
-    the checkpoint's weights. packed: write each file as NAME.gz, for hosts that compress nothing. Returns the content of
+    the checkpoint's weights. packed: each file as NAME.gz, for hosts that compress nothing. Returns the content of
     web.json. Raises ExportError, OSError; then the folder is as it was.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
