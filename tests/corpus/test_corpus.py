@@ -294,7 +294,9 @@ def test_heads_of_a_corpus_are_those_of_its_pairs_at_once(corpus: Path, tmp_path
     )
 
 
-def test_importance_in_units_is_that_of_all_heads_at_once(corpus: Path, tmp_path: Path, capsys: Any) -> None:
+def test_importance_in_units_is_that_of_all_heads_at_once(
+    corpus: Path, tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
     """Of the first sentences of a corpus; here the units are computed in this process."""
     files = [tmp_path / name for name in ("whole.json", "units.json")]
     command = ["importance", "--checkpoint", "reverse", "--sentences", "14", "--json"]
@@ -305,6 +307,16 @@ def test_importance_in_units_is_that_of_all_heads_at_once(corpus: Path, tmp_path
     out, err = capsys.readouterr()
     assert out == printed and err.count("line 12: there is no tab") == 1
     assert files[0].read_text() == files[1].read_text()
+    # A folder of units keeps them: the second run computes the last one alone, the third none.
+    kept = [*command, str(files[1]), "--data", str(corpus), "--output", str(tmp_path / "units")]
+    assert main(kept) == 1
+    units = sorted((tmp_path / "units").glob("part-*"))
+    units[-1].unlink()
+    done = {unit: unit.stat().st_mtime_ns for unit in units[:-1]}
+    assert main(kept) == 1 and sorted((tmp_path / "units").glob("part-*")) == units
+    assert {unit: unit.stat().st_mtime_ns for unit in units[:-1]} == done
+    monkeypatch.setattr(running, "work", None)
+    assert main(kept) == 1 and files[0].read_text() == files[1].read_text()
 
 
 def test_hits_in_a_corpus_are_those_in_its_pairs(tmp_path: Path, small: None, monkeypatch: Any) -> None:
@@ -318,6 +330,9 @@ def test_hits_in_a_corpus_are_those_in_its_pairs(tmp_path: Path, small: None, mo
         ("neuron", {"stack": "encoder", "layer": 0, "neuron": 3, "at_least": 0.01}),
     ):
         found = search_corpus("reverse", [corpus], what, complain=wrong.append, **question)
+        folder = tmp_path / what
+        for _run in range(2):
+            assert search_corpus("reverse", [corpus], what, complain=wrong.append, folder=folder, **question) == found
         look = {"attention": search.search_attention, "neuron": search.search_neuron}[what]
         wanted = look(model, [pairs[number] for number in sound], **question)  # type: ignore[operator]
         assert (found.count, found.rows, found.pairs) == (wanted.count, wanted.rows, wanted.pairs) and found.count > 12
@@ -330,7 +345,7 @@ def test_hits_in_a_corpus_are_those_in_its_pairs(tmp_path: Path, small: None, mo
                 other.column,
                 other.words,
             )
-    assert len(wrong) == 2 and "line 12: there is no tab" in wrong[0]
+    assert len(wrong) == 4 and "line 12: there is no tab" in wrong[0]
     with pytest.raises(CorpusError, match="head 9 does not exist"):
         search_corpus(
             "reverse", [corpus], "attention", complain=wrong.append, kind="cross", layer=0, head=8, at_least=0
@@ -379,15 +394,22 @@ def test_progress_tells_the_time_left(terminal: bool, monkeypatch: Any, capsys: 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
-    big = write(tmp_path / "pairs.tsv", pairs_of(1_700))
+    big, two = write(tmp_path / "pairs.tsv", pairs_of(1_700)), write(tmp_path / "two.tsv", pairs_of(501))
+    question: dict[str, Any] = {"kind": "cross", "layer": 1, "head": 0, "at_least": 0.1}
+    importance = ["importance", "--checkpoint", "reverse", "--sentences", "12", "--no-pruning", "--data"]
     found = []
-    for workers in ("1", "2"):
-        assert main([*ALIGN, str(big), "--workers", workers]) == 1
-        scores = tmp_path / f"{workers}.json"
-        assert main([*EVALUATE, str(big), "--workers", workers, "--json", str(scores)]) == 1
-        values = {name: value for name, value in json.loads(scores.read_text()).items() if name != "seconds"}
+    for workers in (1, 2):
+        many, traces = ["--workers", str(workers)], tmp_path / f"traces{workers}"
+        assert main([*ALIGN, str(big), *many]) == 1
+        values = []
+        for arguments, file in ((EVALUATE, big), (HEADS, two), (importance, two)):
+            scores = tmp_path / "scores.json"
+            assert main([*arguments, str(file), *many, "--json", str(scores)]) == 1
+            values.append({name: value for name, value in json.loads(scores.read_text()).items() if name != "seconds"})
         said = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("seconds")]
-        found.append((said, values))
+        hits = search_corpus("reverse", [two], "attention", complain=lambda line: None, workers=workers, **question)
+        trace_corpus("reverse", [two], traces, workers=workers)
+        found.append((said, values, hits, written(traces)))
     assert found[0] == found[1] and len(found[0][0]) > 1_700
     monkeypatch.setattr(running, "PATIENCE", 1)
     assert main([*ALIGN, str(big), "--scheduler", "tcp://127.0.0.1:1"]) == 2

@@ -14,7 +14,7 @@ from typing import Any
 from transformer.cli.common import CommandError, complain, whole
 from transformer.corpus.reading import Chunk, Corpus, open_corpus
 from transformer.corpus.running import can_have_workers, computed, cores
-from transformer.corpus.shards import Computed, Shards
+from transformer.corpus.shards import Computed, Shards, values_of
 from transformer.corpus.tasks import Job
 from transformer.texts import _
 
@@ -22,7 +22,7 @@ LARGE = 1_000_000  # bytes, about 15,000 sentence pairs: from here on all cores 
 TOLD = {True: 0.2, False: 60.0}  # seconds between two lines of progress: for a terminal, for a log
 
 
-def add_corpus(parser: argparse.ArgumentParser, default: str, output: bool = True) -> None:
+def add_corpus(parser: argparse.ArgumentParser, default: str) -> None:
     """Options of a run over a corpus. default: what is read without --data."""
     parser.add_argument(
         "--data",
@@ -36,15 +36,12 @@ def add_corpus(parser: argparse.ArgumentParser, default: str, output: bool = Tru
         ),
     )
     group = parser.add_argument_group(_("large inputs"))
-    if output:
-        group.add_argument(
-            "--output",
-            type=Path,
-            metavar="FOLDER",
-            help=_("keep what is computed in this folder, in shards; the same command goes on where it stopped"),
-        )
-    else:
-        parser.set_defaults(output=None)
+    group.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help=_("keep what is computed in this folder, in shards; the same command goes on where it stopped"),
+    )
     group.add_argument(
         "--workers",
         type=whole(1, 1_000),
@@ -110,12 +107,7 @@ class Broken:
 def values_over(job: Job, corpus: Corpus, chunks: Iterable[Chunk], options: argparse.Namespace) -> Iterator[Any]:
     """What the job gives for each chunk, in order; from the shards of --output, if that is given."""
     shards = Shards(options.output, job, corpus, "json") if options.output else None
-    found = run_over(job, corpus, chunks, options, shards)
-    if shards is None:
-        yield from (value for _chunk, value, _broken in found)
-    else:
-        shards.write(found)
-        yield from shards.values()
+    yield from values_of(run_over(job, corpus, chunks, options, shards), shards)
 
 
 def run_over(

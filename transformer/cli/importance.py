@@ -14,6 +14,7 @@ from transformer.cli.common import CommandError, add_checkpoint, add_device, fin
 from transformer.cli.corpus import Broken, Told, add_corpus, corpus_of
 from transformer.corpus.reading import Chunk
 from transformer.corpus.running import computed
+from transformer.corpus.shards import Shards, values_of
 from transformer.corpus.tasks import job
 from transformer.files import write_whole
 from transformer.inference.pretrained import load
@@ -45,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--no-pruning", action="store_true", help=_("leave the pruning curves out"))
     add_device(parser)
-    add_corpus(parser, _("default for English to German and toy tasks: built-in pairs"), output=False)
+    add_corpus(parser, _("default for English to German and toy tasks: built-in pairs"))
     parser.add_argument(
         "--json",
         type=Path,
@@ -103,6 +104,8 @@ def table(found: Survey) -> str:
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
+    if options.output and not options.data:
+        raise CommandError("--output needs --data; name a file or a folder there")
     corpus, complain = corpus_of(options.data, options) if options.data else None, Broken()
     pairs = sentence_pairs(model, options.data) if corpus is None else corpus.pairs(complain)
     pairs = list(itertools.islice(pairs, options.sentences))
@@ -114,15 +117,18 @@ def run(options: argparse.Namespace) -> int:
             print(f"\r{done} / {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
         return True
 
-    many = options.workers is not None or options.scheduler is not None
+    many = any(value is not None for value in (options.output, options.workers, options.scheduler))
     task = job("importance", [(options.checkpoint, model)], options.device, pairs=pairs)
+    shards = Shards(options.output, task, corpus, "json", 1) if corpus and options.output else None
+    given = 0  # units
 
     def over(units: Sequence[Unit]) -> Iterator[Any]:
         """The units on several processes."""
-        chunks = [Chunk(number, "", 1, unit, number + 1) for number, unit in enumerate(units)]
-        told = Told(len(units))
-        found = computed(task, chunks, None, options.workers or 1, options.scheduler, told)
-        yield from (value for _chunk, value, _broken in found)
+        nonlocal given
+        first, given = given, given + len(units)
+        chunks = [Chunk(first + number, "", 1, unit, number + 1) for number, unit in enumerate(units)]
+        found = computed(task, chunks, shards, options.workers or 1, options.scheduler, Told(len(units)))
+        return itertools.islice(values_of(found, shards, first), len(units))
 
     found = survey(model, pairs, curves=not options.no_pruning, progress=progress, over=over if many else None)
     print(f"{translate(LEGEND)}\n\n{table(found)}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformer.corpus.reading import open_corpus
 from transformer.corpus.running import computed
+from transformer.corpus.shards import Computed, Shards, values_of
 from transformer.corpus.tasks import job
 from transformer.inference.pretrained import load
 from transformer.probing.search import Collected, Found
@@ -19,6 +20,7 @@ def search_corpus(
     what: str,
     *,
     complain: Callable[[str], None],
+    folder: str | Path | None = None,
     device: str = "cpu",
     workers: int = 1,
     scheduler: str | None = None,
@@ -29,14 +31,21 @@ def search_corpus(
 
     checkpoint: a name or path; files: as in `open_corpus`; what: "attention" or "neuron", with the arguments of that
     search as keywords; complain: called with a sentence about each line that is broken or does not fit the model;
-    workers, scheduler: as in `running.computed`. Raises CorpusError, DataError.
+    folder: for what is found, in shards; a second call goes on where the first stopped. workers, scheduler: as in
+    `running.computed`. Raises CorpusError, DataError.
     """
     task = job("search", [(checkpoint, load(checkpoint, device))], device, what=what, question=question)
+    corpus = open_corpus([Path(file) for file in files])
+    shards = Shards(Path(folder), task, corpus, "json") if folder else None
+
+    def told() -> Iterator[Computed]:
+        for one in computed(task, corpus.chunks(), shards, workers, scheduler):
+            for line in one[2]:
+                complain(line)
+            yield one
+
     found, before = Collected(), 0
-    chunks = open_corpus([Path(file) for file in files]).chunks()
-    for chunk, value, broken in computed(task, chunks, None, workers, scheduler):
+    for value in values_of(told(), shards):
         found.extend(value, [before + index for index in value["places"]])
-        before += len(chunk.rows)
-        for line in broken:
-            complain(line)
+        before += value["lines"]
     return found.found()

@@ -87,12 +87,21 @@ class Shards:
         parquet.write_table(pyarrow.table(columns), packed := io.BytesIO())
         return packed.getvalue()
 
-    def values(self) -> Iterator[Any]:
-        """The values of all shards of kind "json", in order."""
-        for path in sorted(self.folder.glob("part-*")):
+    def values(self, first: int = 0) -> Iterator[Any]:
+        """The values of the shards of kind "json" in order, from this one on."""
+        for path in sorted(self.folder.glob("part-*"))[first:]:
             with path.open(encoding="utf-8") as file:
                 yield from map(json.loads, file)
 
     def broken(self) -> bool:
         """Whether a line of the corpus is broken."""
         return any(self.folder.glob("_errors-*"))
+
+
+def values_of(found: Iterable[Computed], shards: Shards | None, first: int = 0) -> Iterator[Any]:
+    """The values that are found; with shards of kind "json" from these, from this one on, after all are written."""
+    if shards is None:
+        yield from (value for _chunk, value, _broken in found)
+    else:
+        shards.write(found)
+        yield from shards.values(first)

@@ -188,7 +188,7 @@ def _search(models: Sequence[Pretrained], rows: Sequence[Any], what: str, questi
     broken, sound = _fitting(models[0], rows)
     look: Any = {"attention": search_attention, "neuron": search_neuron}[what]
     look(models[0], [rows[index] for index in sound], **question, into=(hits := Collected()))
-    return {"value": hits.plain() | {"places": sound}, "broken": broken}
+    return {"value": hits.plain() | {"places": sound, "lines": len(rows)}, "broken": broken}
 
 
 TASKS: dict[str, Callable[..., Result]] = {
