@@ -56,7 +56,7 @@ from transformer.view.state import View, view_from_params
 PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
-WIDE = 250  # pixels of the menu of models, for "en-de without 12 heads"
+WIDTH = 215  # pixels of the menu of models, for "en-de: English → German"
 OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is shown
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
 
@@ -315,7 +315,6 @@ def _open_linked_model(state: State, followed: bool) -> State:
 
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
-    pruned = session_models.whole_name(state.checkpoint) != state.checkpoint
     with header:
         # Streamlit's skip link leads to an element that contains this header; the stylesheet hides that link.
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
@@ -334,13 +333,12 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             format_func=session_models.title,
             on_change=_choose_checkpoint,
             label_visibility="collapsed",
-            width=WIDE if pruned else 175,
+            width=WIDTH,
         )
         language.menu()
         viewer.tell_browser(navigation.asked)
     names = " ".join(listed.path for listed in links)  # for host/streamlit.js: which paths are pages
-    mark = " data-pruned" if pruned else ""
-    st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"{mark}></div>')
+    st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"></div>')
     return header
 
 
@@ -523,8 +521,8 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         store_state(replace(state, notices=()))
     frame = PageFrame(model, Options(page.name, arrived), links, header, arrived)
     labels = content.parts()
-    asked = frame.state.chosen.get(page.name, {}).get("part", next(iter(labels), ""))
-    frame.pair = content.sentence and asked not in content.alone
+    part = frame.state.chosen.get(page.name, {}).get("part", next(iter(labels), ""))
+    frame.pair = content.sentence and part not in content.alone
     in_browser = (
         frame.pair and content.live(frame.state)
         and live.engine_model() == model.name and not frame.state.lesson
