@@ -56,7 +56,6 @@ from transformer.view.state import View, view_from_params
 PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
-WIDTH = 215  # pixels of the menu of models, for "en-de: English → German"
 OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is shown
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
 
@@ -333,7 +332,6 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             format_func=session_models.title,
             on_change=_choose_checkpoint,
             label_visibility="collapsed",
-            width=WIDTH,
         )
         language.menu()
         viewer.tell_browser(navigation.asked)
