@@ -325,11 +325,13 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         st.html(f'<div class="hs-spring">{tools}</div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
+        # It may have been deleted.
+        titles = {name: session_models.title(name) for name in (*session_models.names(), state.checkpoint)}
         st.selectbox(
             _("Checkpoint"),
-            list(dict.fromkeys([*session_models.names(), state.checkpoint])),  # it may have been deleted
+            list(titles),
             key=CHECKPOINT,
-            format_func=session_models.title,
+            format_func=titles.__getitem__,
             on_change=_choose_checkpoint,
             label_visibility="collapsed",
         )
