@@ -144,9 +144,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             ],
             [("method", "tau", "area"), *ranked],
         ):  # fmt: skip
-            st.html(table((_("method"), _("agrees with attention, τ"), _("area")), rows, "hs-attribution-areas"))
+            st.html(table((_("method"), _("agrees with attention"), _("area")), rows, "hs-attribution-areas"))
         paragraph(
-            _("τ: Kendall's rank correlation over the tokens; 1 is the same order, 0 is no relation."),
+            _("Agreement: Kendall's τ over the tokens; 1 is the same order, 0 is no relation."),
             _("Area: the mean height of the curve; the smaller, the better the method knows what the model needs."),
             _("Integrated gradients add up to {added} nats, and have to add up to {wanted}.").format(
                 added=_number(found.added), wanted=_number(found.wanted)
@@ -185,10 +185,7 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
         st.html("".join(lines))
     most = one_token.named(trace, step)
     text = (
-        _(
-            "The darker a word, the more of the {count} methods name it among the {most} that matter most for "
-            "“{token}”, of those that can be hidden."
-        )
+        _("The darker a word, the more of the {count} methods name it among the {most} that matter most for “{token}”.")
         if most > 1
         else _("The darker a word, the more of the {count} methods name it first for “{token}”.")
     )
@@ -203,11 +200,11 @@ def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, s
         row = []
         for other in order:
             tau = found.taus[one][other]
-            says = _("{method} and {other}: τ {tau}").format(method=names[one], other=names[other], tau=_number(tau))
+            says = _("{method} and {other}: {tau}").format(method=names[one], other=names[other], tau=_number(tau))
             level = 0.0 if math.isnan(tau) else abs(tau)
             row.append({"text": _number(tau), "tone": "below" if tau < 0 else "cross", "level": level, "says": [says]})
         cells.append(row)
-    title = _("Agreement of every two methods, τ")
+    title = _("Agreement of every two methods: 1 is the same order of tokens")
     panel = {"kind": "cross", "title": title, "rows": numbered, "columns": [*map(str, range(1, len(order) + 1))],
              "cells": cells}  # fmt: skip
     headgrid.draw(
@@ -299,9 +296,9 @@ def _attention_agrees(found: Attributed) -> str:
         return ""
     near, far = max(others, key=lambda name: others[name]), min(others, key=lambda name: others[name])
     text = (
-        _("Attention agrees with each of them alike (τ {high}).")
+        _("Attention agrees with each of them alike ({high}).")
         if others[near] - others[far] < 0.005
-        else _("Attention agrees most with {near} (τ {high}) and least with {far} (τ {low}).")
+        else _("Attention agrees most with {near} ({high}) and least with {far} ({low}).")
     )
     return text.format(near=names[near], high=_number(others[near]), far=names[far], low=_number(others[far]))
 
@@ -360,5 +357,6 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
     )
     paragraph(
         _("Percent of the sum of a row's absolute values. Grey: the token speaks against this output."),
+        _("<s>, </s> and the token fed in last cannot be hidden, so they are not shaded above."),
         quiet=True,
     )

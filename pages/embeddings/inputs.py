@@ -246,14 +246,14 @@ def _parts(model: Pretrained, side: str = "target") -> tuple[int, ...]:
 
 
 def _nearest(label: str, labels: Sequence[str], nearest: Neighbours) -> str:
-    """The nearest neighbours and the middle of all, in one sentence."""
+    """The nearest neighbours in one sentence."""
     sentence = _(
-        "Tokens that are used alike often have embeddings that point the same way. Nearest to “{token}”, by cosine: "
-        "{neighbours}. For half of the vocabulary it is below {median}."
+        "To the model a token is an arrow, its embedding. Tokens that are used alike often point the same way: nearest "
+        "to “{token}” are {neighbours}."
     )
     pairs = zip(labels[:NAMED], nearest.cosines, strict=False)
     named = ", ".join(f"{neighbour} ({signed(cosine, 2)})" for neighbour, cosine in pairs)
-    return sentence.format(token=label, neighbours=named, median=signed(nearest.median, 2))
+    return sentence.format(token=label, neighbours=named)
 
 
 def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
@@ -289,21 +289,22 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
     text = (
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
-            "directions of two rows: 1 is the same direction, 0 a right angle. Of the {count} rows, those of special "
-            "tokens are left out. A piece that is rare in text gets hardly any training, so its row says little."
+            "directions of two rows: 1 is the same direction, 0 a right angle; for half of the vocabulary it is below "
+            "{median}. Of the {count} rows, those of special tokens are left out. A piece that is rare in text gets "
+            "hardly any training, so its row says little."
         )
         if config.target_vocab_size is None
         else _(
             "Every token of a vocabulary is one row of its embedding table (section 3.4). In this model source and "
             "target have separate tables, and words of one are not compared with words of the other; this is the "
             "table of the {side}. The cosine compares the directions of two rows: 1 is the same direction, 0 a right "
-            "angle. Of the {count} rows, those of special tokens are left out. A piece that is rare in text gets "
-            "hardly any training, so its row says little."
+            "angle; for half of the vocabulary it is below {median}. Of the {count} rows, those of special tokens are "
+            "left out. A piece that is rare in text gets hardly any training, so its row says little."
         )
     )
     more = _("“…” stands before a token that continues a word.")
     paragraph(
-        text.format(count=f"{len(rows_of):,}", side=side_name(side)),
+        text.format(count=f"{len(rows_of):,}", side=side_name(side), median=signed(nearest.median, 2)),
         more if any(neighbour.startswith("…") for neighbour in (label, *labels)) else "",
         quiet=True,
     )

@@ -56,7 +56,6 @@ from transformer.view.state import View, view_from_params
 PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
-WIDE = 250  # pixels of the menu of models, for "en-de without 12 heads"
 OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is shown
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
 
@@ -72,7 +71,7 @@ class Content:
     draw: draws it, below the frame.
     parts: name in links -> label; the first is the default. A function, because labels are translated.
     options: names in links of the page's other options.
-    sentence: whether the page shows the sentence pair.
+    sentence: whether the page shows the sentence pair. alone: its parts that read none and do not show it.
     menus: whether the header has the link menu and the button for big text.
     live: whether the page, in this state, needs no pass where the browser has the engine.
     """
@@ -81,6 +80,7 @@ class Content:
     parts: Callable[[], Mapping[str, str]] = no_parts
     options: tuple[str, ...] = ()
     sentence: bool = True
+    alone: Collection[str] = ()
     menus: bool = True
     live: Callable[[State], bool] = lambda state: False
 
@@ -128,7 +128,7 @@ class PageFrame:
     arrived: the session was on another page before this run. part: the chosen part of the page.
     trace: the pass of the sentence pair; None if the page shows none, if it failed, which the page has said, or if
         the page is live.
-    live: the browser computes the pass of the sentence pair.
+    live: the browser computes the pass of the sentence pair. pair: it is shown, for the part reads it.
     lesson: the panel of the open lesson; at_stop: this run shows a stop's own view.
     """
 
@@ -140,6 +140,7 @@ class PageFrame:
     part: str = ""
     trace: Trace | None = None
     live: bool = False
+    pair: bool = True
     downloads: bool = False
     lesson: lesson.Panel | None = None
     at_stop: bool = False
@@ -186,7 +187,7 @@ class PageFrame:
                 lesson.mark_view(self.lesson.lesson, self.lesson.number, self.options.page)
             self.lesson.offer_back(self.options.page)
         if content.menus:
-            opens = None if content.sentence else next(link for page, link in self.links.items() if page.first)
+            opens = None if self.pair else next(link for page, link in self.links.items() if page.first)
             sentence.example_menu(self.header, self.model, self.state, opens)
         if self.downloads:
             # A file is made when it is asked for, outside the run that knows the state.
@@ -313,7 +314,6 @@ def _open_linked_model(state: State, followed: bool) -> State:
 
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
-    pruned = session_models.whole_name(state.checkpoint) != state.checkpoint
     with header:
         # Streamlit's skip link leads to an element that contains this header; the stylesheet hides that link.
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
@@ -325,20 +325,20 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         st.html(f'<div class="hs-spring">{tools}</div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
+        # It may have been deleted.
+        titles = {name: session_models.title(name) for name in (*session_models.names(), state.checkpoint)}
         st.selectbox(
             _("Checkpoint"),
-            list(dict.fromkeys([*session_models.names(), state.checkpoint])),  # it may have been deleted
+            list(titles),
             key=CHECKPOINT,
-            format_func=session_models.title,
+            format_func=titles.__getitem__,
             on_change=_choose_checkpoint,
             label_visibility="collapsed",
-            width=WIDE if pruned else 175,
         )
         language.menu()
         viewer.tell_browser(navigation.asked)
     names = " ".join(listed.path for listed in links)  # for host/streamlit.js: which paths are pages
-    mark = " data-pruned" if pruned else ""
-    st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"{mark}></div>')
+    st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"></div>')
     return header
 
 
@@ -520,17 +520,19 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     if state.notices:
         store_state(replace(state, notices=()))
     frame = PageFrame(model, Options(page.name, arrived), links, header, arrived)
+    labels = content.parts()
+    part = frame.state.chosen.get(page.name, {}).get("part", next(iter(labels), ""))
+    frame.pair = content.sentence and part not in content.alone
     in_browser = (
-        content.sentence and content.live(frame.state)
+        frame.pair and content.live(frame.state)
         and live.engine_model() == model.name and not frame.state.lesson
     )  # fmt: skip
-    if content.sentence:
+    if frame.pair:
         sentence.fields(model, frame.state, arrived, fresh, quiet=in_browser and room.seat() is None)
-    labels = content.parts()
     if labels:
         frame.part = frame.options.parts(labels)
     live.draw(frame.state, quiet=in_browser and room.seat() is None)
-    if content.sentence:
+    if frame.pair:
         frame.trace, readable = sentence.traced(model, frame.state, switch_checkpoint, in_browser)
         frame.live = in_browser and readable
     _open_lesson(frame, paths, at_stop)

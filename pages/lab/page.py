@@ -36,13 +36,13 @@ def draw(frame: PageFrame) -> None:
     probing.look()
     if frame.trace is None or frame.part in ("scaling", "softmax"):
         payloads.forget(compared_heads.KEY)
-    if frame.trace is not None:
-        if frame.part in ("scaling", "softmax"):
-            note_waiting_switches(frame.state.switches.only(*ATTENTION))
+    if frame.part in ("scaling", "softmax"):
+        note_waiting_switches(frame.state.switches.only(*ATTENTION))
+    if frame.part == "softmax":
+        scaling.draw_softmax(frame.options, frame.state.view.big)
+    elif frame.trace is not None:
         if frame.part == "scaling":
             scaling.draw_scaling(frame.trace, frame.state, frame.options)
-        elif frame.part == "softmax":
-            scaling.draw_softmax(frame.options, frame.state.view.big)
         elif frame.part == "leak":
             _draw_leak(frame, frame.trace)
         else:
@@ -128,4 +128,4 @@ def about() -> None:
     st.markdown(say("about_lab_switches"))
 
 
-CONTENT = Content(draw, parts, options=OPTIONS)
+CONTENT = Content(draw, parts, options=OPTIONS, alone=("softmax",))

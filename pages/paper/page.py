@@ -21,8 +21,8 @@ def draw(frame: PageFrame) -> None:
     pages = {page.name: page for page in frame.links}
     point(
         _(
-            "“Attention Is All You Need” (Vaswani et al. 2017), each part at work in a real model: press a box or a "
-            "link. “Here” is the open model, beside the paper's."
+            "The Transformer as “Attention Is All You Need” (2017) draws it. Press a box to see that part at work in a "
+            "real model, whose sizes stand after “here”."
         )
     )
     with st.container(key="hs-paper"):

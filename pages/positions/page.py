@@ -28,7 +28,7 @@ def in_browser(state: State) -> bool:
 
 def draw(frame: PageFrame) -> None:
     probing.look()
-    if frame.trace is None and not frame.live:
+    if frame.pair and frame.trace is None and not frame.live:
         return
     if frame.part != "lab":
         note_waiting_switches(frame.state.switches)
@@ -45,4 +45,4 @@ def draw(frame: PageFrame) -> None:
 
 
 OPTIONS = ("d_model", "length", "dims", "k", "q", "seed", "trained", "pane", "row")
-CONTENT = Content(draw, parts, OPTIONS, live=in_browser)
+CONTENT = Content(draw, parts, OPTIONS, alone=("distance", "learned"), live=in_browser)

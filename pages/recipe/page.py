@@ -28,4 +28,5 @@ def draw(frame: PageFrame) -> None:
         {"dropout": dropout, "smoothing": smoothing}[frame.part].draw(frame, frame.trace)
 
 
-CONTENT = Content(draw, parts, (*rate.OPTIONS, *dropout.OPTIONS, *smoothing.OPTIONS, *batches.OPTIONS, *cost.OPTIONS))
+OPTIONS = (*rate.OPTIONS, *dropout.OPTIONS, *smoothing.OPTIONS, *batches.OPTIONS, *cost.OPTIONS)
+CONTENT = Content(draw, parts, OPTIONS, alone=("rate", "batches", "cost"))

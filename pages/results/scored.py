@@ -102,7 +102,11 @@ def draw(frame: PageFrame) -> None:
 
 
 def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str]) -> None:
-    n = int(frame.options.segment("n", _("n-grams"), range(1, ORDER + 1), 1, lambda value: f"n = {value}"))
+    n = int(
+        frame.options.segment(
+            "n", _("n-grams: groups of n words"), range(1, ORDER + 1), 1, lambda value: f"n = {value}"
+        )
+    )
     character = chrf(hypothesis, given)
     stem, caption = ["bleu", f"n{n}"], [hypothesis, *filter(str.strip, given)]
     with saving.saved("bleu", stem, caption, _rows(found, character)):
@@ -164,12 +168,12 @@ def _says(found: Bleu, character: float) -> str:
         more = _("It counts whole tokens; chrF counts characters and gives {chrf}.")
         return f"{text} {more}".format(score=f"{found.score:.1f}", chrf=f"{character:.1f}")
     text = _(
-        "BLEU {score} of 100: {one} of {all_one} tokens are in a reference, and {matched} of {total} groups of {n} "
-        "tokens. It is the geometric mean of the precisions for n = 1 to {n}, times the brevity penalty {penalty}."
+        "BLEU counts how many words and groups of words a translation shares with right ones. Here {one} of {all_one} "
+        "words and {matched} of {total} groups of {n} words are shared, so BLEU is {score} of 100."
     )
     return text.format(
         score=f"{found.score:.1f}", one=first.matched, all_one=first.total, matched=last.matched, total=last.total,
-        n=len(found.orders), penalty=f"{found.brevity_penalty:.2f}",
+        n=len(found.orders),
     )  # fmt: skip
 
 

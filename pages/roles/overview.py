@@ -121,23 +121,27 @@ def draw(frame: PageFrame) -> None:
         return
     with lead:
         point(_says(_counts(found)))
+    about = st.container()
     names = measure_names()
-    colour = str(options.segment("colour", _("Show"), MEASURES, "role", names.__getitem__))
+    colour = str(options.segment("colour", _("Show"), MEASURES, "role", names.__getitem__, hidden=True))
+    with about:
+        paragraph(
+            _("A cell is a head, which looks from every token at other tokens."),
+            _(
+                "Its number: from how many of 100 tokens it looks most at what its role says, over {count} sentences."
+            ).format(count=len(pairs))
+            if colour == "role"
+            else measure_meanings()[colour],
+            quiet=True,
+        )
     kind, layer, head = _chosen(frame, found)
     _grid(frame, found, colour, (kind, layer, head))
-    paragraph(
-        _(
-            "A number is the share of the rows, over {count} sentences, in which the head's largest weight shows its "
-            "role."
-        ).format(count=len(pairs))
-        if colour == "role"
-        else measure_meanings()[colour],
-        _("“Broad”: no weight is above twice the even one.") if colour == "role" else "",
-        _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach.")
-        if colour == "role"
-        else "",
-        quiet=True,
-    )
+    if colour == "role":
+        paragraph(
+            _("“Broad”: no weight is above twice the even one."),
+            _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach."),
+            quiet=True,
+        )
     left, right = st.columns([11, 9], gap="medium")
     with left:
         _head(frame, found[kind], kind, layer, head)

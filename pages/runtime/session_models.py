@@ -23,7 +23,7 @@ from transformer.checkpoints.folder import CheckpointError
 from transformer.inference.pretrained import Pretrained, open_files
 from transformer.model.config import ModelConfig
 from transformer.probing.importance import Head
-from transformer.texts import _
+from transformer.texts import _, translate
 
 KEY = "headscope_own"
 PREFIX = "mine/"  # prefix of their names in the menu and in links; no folder name has a slash
@@ -32,6 +32,7 @@ MOST = 8  # most models of a session
 # 3 MB, one from the largest zip that a page takes about 70.
 MOST_BYTES = 200_000_000
 LONGEST = 60  # most characters of a name
+UNNAMED = ("source", "target")  # languages of a checkpoint that names none
 LOST = "headscope_lost"  # in the session: names of models that had to go since the last look
 
 ZIPS: SharedCache[bytes] = SharedCache("zips of sessions")
@@ -133,7 +134,11 @@ def languages_of(name: str) -> tuple[str, str] | None:
 
 
 def title(name: str) -> str:
-    """The name for readers: "en-de without 12 heads"."""
+    """The name for readers: "en-de: English → German", "en-de without 12 heads"."""
+    path = cache.checkpoints().get(name)
+    if path is not None and (languages := importers.languages_of(path)) != UNNAMED:
+        source, target = map(translate, languages)
+        return _("{name}: {source} → {target}").format(name=name, source=source, target=target)
     try:
         return name if whole_name(name) == name else load(name).name
     except CheckpointError:

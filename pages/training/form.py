@@ -17,6 +17,7 @@ from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, L
 from transformer.live_training.pairs import MOST, read_pairs
 from transformer.texts import _, comma_list
 
+MORE = "training_more"
 PAIRS = "headscope_pairs"  # the typed pairs, which are in no link and no other session
 OPTIONS = (
     "preset", "task", "alphabet", "shortest", "longest", "shift", "layers", "heads", "d_model", "d_ff", "d_k",
@@ -40,11 +41,7 @@ class Chosen:
 def form(options: Options, top: DeltaGenerator, details: DeltaGenerator) -> Chosen:
     """top: above the picture, with the presets; details: below it, with every field."""
     with top:
-        name = str(
-            options.segment(
-                "preset", _("What to train"), presets.names(), presets.FIRST, presets.label, hidden=True, alone=True
-            )
-        )
+        name = _preset(options)
         look = st.container(key="hs-training-look")
         options.message_place = st.container()  # the fields are in a fold below the picture
         basis = presets.base(name)
@@ -64,6 +61,24 @@ def form(options: Options, top: DeltaGenerator, details: DeltaGenerator) -> Chos
                 message(f"{capital(error)}.", "error")
         experiment = None
     return Chosen(name, experiment, look, _look_for(name, experiment))
+
+
+def _preset(options: Options) -> str:
+    """The preset: a few and the chosen one in a bar, the others in a menu."""
+
+    def chosen() -> None:
+        options.forget()
+        options.report("preset", st.session_state[MORE])
+        st.session_state[MORE] = None
+
+    asked, title = str(options.choice("preset", presets.names(), presets.FIRST)), _("What to train")
+    bar = list(dict.fromkeys((*presets.TELLING, asked)))
+    others = [name for name in presets.names() if name not in bar]
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hs-training-presets"):
+        options.segment("preset", title, bar, presets.FIRST, presets.label, hidden=True, alone=True)
+        st.selectbox(title, others, None, presets.label, MORE, on_change=chosen, placeholder=_("More"),
+                     label_visibility="collapsed", width=110)  # fmt: skip
+    return asked
 
 
 def _look_for(name: str, experiment: Experiment | None) -> str:

@@ -93,7 +93,7 @@ def test_every_box_is_a_link_with_its_sizes_and_every_equation_is_drawn(page: Pa
         config = transformer.load(name).config
         if name != "en-de":
             page.get_by_role("combobox", name="Checkpoint").click()
-            page.get_by_role("option", name=name, exact=True).click()
+            page.get_by_role("option", name=f"{name}: digits → sorted", exact=True).click()
             page.wait_for_function(
                 "(name) => new URLSearchParams(location.search).get('checkpoint') === name", arg=name
             )

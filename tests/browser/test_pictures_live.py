@@ -62,11 +62,11 @@ def test_active_neurons_follow_keys_and_choices(visitor: BrowserContext, live_se
     side = reverse.trace("word").encoder_ff
     share = float((side.activation > 0).double().mean())
     says = page.get_by_test_id("feedforward-says")
-    expect(says).to_contain_text(f"in this sentence {100 * share:.1f}% of the encoder's neurons")
+    expect(says).to_contain_text(f"{100 * share:.1f}% of them are active in the encoder")
     slider = page.get_by_test_id("feedforward-threshold")
     slider.fill("20")
     share = float((side.activation > 1).double().mean())
-    expect(says).to_contain_text(f"{100 * share:.1f}% of the encoder's activations")
+    expect(says).to_contain_text(f"{100 * share:.1f}% of them are active in the encoder")
     page.get_by_test_id("feedforward-layer").select_option("2")
     negative = float((side.pre_activation[1] < 0).double().mean())
     expect(page.locator(".ff-figure-histogram .ff-sentence")).to_contain_text(f"{100 * negative:.1f}% of the")

@@ -57,7 +57,8 @@ def test_it_plays_by_itself_and_the_link_holds_what_is_seen(context: BrowserCont
     again = opened(other, server, urlsplit(page.url).query)
     assert again.tell(PLACE) == picture.tell(PLACE) and other.url == page.url
     assert again.tell("v.shown") == 40
-    other.get_by_role("radio", name="Copy", exact=True).click()  # another preset plays from its start
+    other.get_by_role("combobox", name="What to train").click()
+    other.get_by_role("option", name="Copy", exact=True).click()  # another preset plays from its start
     again.until("v.run.id === 'recorded-copy' && v.player.mode === 'play'")
     assert "step=" not in other.url and not again.errors
     other.close()

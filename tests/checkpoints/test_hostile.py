@@ -17,7 +17,7 @@ from pages.frame import state
 from pages.frame.examples import examples
 from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, marian, pages
-from tests.support.app import model_sizes
+from tests.support.app import checkpoints, model_sizes
 from transformer.checkpoints.folder import LARGEST_BESIDE, LARGEST_JSON, METRICS
 from transformer.view.examples import MOST
 
@@ -116,8 +116,8 @@ def test_a_folder_whose_name_is_no_text_leaves_the_menu_alone(tmp_path: Path) ->
     with pages.surroundings(tmp_path):
         app = pages.opened("model", {}).run()
     pages.check(app)
-    options = app.selectbox(key="checkpoint").options
-    assert "mine" in options and all(name.encode("utf-8") for name in options)
+    names = checkpoints(app)
+    assert "mine" in names and all(name.encode("utf-8") for name in names)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])

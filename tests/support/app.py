@@ -87,8 +87,8 @@ def pictures(app: AppTest) -> int:
 
 
 def checkpoints(app: AppTest) -> list[str]:
-    """The menu of checkpoints."""
-    return list(app.selectbox(key="checkpoint").options)
+    """The names in the menu of checkpoints."""
+    return [option.split(": ")[0] for option in app.selectbox(key="checkpoint").options]
 
 
 def payloads(app: AppTest, picture: str) -> dict[str, bytes]:

@@ -30,12 +30,15 @@ PLANE = {
 
 
 def _apart(points: Sequence[Sequence[float]], first: int | None) -> list[bool]:
-    """Which points have room for a label: those that are not near one that has a label already."""
-    sizes = [max(values) - min(values) or 1.0 for values in zip(*points, strict=True)]
+    """Which points have room above them for a label that touches no other label and no point; `first` always has it."""
+    size = max(max(values) - min(values) or 1.0 for values in zip(*points, strict=True))
+    wide, high = 0.11 * size, 0.12 * size  # of a label with its gaps, on a phone
     shown: list[int] = []
     for index in sorted(range(len(points)), key=lambda index: index != first):
-        gaps = ([abs(a - b) / max(sizes) for a, b in zip(points[index], points[one], strict=True)] for one in shown)
-        if all(gap[0] > 0.06 or gap[1] > 0.07 for gap in gaps):
+        x, y = points[index]
+        beside = ((abs(x - points[one][0]), abs(y - points[one][1])) for one in shown)
+        above = any(abs(x - one[0]) < wide / 2 and 0 < one[1] - y < high for one in points)
+        if index == first or (not above and all(dx > wide or dy > high for dx, dy in beside)):
             shown.append(index)
     return [index in shown for index in range(len(points))]
 

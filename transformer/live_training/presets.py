@@ -49,6 +49,7 @@ PARTNERS = {
 }
 OWN = "own"  # pairs that a person types, which is not in PRESETS
 FIRST = "reverse"
+TELLING = (FIRST, "no-mask", "no-positions", "wide-unscaled", "no-residual")  # their pictures say most
 BESIDE_ONLY = ("wide", "shallow", "deep", "fast")  # presets that only serve for comparison
 
 

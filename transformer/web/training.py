@@ -1,8 +1,9 @@
 """The recorded trainings on a page without a server: a file for each run, and one for each language with all texts.
 
 recorded-NAME.pack.gz  the pack of one run (`transformer.view.training_pack`)
-LANGUAGE.json          for every preset, in the order of the menu: name, label, look_for, runs (ids, the one compared
-                       with first), labels, findings and place, as in `training_pack`
+LANGUAGE.json          for every preset, in the order of the menu: name, label, telling (whether it is always in sight),
+                       look_for, runs (ids, the one compared with first), labels, findings and place, as in
+                       `training_pack`
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from transformer.files import write_gzip, write_whole
 from transformer.live_training.finding_texts import rows
-from transformer.live_training.presets import PRESETS, label, look_for, names
+from transformer.live_training.presets import PRESETS, TELLING, label, look_for, names
 from transformer.live_training.recorded import Shown, recorded, recorded_names, recorded_runs
 from transformer.texts import Language, in_language
 from transformer.view.training_pack import first_place, training_pack
@@ -28,6 +29,7 @@ def _preset(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "label": label(name),
+        "telling": name in TELLING,
         "look_for": look_for(name),
         "runs": [run.id for run in runs],
         "labels": labels,

@@ -183,5 +183,5 @@ function fitSelect(select) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
   const em = parseFloat(style.fontSize);
-  select.style.width = Math.ceil(context.measureText(chosen.textContent).width + em * 1.55) + "px";
+  select.style.width = Math.ceil(context.measureText(chosen.textContent).width + em * 2.1) + "px";
 }

@@ -72,7 +72,7 @@ export class Sight {
     this.measure = document.createElement("canvas").getContext("2d");
     const rows = view.rowLabels;
     const field = document.querySelector(FIELD);
-    const own = narrow || !field ? null : this.wordsInField(/** @type {HTMLInputElement} */ (field), view.columnLabels);
+    const own = field && this.wordsInField(/** @type {HTMLInputElement} */ (field), view.columnLabels);
     this.columns = narrow || !own;
     this.size = this.columns ? Math.min(18, Math.max(SMALLEST, width / 24)) * (theme.size / 15) : LARGEST;
     if (this.columns) return this.placeColumns(width, view.columnLabels, rows);
@@ -127,7 +127,7 @@ export class Sight {
   placeColumns(width, sources, targets) {
     const step = this.size * 1.75;
     const most = Math.max(sources.length, targets.length);
-    this.measure.font = `500 ${this.size}px ${this.theme.font}`;
+    this.measure.font = `700 ${this.size}px ${this.theme.font}`; // a word of the caption is bold
     const limit = width * 0.36;
     const wide = (label) => Math.min(limit, this.measure.measureText(label).width);
     const widest = (labels) => Math.max(...labels.map(wide));

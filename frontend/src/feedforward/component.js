@@ -123,7 +123,7 @@ export class Activity extends LiveView {
     const title = el("h2", {});
     const equation = el("p", { class: "ff-equation" });
     const plot = el("div", { class: "ff-plot" }, ...content);
-    const body = el("div", { class: "ff-body", "data-saved-by": `feedforward-${name}-save` }, title, equation, plot);
+    const body = el("div", { class: "ff-body", "data-saved-by": `feedforward-${name}-save` }, title, plot, equation);
     const sentence = el("p", { class: "ff-sentence" });
     const menu = savingMenu(this, `feedforward-${name}-save`, () => this.saved(name));
     const element = el("section", { class: `ff-figure ff-figure-${name} hs-pictured` }, body, menu, sentence);
@@ -142,17 +142,10 @@ export class Activity extends LiveView {
     this.drawn("feedforward-active");
   }
 
-  // The shares of both stacks, and the layers with the smallest and the largest share.
+  // The shares of both stacks.
   sentence() {
-    const all = STACKS.flatMap((stack) => this.shares[stack].means.map((mean, layer) => ({ stack, layer, mean })));
-    const least = all.reduce((best, one) => (one.mean < best.mean ? one : best));
-    const most = all.reduce((best, one) => (one.mean > best.mean ? one : best));
-    return this.t(this.at ? "says" : "says_zero", {
-      threshold: this.threshold,
-      ...Object.fromEntries(STACKS.map((stack) => [stack, percent(this.shares[stack].whole)])),
-      ...{ least: this.layerName(least.stack, least.layer), low: percent(least.mean) },
-      ...{ most: this.layerName(most.stack, most.layer), high: percent(most.mean) },
-    });
+    const shares = STACKS.map((stack) => [stack, percent(this.shares[stack].whole)]);
+    return this.t("says", { count: whole(this.numbers.encoder.neurons), ...Object.fromEntries(shares) });
   }
 
   paintMap() {

@@ -2,11 +2,8 @@
 export const FEEDFORWARD_TEXTS = {
   region: "Active neurons of the feed-forward sub-layers",
   says:
-    "Few neurons work at a time: in this sentence {encoder} of the encoder's activations and {decoder} of the " +
-    "decoder's are above {threshold}, fewest in {least} ({low}), most in {most} ({high}).",
-  says_zero:
-    "Few neurons work at a time: in this sentence {encoder} of the encoder's neurons and {decoder} of the " +
-    "decoder's are active (above 0), fewest in {least} ({low}), most in {most} ({high}).",
+    "After attention, {count} neurons in each layer read every token by itself. At one token {encoder} of them are active " +
+    "in the encoder, {decoder} in the decoder.",
   explain:
     "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of the {count} " +
     "hidden numbers of a layer. It is active at a token where its activation is above a threshold.",
@@ -21,12 +18,12 @@ export const FEEDFORWARD_TEXTS = {
     "{threshold} at first, decides which of them count as active.",
   not_finite: "Not every activation of this layer is a finite number, so there is nothing to count.",
   // -- the map
-  active: "Active neurons per layer and token",
-  active_equation: "{equation}; active: activation &gt; threshold; numbers: %",
+  active: "Active neurons per layer and token, in %",
+  active_equation: "{equation}; active: activation &gt; threshold",
   equation: "{formula}, equation 2",
   equation_gelu: "{formula}, equation 2 with GELU instead of max(0, ·)",
   equation_swish: "{formula}, equation 2 with swish instead of max(0, ·)",
-  threshold: "Threshold: {value}",
+  threshold: "Active: above {value}",
   threshold_name: "Threshold",
   map_encoder: "Encoder: a column for each layer, a row for each source token",
   map_decoder: "Decoder: a column for each layer, a row for each token that is fed",

@@ -10,8 +10,8 @@ import { figureMarkup } from "./markup.js";
 import { readTheme } from "../core/colour.js";
 import { plotlyReady } from "../host/streamlit.js";
 
-// A plotly figure from Python, {data, layout, frames}: title and equation as HTML above the plot, so that they wrap and
-// screen readers can read them; a slider over the frames; a menu that saves the picture.
+// A plotly figure from Python, {data, layout, frames}: title above and equation below the plot as HTML, so that they
+// wrap and screen readers can read them; a slider over the frames; a menu that saves the picture.
 
 const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the big text of the page
@@ -83,7 +83,7 @@ export class FigurePlot {
     this.box = el("div", { class: "hs-fig-plot" });
     this.error = el("p", { class: "hs-fig-error", role: "alert", hidden: true });
     this.menu = makeSaveMenu(t, "figure-save", (format) => this.save(format));
-    const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu);
+    const head = el("div", { class: "hs-fig-head" }, this.title, this.menu);
     this.reader = new FigureReader(this.box, t, (row, column) => this.picked({ pointIndex: [row, column] }));
     this.element = el(
       "figure",
@@ -91,6 +91,7 @@ export class FigurePlot {
       head,
       this.slide,
       this.box,
+      this.equation,
       this.error,
       this.reader.spoken,
     );

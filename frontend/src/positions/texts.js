@@ -20,10 +20,10 @@ export const POSITION_TEXTS = {
   dims_many: "At most {most} curves can be drawn; these are left out: {wrong}",
   dims_reset: "reset to four sines",
   encoding_says:
-    "Attention alone sees words without an order, so every position adds its own vector of {d_model} numbers, like the " +
-    "digits of a counter: dimension 0 repeats after {first} positions, the last one only after {last}.",
+    "Attention does not see word order, so each position adds its own pattern: one row of the picture. As in a counter, " +
+    "the left columns change fast (the first repeats after {first} positions), the right ones slowly (after {last}).",
   encoding_says_one:
-    "Attention alone sees words without an order, so every position adds its own vector of two numbers, which repeat " +
+    "Attention does not see word order, so each position adds its own two numbers: one row of the picture. They repeat " +
     "after {first} positions.",
   distance_says:
     "The product of two encodings depends only on how far apart they are, so every diagonal has one colour: {half} at " +

@@ -347,12 +347,12 @@ export class Frame {
     this.page.destroy();
     this.page = { destroy() {}, show() {} };
     markFresh(); // no old picture is left
-    this.fields.element.hidden = page.sentence === false;
     this.heading.textContent = this.t(this.entry.title);
     document.title = `${this.heading.textContent} · Headscope`;
     const parts = page.parts?.() ?? [];
     const part = parts.find(([name]) => name === asked)?.[0] ?? parts[0]?.[0];
     this.drawTabs(parts, part);
+    this.fields.element.hidden = page.sentence === false || Boolean(page.alone?.includes(part));
     const root = el("div");
     this.content.replaceChildren(root);
     const handle = page.mount(root, this.forPage(part));

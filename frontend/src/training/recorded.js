@@ -43,7 +43,8 @@ export class RecordedTrainings {
     this.about = about;
     this.menu = el("div", { class: "hs-seg", role: "group" });
     this.look = el("p", { class: "learn-look", "data-testid": "training-look" });
-    this.element = el("div", { class: "hs learn-presets" }, this.menu, this.look);
+    this.more = el("select", { "data-testid": "preset-more", change: () => this.choose(this.more.value) });
+    this.element = el("div", { class: "hs learn-presets" }, this.menu, this.more, this.look);
     root.append(this.element);
     this.view = new TrainingView(root, (_, { place, scene }) => place && scene === this.scene && this.report(place));
     this.read(language);
@@ -56,7 +57,11 @@ export class RecordedTrainings {
       this.buttons.set(name, el("button", choose, label));
     }
     this.menu.replaceChildren(...this.buttons.values());
-    this.menu.setAttribute("aria-label", makeTexts(this.about().texts, TRAINING_TEXTS)("presets"));
+    const t = makeTexts(this.about().texts, TRAINING_TEXTS);
+    for (const choice of [this.menu, this.more]) choice.setAttribute("aria-label", t("presets"));
+    const others = this.presets.filter(({ telling }) => !telling);
+    const options = others.map(({ name, label }) => el("option", { value: name }, label));
+    this.more.replaceChildren(el("option", { value: "", disabled: true }, t("more")), ...options);
     this.show();
   }
 
@@ -85,6 +90,8 @@ export class RecordedTrainings {
     const { preset } = this;
     if (!preset) return; // it is shown as soon as the presets are here
     for (const [name, button] of this.buttons) button.setAttribute("aria-pressed", String(name === preset.name));
+    for (const one of this.presets) this.buttons.get(one.name).hidden = !one.telling && one !== preset;
+    this.more.value = "";
     this.look.textContent = preset.look_for;
     this.element.toggleAttribute("data-big", Boolean(this.about().big));
     const packs = await Promise.all(preset.runs.map((id) => this.load(id)));

@@ -2,6 +2,7 @@
 export const TRAINING_TEXTS = {
   region: "Runs during training",
   presets: "What to train",
+  more: "More",
   nothing: "No run yet: press Train it live.",
   runs: "Runs",
   run_choose: "{label}: show its heads and predictions",

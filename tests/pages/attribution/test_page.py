@@ -79,7 +79,7 @@ def test_the_first_sentence_claims_no_difference_where_there_is_none(bundled: Ca
     )
     said = token._says(trace, 0, agreed)
     assert said == "“Geh” rests most on “Go”, by all 9 methods."
-    assert token._attention_agrees(agreed) == "Attention agrees with each of them alike (τ 1.00)."
+    assert token._attention_agrees(agreed) == "Attention agrees with each of them alike (1.00)."
 
 
 def test_the_share_of_the_source_is_a_curve_over_the_steps(bundled: Callable[..., AppTest]) -> None:

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.components.training_log import training_cost
 from pages.recipe import batches, dropout, rate, smoothing
+from pages.recipe.page import parts
 from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
 from tests.support.build import tiny_pretrained
 from transformer.analysis.smoothing import smooth
@@ -29,6 +30,11 @@ from transformer.training.schedule import learning_rate, paper_peak
 def test_every_part_is_drawn_for_any_model(open_page: Callable[..., AppTest], part: str, count: int) -> None:
     app = open_page("recipe", part=part)
     assert not app.exception and not messages(app) and len(components(app, "figure")) == count
+
+
+def test_only_parts_that_read_the_sentence_show_it(open_page: Callable[..., AppTest]) -> None:
+    fields = {part: [field.key for field in open_page("recipe", part=part).text_input] for part in parts()}
+    assert {part for part, keys in fields.items() if "source" in keys} == {"dropout", "smoothing"}
 
 
 def test_the_curve_is_equation_3() -> None:

@@ -96,7 +96,7 @@ def test_another_can_be_chosen_while_one_is_gone(open_app: Callable[..., AppTest
     folder.rename(folder.with_name(".away"))
     app.run()
     menu = app.selectbox("checkpoint")
-    assert menu.value == "tiny" and "reverse" in menu.options
+    assert menu.value == "tiny" and "reverse: letters → reversed" in menu.options
     app = menu.select("reverse").run()
     assert not app.exception and not messages(app) and pictures(app) == 1
     assert address(app)["checkpoint"] == "reverse"

@@ -286,7 +286,8 @@ def test_the_link_holds_what_is_looked_at(start: Callable[..., AppTest], shop: S
     assert not app.exception and {name: address(app).get(name) for name in told} == told and "run" not in address(app)
     again = start(**address(app))
     assert not messages(again) and address(again) == address(app)
-    app.button_group("training_preset").set_value("copy").run()
+    app.selectbox("training_more").set_value("copy").run()
+    assert app.button_group("training_preset").value == "copy" and app.selectbox("training_more").value is None
     assert not set(told) & set(address(app))
 
 

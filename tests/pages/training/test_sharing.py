@@ -170,7 +170,7 @@ def test_the_teacher_steers_and_those_who_follow_watch(code: str, shop: Shop) ->
 
 def test_own_pairs_of_the_teacher_reach_nobody(code: str, shop: Shop) -> None:
     app = teacher()
-    app.button_group("training_preset").set_value("own").run()
+    app.selectbox("training_more").set_value("own").run()
     app.text_area("training_pairs").set_value("\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))).run()
     press(app)
     assert len(shop.runs) == 1 and watches(student(address(app)["room"])) == []

@@ -242,7 +242,8 @@ export class Lane {
       go,
       label: t("flow_go", { name: title }),
     });
-    this.text(`name:${place}`, title, from, top - unit * 1.2, to - from, {
+    const beside = narrow ? unit * 0.7 : 0; // a name may be a little wider than its part
+    this.text(`name:${place}`, title, from - beside, top - unit * 1.2, to - from + 2 * beside, {
       weight: 600,
       colour,
       align: "center",
@@ -328,7 +329,7 @@ export class Lane {
     const column = (name) => columns[`${part}.${name}`];
     const bare = stack === "encoder" || data.config.causal === false; // without a mask against later tokens
     const kind = part === "cross" ? "flow_cross" : bare ? "flow_self" : this.opened() ? "flow_opened" : "flow_masked";
-    const title = t(kind + (ctx.narrow ? "_short" : ""));
+    const title = t(kind + (ctx.narrow && stack === "decoder" ? "_short" : ""));
     const box = this.partFrame(place, column("x").x, column("mix").x + column("mix").w * 0.35, {
       title,
       count: parametersOf(data.header.boxes, at),
@@ -397,7 +398,7 @@ export class Lane {
     const place = `${stack}.ff`;
     const column = (name) => columns[`ff.${name}`];
     const box = this.partFrame(place, column("x").x, column("back").x + column("back").w * 0.5, {
-      title: t(ctx.narrow ? "flow_ff_short" : "flow_ff"),
+      title: t("flow_ff"),
       count: parametersOf(data.header.boxes, at),
       go: { zoom: "sub", place, step: "x" },
     });

@@ -24,7 +24,6 @@ export const FLOW_TEXTS = {
   flow_self_short: "Self",
   flow_masked_short: "Self, masked",
   flow_cross_short: "Cross",
-  flow_ff_short: "Neurons",
   flow_opened: "Self-attention, mask off",
   flow_opened_short: "Self, no mask",
   flow_self_encoder: "Encoder self-attention",

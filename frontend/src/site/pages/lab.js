@@ -30,6 +30,7 @@ const TEMPERATURES = [0.1, 10];
 
 export const page = {
   name: "lab",
+  alone: ["softmax"], // reads no sentence
   parts: () => Object.keys(PARTS).map((name) => [name, SHARED_TEXTS[`part_${name}`]]),
   // Its other parts show what the switches do.
   waiting: (part, switches) =>

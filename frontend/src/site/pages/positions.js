@@ -12,6 +12,7 @@ const PARTS = ["encoding", "distance"];
 
 export const page = {
   name: "positions",
+  alone: ["distance"], // reads no sentence
   waiting: () => "waiting",
   parts: () => PARTS.map((name) => [name, SHARED_TEXTS[`part_${name}`]]),
 
