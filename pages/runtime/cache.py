@@ -15,7 +15,7 @@ import torch
 
 import transformer
 from pages.runtime.decoding import DECODINGS, Request
-from pages.runtime.memory import MEMORY
+from pages.runtime.memory import MEMORY, return_memory
 from pages.runtime.queue import Rate, let_give_way
 from pages.runtime.shared import SharedCache, identity, mark, owner_of, shared
 from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_collection
@@ -106,6 +106,7 @@ def _read(path: str, name: str, state: str) -> Pretrained:
             MODELS.remove(older)
     send_at_once()
     shorten_garbage_collection()
+    return_memory()  # reading the weights took twice their room
     keep_house()
     return model
 
