@@ -15,8 +15,8 @@ import torch
 
 import transformer
 from pages.runtime.decoding import DECODINGS, Request
-from pages.runtime.memory import MEMORY
-from pages.runtime.queue import Rate
+from pages.runtime.memory import MEMORY, return_memory
+from pages.runtime.queue import Rate, let_give_way
 from pages.runtime.shared import SharedCache, identity, mark, owner_of, shared
 from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_collection
 from pages.runtime.texts import readable_text
@@ -100,11 +100,13 @@ def _read(path: str, name: str, state: str) -> Pretrained:
     with contextlib.suppress(transformer.InputError):  # the tokenizer may have no token for it
         model.trace("a")  # the first pass does lazy set-up; do it now
     mark(model, state)
+    let_give_way(model.model)
     for _, older in MEMORY.places(MODELS):  # the folder before its change
         if isinstance(older, tuple) and older[:2] == (name, path):
             MODELS.remove(older)
     send_at_once()
     shorten_garbage_collection()
+    return_memory()  # reading the weights took twice their room
     keep_house()
     return model
 

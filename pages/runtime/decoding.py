@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from pages.runtime.queue import MODEL_QUEUE
 from transformer.inference.pretrained import Pretrained
 
 MOST = 16  # sentences in one batch
@@ -51,7 +52,8 @@ class DecodingQueue:
             for mate in mates:
                 mate.taken = True
         if not mates:
-            request.done.wait()
+            with MODEL_QUEUE.apart():  # who decodes it may wait for a turn
+                request.done.wait()
         if request.output is not None:
             return request.output
         try:

@@ -1,23 +1,21 @@
-"""Background jobs: measurements on demand, one at a time for all viewers, one a viewer, cancelled when it leaves."""
+"""Background jobs: measurements on demand, one at a time for all viewers, one a viewer, cancelled when it leaves, and
+behind the passes of viewers, also while they run."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import threading
 import time
 from typing import ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
-from pages.runtime.queue import TurnQueue
+from pages.runtime.queue import MODEL_QUEUE, TurnQueue
 from pages.runtime.shared import SharedCache
 from pages.runtime.streamlit import session_id
 from transformer.cancellation import Stopped
 from transformer.texts import UserError, reader_language, use_language
 
 Value = TypeVar("Value")
-LEAST = 19  # the nice value of a job's thread, where the system has one for a thread (Linux)
 POLL = 0.5  # seconds between two updates of a page
 MOST_WAITING = 20
 JOB_QUEUE = TurnQueue(1)  # of the jobs of all kinds
@@ -37,8 +35,9 @@ class BackgroundJob:
     stage: "waiting", "running", "done", "stopped" or "failed"; error: the message of an error, plain text for the
     classes in `known`, which a person can correct; patience: seconds without a look, after which the viewer has left.
 
-    A subclass does its work in `_work`. Between steps it asks `_wanted` and raises Stopped if that is False. It calls
-    `start` after it has set its own fields; that stops the job that this viewer started before.
+    A subclass does its work in `_work`. Between steps it asks `_wanted`, which lets passes for viewers go first, and
+    raises Stopped if that is False. It calls `start` after it has set its own fields; that stops the job that this
+    viewer started before.
     """
 
     known: tuple[type[Exception], ...] = ()
@@ -75,6 +74,7 @@ class BackgroundJob:
         self._stop.set()
 
     def _wanted(self) -> bool:
+        MODEL_QUEUE.give_way()
         return not self._stop.is_set() and time.monotonic() - self._looked < self._patience
 
     def _check(self) -> None:
@@ -86,14 +86,13 @@ class BackgroundJob:
 
     def _run(self) -> None:
         use_language(self._language)
-        with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST)
         try:
             if JOB_QUEUE.waiting >= MOST_WAITING:
                 raise BusyError("{count} computations are waiting; try again in a few minutes", count=MOST_WAITING)
             with JOB_QUEUE.turn(self._check):
                 self.stage = "running"
-                self._work()
+                with MODEL_QUEUE.turn(self._check, last=True):
+                    self._work()
             self.stage = "done"
         except Stopped:
             self.stage = "stopped"

@@ -15,6 +15,7 @@ import streamlit as st
 
 from pages.runtime import cache, pruned
 from pages.runtime.memory import Owner
+from pages.runtime.queue import let_give_way
 from pages.runtime.shared import SharedCache, mark
 from pages.runtime.texts import readable_text
 from transformer.checkpoints import importers
@@ -81,6 +82,7 @@ def _opened(session_model: SessionModel) -> Pretrained:
             raise CheckpointError("the checkpoint {name!r} no longer exists", name=session_model.name)
         model = open_files(read_zip(data), session_model.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
         mark(model, session_model.id, session_model.id)
+        let_give_way(model.model)
         return model
 
     return MODELS.get(session_model.id, opened, queued=True, owner=session_model.id)

@@ -81,18 +81,19 @@ class SharedCache(Generic[Value]):
         value = self._find(key)
         if value is not _MISSING:
             return cast(Value, value)
-        with (
-            MODEL_QUEUE.turn(grace=grace) if queued else nullcontext()
-        ):  # take the turn first, so that nobody waits for it while holding a lock
+        with MODEL_QUEUE.turn(grace=grace) if queued else nullcontext():
             with self._lock:
                 making = self._making.setdefault(key, threading.Lock())
-            with making:
+            while not making.acquire(blocking=False):
+                with MODEL_QUEUE.apart(), making:  # who makes it may wait for a turn
+                    pass
+            try:
                 value = self._find(key)
-                try:
-                    return cast(Value, value) if value is not _MISSING else self.store(key, make(), owner)
-                finally:
-                    with self._lock:
-                        self._making.pop(key, None)
+                return cast(Value, value) if value is not _MISSING else self.store(key, make(), owner)
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+                making.release()
 
     def remove(self, key: Hashable) -> None:
         self.accountant.remove((self, key))

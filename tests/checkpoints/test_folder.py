@@ -224,6 +224,15 @@ def test_big_numbers_are_refused_before_memory_is_taken(folder, model):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB here, bytes on macOS
 
 
+def test_a_model_is_built_without_random_numbers(folder):
+    saved = load_checkpoint(folder).model.state_dict()
+    state = torch.random.get_rng_state()
+    opened = load_checkpoint(folder).model
+    assert torch.equal(torch.random.get_rng_state(), state)  # drawing them would have changed it
+    assert all(torch.equal(value, saved[name]) for name, value in opened.state_dict().items())
+    assert not any(one.requires_grad for one in opened.parameters())
+
+
 def test_reading_one_needs_no_compiler() -> None:
     """Importing torch's takes 1.7 s and 70 MB of every server, and a folder for temporary files."""
     code = "import sys, transformer as t\nfor name in t.available(): t.load(name).trace('1')\nprint(*sys.modules)"

@@ -139,11 +139,11 @@ def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
 
 
 class _Unfilled(TorchFunctionMode):
-    """Skips `normal_`, which `nn.init` calls."""
+    """Skips the random numbers of `nn.init`. Memory that nothing is written to takes no room."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if getattr(function, "__name__", "") == "normal_":
+        if getattr(function, "__name__", "") in ("normal_", "uniform_", "kaiming_uniform_"):
             return args[0] if args else kwargs["tensor"]
         return function(*args, **kwargs)
 
@@ -355,8 +355,9 @@ def _read(
             path=path,
             specials=shown(specials),
         )
-    model = build(config)
-    model.load_state_dict(weights)
+    with _Unfilled():
+        model = build(config)
+    model.load_state_dict(weights, assign=True)
     model.requires_grad_(False).eval()
     metrics = _read_json(files, METRICS) if files.has(METRICS) else {}
     metrics = {name: value for name, value in metrics.items() if _shows(value)} if isinstance(metrics, dict) else {}

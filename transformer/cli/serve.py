@@ -246,7 +246,10 @@ def run(options: argparse.Namespace) -> int:
     # exception during an import or the first steps of the event loop would print a traceback.
     startup.at_once()
     sys.path.insert(0, str(app_folder()))
+    # Streamlit imports plotly, if it is there, for a theme of its own charts: 18 MB and 0.5 s. Ours do without.
+    sys.modules["plotly"] = None  # type: ignore[assignment]
     streamlit_side = importlib.import_module("pages.runtime.streamlit")
+    del sys.modules["plotly"]
     streamlit_side.prepare_server()
     streamlit_side.style_first_page(importlib.import_module("pages.frame.styles").first_style())
     importlib.import_module("pages.runtime.operator").prepare_metrics()

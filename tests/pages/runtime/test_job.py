@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +11,8 @@ import pytest
 from pages.components.task import Progress, Task
 from pages.runtime import job
 from pages.runtime.job import JOB_QUEUE, JobQueue
+from pages.runtime.queue import MODEL_QUEUE
+from tests.pages.runtime.test_queue import begin, nobody_left
 from transformer.cancellation import Stopped
 
 
@@ -66,15 +66,25 @@ def test_one_job_runs_whatever_its_kind_and_its_result_is_for_all(gate: threadin
     assert calls == ["begun"]  # the third found the result of the first
 
 
-@pytest.mark.skipif(not hasattr(os, "setpriority") or sys.platform != "linux", reason="no nice value for a thread")
-def test_a_job_has_the_lowest_priority_and_the_viewers_keep_theirs() -> None:
-    def priority(_: object = None) -> int:
-        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+def test_a_pass_that_waits_goes_before_the_next_step_of_a_job() -> None:
+    order: list[str] = []
 
-    before, jobs = priority(), JobQueue[int]("test priority")
-    task = Task(jobs, "key", priority)
+    def viewer() -> None:
+        with MODEL_QUEUE.turn(nobody_left):
+            order.append("pass")
+
+    def work(progress: Progress) -> str:
+        order.append("first step")
+        thread = begin(viewer)
+        until(lambda: MODEL_QUEUE.waiting == 1)
+        progress(1, 2)
+        order.append("second step")
+        thread.join(30)
+        return "result"
+
+    task = Task(JobQueue[str]("test way"), "key", work)
     task.thread.join(30)
-    assert jobs.find("key") == job.LEAST and priority() == before < job.LEAST
+    assert (task.stage, order) == ("done", ["first step", "pass", "second step"])
 
 
 def test_a_job_stops_while_it_runs_and_while_it_waits(gate: threading.Event) -> None:

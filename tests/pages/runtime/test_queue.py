@@ -8,13 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import StopException
 
 from pages.runtime import queue, shared
-from pages.runtime.queue import HALF, LATER, MODEL_QUEUE, MOST_VIEWERS, TurnQueue, Use, stop_if_gone
+from pages.runtime.queue import HALF, LATER, MODEL_QUEUE, MOST_VIEWERS, TurnQueue, Use, let_give_way, stop_if_gone
 from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
+from transformer.probing.importance import all_heads, without
 from transformer.tracing.trace import Trace
 
 
@@ -233,3 +235,90 @@ def test_short_work_passes_long_work_within_limits() -> None:
     for thread in threads:
         thread.join(20)
     assert served == ["short", "long", "late", "longer"]
+
+
+def test_long_work_lets_short_work_pass_between_its_steps_and_goes_on() -> None:
+    queue, order = TurnQueue(1), []
+
+    def short(name: str) -> None:
+        with queue.turn(nobody_left):
+            order.append(name)
+
+    def step(name: str) -> None:
+        """Of work that holds the turn, with somebody who comes during it."""
+        threads.append(begin(lambda: short(name)))
+        until(lambda: queue.waiting == 1)
+        queue.give_way()
+        order.append(f"after {name}")
+
+    threads: list[threading.Thread] = []
+    with queue.turn(nobody_left):
+        step("early")  # the work has taken less than STEP
+        turn = queue._turn()
+        assert turn is not None
+        turn.since -= LATER  # as if it had taken long
+        queue.give_way()
+        step("late")
+        turn.held = 0.0
+        with queue.turn(nobody_left):  # a turn inside the turn gives way as well
+            turn.since -= LATER
+            step("nested")
+    for thread in threads:
+        thread.join(20)
+    assert order == ["after early", "early", "late", "after late", "nested", "after nested"]
+    assert queue.waiting == queue.running == 0
+    queue.give_way()  # nothing happens without a turn
+
+
+def test_work_of_a_viewer_who_leaves_ends_where_it_gives_way() -> None:
+    queue, here = TurnQueue(1), [True]
+
+    def look() -> None:
+        if not here[0]:
+            raise Gone
+
+    with pytest.raises(Gone), queue.turn(look, last=True):
+        other = begin(lambda: queue_up(queue, "a", lambda name: None, {})[0].join(20))
+        until(lambda: queue.waiting == 1)
+        here[0] = False
+        queue.give_way()
+    other.join(20)
+    assert queue.running == queue.waiting == 0
+
+
+def test_who_needs_what_a_thread_that_gave_way_makes_waits_without_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, values = TurnQueue(1), SharedCache[str]("test")
+    monkeypatch.setattr(shared, "MODEL_QUEUE", queue)
+    found: list[str] = []
+
+    def ask(last: bool) -> None:
+        with queue.turn(nobody_left, last=last):
+            found.append(values.get("key", make))
+
+    def make() -> str:
+        threads.append(begin(lambda: ask(False)))
+        until(lambda: queue.waiting == 1)
+        queue.give_way()  # the other one gets the turn, and needs this value
+        return "value"
+
+    threads: list[threading.Thread] = []
+    threads.append(begin(lambda: ask(True)))
+    until(lambda: len(found) == 2)
+    for thread in threads:
+        thread.join(20)
+    assert found == ["value", "value"] and queue.running == queue.waiting == 0
+
+
+def test_a_pass_of_an_opened_model_gives_way_before_each_sub_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, ways = tiny_pretrained(), []
+    before = model.trace("ka lo", "lo ka")
+    monkeypatch.setattr(MODEL_QUEUE, "give_way", lambda: ways.append(1))
+    let_give_way(model.model)
+    after = model.trace("ka lo", "lo ka")
+    config = model.config
+    assert len(ways) == 2 * config.encoder_layers + 3 * config.decoder_layers
+    assert torch.equal(before.logits, after.logits)
+    first = all_heads(config)[0]
+    ways.clear()
+    without(model, [first]).trace("ka lo", "lo ka")  # a model made from it does so too
+    assert len(ways) == 2 * config.encoder_layers + 3 * config.decoder_layers

@@ -21,8 +21,14 @@ import streamlit as st
 import uvicorn
 from starlette.applications import Starlette
 from streamlit import config, net_util, runtime
+from streamlit.components.v2.bidi_component import main as bidi_component
+from streamlit.components.v2.bidi_component import serialization
+from streamlit.components.v2.presentation import make_bidi_component_presenter
+from streamlit.elements import html
+from streamlit.elements.widgets import text_widgets
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.BidiComponent_pb2 import BidiComponent as BidiComponentProto
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import NewSession
@@ -34,12 +40,14 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.runtime_util import get_max_message_size_bytes, get_max_widget_state_size_bytes
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state import SessionState
+from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.stats import GaugeStat, StatsManager
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server.starlette import starlette_app, starlette_server
 from streamlit.web.server.starlette.starlette_server import _bind_socket, _get_uvicorn_config_kwargs
 
+from pages.frame.live import PAUSE
 from pages.runtime import streamlit as workarounds
 from tests.support.app import ROOT
 
@@ -153,6 +161,41 @@ def test_the_theme_is_read_once_and_sent_with_every_run(monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("untouched")
+def test_components_are_sent_their_data_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = [text_widgets._parse_text_input_live(live) for live in (PAUSE, False)]
+    data = {"text": "a", "numbers": [1, 2.5, None], "nested": {"b": True}}
+    theirs = BidiComponentProto()
+    serialization.serialize_mixed_data(data, theirs)
+    monkeypatch.setattr(serialization, "_extract_dataframes_from_dict", None)
+    monkeypatch.setattr(text_widgets, "_parse_text_input_live", None)
+    workarounds.look_for_no_tables()
+    monkeypatch.setitem(sys.modules, "pandas", None)  # importing it fails
+    ours = BidiComponentProto()
+    serialization.serialize_mixed_data(data, ours)
+    assert ours == theirs
+    assert [text_widgets._parse_text_input_live(live) for live in (PAUSE, False)] == pauses == [400, None]
+
+
+def test_what_a_component_reports_is_presented_as_by_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bidi_component, "make_bidi_component_presenter", None)
+    workarounds.present_without_classes()
+    events = [{"event": "go", "value": "lab"}, {"event": "view", "value": "hidden by the state"}, {"value": 1}, "?"]
+    for sent in (events, events[0], None, []):
+        state = SessionState()
+        trigger = WidgetMetadata[Any]("trigger", lambda _: None, lambda _: "", "json_trigger_value")
+        state._new_widget_state.set_widget_metadata(trigger)
+        state._new_widget_state.set_from_value("trigger", sent)
+        for reported in ({"view": {"layer": 1}}, {}, None, "text"):
+            theirs, ours = (make("trigger")(reported, state) for make in (
+                make_bidi_component_presenter, bidi_component.make_bidi_component_presenter,
+            ))  # fmt: skip
+            assert ours == theirs
+            if isinstance(reported, dict):
+                assert getattr(ours, "view", 0) == getattr(theirs, "view", 0)
+                assert getattr(ours, "go", 0) == getattr(theirs, "go", 0)
+    assert bidi_component.make_bidi_component_presenter("none")({"a": 1}, SessionState()) == {"a": 1}
+
+
 def test_the_folder_pages_does_not_start_an_old_style_app(monkeypatch: pytest.MonkeyPatch) -> None:
     PagesManager(str(ROOT / "app.py"))
     assert PagesManager.uses_pages_directory is True
@@ -573,3 +616,31 @@ def test_a_block_that_is_drawn_again_is_the_one_that_was_drawn(monkeypatch: pyte
     another = AppTest.from_function(script).run()
     assert [one.value for one in another.markdown] == ["first", "second", "after"]
     assert "draws" not in another.session_state and len(workarounds._drawn) <= workarounds.DRAWN
+
+
+def test_html_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    for name in ("_is_file", "clean_text", "_html_only_style_tags"):
+        real = inspect.unwrap(getattr(html, name))
+        monkeypatch.setattr(html, name, lambda text, name=name, real=real: (looked.append(name), real(text))[1])
+    workarounds.clean_html_once()
+
+    def script() -> None:
+        import streamlit
+
+        streamlit.html("<style>p { color: red }</style>")
+        streamlit.html("  <p>text</p>")
+
+    drawn = []
+    for _ in range(2):
+        app = AppTest.from_function(script).run()
+        assert not app.exception
+        drawn.append([element.proto.body for element in app.get("html")])
+    assert drawn[0] == drawn[1] and "<p>text</p>" in drawn[0]
+    assert sorted(looked) == [
+        "_html_only_style_tags",
+        "_html_only_style_tags",
+        "_is_file",
+        "_is_file",
+        *["clean_text"] * 2,
+    ]
