@@ -40,7 +40,6 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from streamlit import config, net_util, runtime
-from streamlit.components.v2.bidi_component import main as bidi_component
 from streamlit.components.v2.bidi_component import serialization
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements import html
@@ -106,7 +105,6 @@ def prepare_server() -> None:
     read_theme_once()
     look_for_no_tables()
     clean_html_once()
-    present_without_classes()
     gather_events()
     sys.setswitchinterval(SWITCH)
 
@@ -182,33 +180,6 @@ def clean_html_once() -> None:
     whether anything is left: 8% of what the process does while thirty viewers click."""
     for name in ("_is_file", "clean_text", "_html_only_style_tags"):
         setattr(html, name, functools.lru_cache(KEPT_HTML)(inspect.unwrap(getattr(html, name))))
-
-
-class _Reported(dict[str, Any]):
-    """What a component reported, and the events of this run."""
-
-    __getattr__ = dict.get
-
-
-def present_without_classes() -> None:
-    """Each time that a script reads what a component reported, Streamlit makes a class that also writes: 3% of what the
-    process does while thirty viewers click, and most of its garbage. The pages only read."""
-
-    def presenter(events: str, *_: object) -> Callable[[object, SessionState], object]:
-        """events: the id of the widget that carries the component's events."""
-
-        def present(reported: object, session: SessionState) -> object:
-            state = session._new_widget_state
-            metadata = state.widget_metadata.get(events)
-            if not isinstance(reported, dict) or metadata is None:
-                return reported
-            found = state.get(events)
-            of_run = [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
-            return _Reported({**{one["event"]: one.get("value") for one in of_run if "event" in one}, **reported})
-
-        return present
-
-    bidi_component.make_bidi_component_presenter = presenter  # type: ignore[assignment]
 
 
 def gather_events() -> None:

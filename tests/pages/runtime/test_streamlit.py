@@ -21,9 +21,7 @@ import streamlit as st
 import uvicorn
 from starlette.applications import Starlette
 from streamlit import config, net_util, runtime
-from streamlit.components.v2.bidi_component import main as bidi_component
 from streamlit.components.v2.bidi_component import serialization
-from streamlit.components.v2.presentation import make_bidi_component_presenter
 from streamlit.elements import html
 from streamlit.elements.widgets import text_widgets
 from streamlit.file_util import get_static_dir
@@ -40,7 +38,6 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.runtime_util import get_max_message_size_bytes, get_max_widget_state_size_bytes
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state import SessionState
-from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.stats import GaugeStat, StatsManager
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
@@ -174,26 +171,6 @@ def test_components_are_sent_their_data_without_pandas(monkeypatch: pytest.Monke
     serialization.serialize_mixed_data(data, ours)
     assert ours == theirs
     assert [text_widgets._parse_text_input_live(live) for live in (PAUSE, False)] == pauses == [400, None]
-
-
-def test_what_a_component_reports_is_presented_as_by_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bidi_component, "make_bidi_component_presenter", None)
-    workarounds.present_without_classes()
-    events = [{"event": "go", "value": "lab"}, {"event": "view", "value": "hidden by the state"}, {"value": 1}, "?"]
-    for sent in (events, events[0], None, []):
-        state = SessionState()
-        trigger = WidgetMetadata[Any]("trigger", lambda _: None, lambda _: "", "json_trigger_value")
-        state._new_widget_state.set_widget_metadata(trigger)
-        state._new_widget_state.set_from_value("trigger", sent)
-        for reported in ({"view": {"layer": 1}}, {}, None, "text"):
-            theirs, ours = (make("trigger")(reported, state) for make in (
-                make_bidi_component_presenter, bidi_component.make_bidi_component_presenter,
-            ))  # fmt: skip
-            assert ours == theirs
-            if isinstance(reported, dict):
-                assert getattr(ours, "view", 0) == getattr(theirs, "view", 0)
-                assert getattr(ours, "go", 0) == getattr(theirs, "go", 0)
-    assert bidi_component.make_bidi_component_presenter("none")({"a": 1}, SessionState()) == {"a": 1}
 
 
 def test_the_folder_pages_does_not_start_an_old_style_app(monkeypatch: pytest.MonkeyPatch) -> None:
