@@ -24,7 +24,7 @@ PARTS = {
     "picture": "a redraw of the picture of running trainings, and the data sent for it",
     "training": "tokens per second, compared with torch.nn.Transformer",
     "typed": "300 sentences that people type, and 200 names to copy",
-    "decoding": "greedy decoding, compared with MarianMTModel.generate",
+    "decoding": "decoding, compared with MarianMTModel.generate and CTranslate2",
     "clicks": "a click in the trees of beam search and of branches, at 20 tokens",
     "many": "chosen tensors of 1,000 sentence pairs, compared with single traces; what every head is worth",
     "commands": "wall clock, CPU and memory of every command of the command line",

@@ -1,29 +1,34 @@
-"""Greedy decoding, beside MarianMTModel.generate of Hugging Face with the same sizes, and beside CTranslate2 with the
-same weights."""
+"""Decoding, beside MarianMTModel.generate of Hugging Face with the same sizes, and beside CTranslate2 with the same
+weights."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from benchmarks.ctranslate import translators
 from benchmarks.report import Table, load
 from benchmarks.sentences import typed
 from benchmarks.timing import ratio, take_turns
 from benchmarks.trace import threads
-from transformer.inference.pretrained import Pretrained
-from transformer.inference.search import greedy
+from transformer.checkpoints.beam_rule import ALPHA
+from transformer.inference.ctranslate import Translator
+from transformer.inference.drafts import greedy_from_drafts
+from transformer.inference.pretrained import FEW, Pretrained
+from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy
 from transformer.inference.speed import prepare_for_decoding
-from transformer.model.tap import FUSED, OFF, AnyTap
+from transformer.model.tap import OFF, AnyTap
 from transformer.model.transformer import Transformer
 from transformer.text.batching import pad
 
 TARGET = {1: 2.0}
 SENTENCES, WRITTEN = 200, 16
 SAME_WEIGHTS = 64  # sentences
+BEAMS = 4
 
 
 class Endless(Transformer):
@@ -71,7 +76,7 @@ def peer(model: Pretrained) -> Callable[[Tensor], Tensor]:
 
 
 def measure(model: Pretrained, quick: bool = False) -> list[Table]:
-    return [beside_marian(model, quick), beside_ctranslate(model, quick)]
+    return [beside_marian(model, quick), beside_ctranslate(model, quick), new_sentences(model, quick)]
 
 
 def beside_marian(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 32)) -> Table:
@@ -111,28 +116,77 @@ def beside_marian(model: Pretrained, quick: bool = False, batches: Sequence[int]
     return table
 
 
-def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 32)) -> Table:
+def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 8, 32)) -> Table:
     """The same sentences with the same weights, in one thread."""
     ids = [model.encode(text) for text in typed(4 if quick else SAME_WEIGHTS)]
-    theirs = dict(zip(("float32", "int8"), translators(model, "float32", "int8"), strict=True))
     table = Table(
-        "Milliseconds of greedy decoding with the same weights, one thread (median / best)",
-        ("batch", "Headscope", "CTranslate2 float32", "CTranslate2 int8", "equal tokens: float32, int8"),
+        "Milliseconds of decoding with the same weights, one thread (median / best)",
+        ("beam", "batch", "step by step", "from drafts", "CTranslate2 float32", "its int8", "equal tokens"),
         load(),
-        notes=[f"{len(ids)} sentences, to the </s> of each side. CTranslate2 rounds the weights to int8 itself."],
+        notes=[
+            f"{len(ids)} sentences. From drafts: CTranslate2 drafts with 8 bits, one pass of ours with 32 checks; the "
+            f"package does so for up to {FEW} sentences at once. Equal tokens, to those step by step: of how many "
+            "sentences from drafts, from CTranslate2 in float32 and int8. Both beam searches have the same width and "
+            "alpha, but they divide by other powers of the length and end by other rules."
+        ],
     )
-
-    def search(source: Tensor) -> list[list[int]]:
-        return [list(found.ids) for found in greedy(model.model, source, tap=FUSED)]
-
     with threads(1):
-        for size in batches:
-            parts = [pad(ids[i : i + size], model.config.pad_id) for i in range(0, len(ids), size)]
-            sides = {"ours": search, **theirs}
-            found = {name: [row for part in parts for row in side(part)] for name, side in sides.items()}
-            runs = {name: lambda side=side, parts=parts: [side(part) for part in parts] for name, side in sides.items()}
-            times = take_turns(runs, 2 if quick else 5, warm=1)
-            equal = (sum(map(list.__eq__, found[name], found["ours"])) for name in theirs)
-            columns = (f"{statistics.median(times[name]):.0f} / {min(times[name]):.0f}" for name in sides)
-            table.add(size, *columns, ", ".join(f"{count} of {len(ids)}" for count in equal))
+        int8, float32 = Translator(model.model), Translator(model.model, "float32")
+        for beams in (1, BEAMS):
+            sides = {
+                "ours": partial(search, model, beams),
+                "drafted": partial(greedy_from_drafts, model.model, int8),
+                "float32": partial(theirs, float32, beams),
+                "int8": partial(theirs, int8, beams),
+            }
+            if beams > 1:
+                del sides["drafted"]
+            for size in batches:
+                parts = [pad(ids[i : i + size], model.config.pad_id) for i in range(0, len(ids), size)]
+                runs = {
+                    name: lambda side=side, parts=parts: [one.ids for part in parts for one in side(part)]
+                    for name, side in sides.items()
+                }
+                found = {name: run() for name, run in runs.items()}
+                times = take_turns(runs, 2 if quick else 5, warm=1)
+                cells = {name: f"{statistics.median(of):.0f} / {min(of):.0f}" for name, of in times.items()}
+                equal = {name: str(sum(map(tuple.__eq__, ids, found["ours"]))) for name, ids in found.items()}
+                names = ("ours", "drafted", "float32", "int8")
+                table.add(
+                    beams, size, *(cells.get(name, "") for name in names),
+                    ", ".join(equal.get(name, "–") for name in names[1:]),
+                )  # fmt: skip
+    return table
+
+
+def search(model: Pretrained, beams: int, source: Tensor) -> list[Hypothesis]:
+    """Step by step."""
+    return greedy(model.model, source) if beams == 1 else beam(model.model, source, beams, model.alpha, rule=model.rule)
+
+
+def theirs(translator: Translator, beams: int, source: Tensor) -> list[Hypothesis]:
+    """What CTranslate2 finds for padded sources, without probabilities."""
+    config = translator.config
+    rows = [[id for id in row if id != config.pad_id] for row in source.tolist()]
+    limit = min(max(map(len, rows)) + EXTRA_LENGTH, config.max_positions)
+    return [Hypothesis(ids, ()) for ids in translator(rows, [()] * len(rows), limit, beams, ALPHA)]
+
+
+def new_sentences(model: Pretrained, quick: bool = False) -> Table:
+    """What a viewer waits for, who types a sentence."""
+    texts, drafting = typed(4 if quick else SAME_WEIGHTS), replace(model)
+    table = Table(
+        "Milliseconds to translate a new sentence and trace it, one thread (median / best)",
+        ("step by step", "from a draft, which the trace checks", "times as fast"),
+        load(),
+        notes=[f"Means of {len(texts)} sentences, one after the other."],
+    )
+    with threads(1):
+        drafting.prepare_draft()
+        sides = {"steps": model, "draft": drafting}
+        runs = {name: lambda side=side: [side.trace(text) for text in texts] for name, side in sides.items()}
+        times = take_turns(runs, 2 if quick else 5, warm=1)
+    means = [[one / len(texts) for one in times[name]] for name in runs]
+    cells = (f"{statistics.median(mean):.1f} / {min(mean):.1f}" for mean in means)
+    table.add(*cells, ratio(times, "steps", "draft"))
     return table

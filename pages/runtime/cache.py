@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import itertools
 import os
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import torch
 import transformer
 from pages.runtime.decoding import DECODINGS, Request
 from pages.runtime.memory import MEMORY, return_memory
-from pages.runtime.queue import Rate, let_give_way
+from pages.runtime.queue import MODEL_QUEUE, Rate, let_give_way
 from pages.runtime.shared import SharedCache, identity, mark, owner_of, shared
 from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_collection
 from pages.runtime.texts import readable_text
@@ -28,6 +29,7 @@ from transformer.tracing.trace import Trace
 
 GRACE, MOST_GRACE = 0.015, 2.0  # seconds for each source token, and at most, by which shorter ones may come later
 LISTED = 0.5  # seconds; a run of a page asks for the list about ten times
+IDLE = 2.0  # seconds after a model is opened, when its first sentence is drawn
 MOST_FILES = 200  # of a checkpoint's folder; the bundled ones have eight
 
 
@@ -111,10 +113,27 @@ def _read(path: str, name: str, state: str) -> Pretrained:
     return model
 
 
+def _prepare_draft(key: tuple[str, str, str]) -> None:
+    """Make what drafts the translations of a model, and count it, unless the model had to go."""
+    with MODEL_QUEUE.turn(lambda: None, last=True):
+        if (model := MODELS.find(key)) is not None:
+            model.prepare_draft()
+            MODELS.store(key, model)
+    return_memory()  # 15 MB of copies of the weights of en-de
+
+
 def load(name: str, path: str) -> Pretrained:
     """A checkpoint by name, as its folder is now; it is read again after a change. Raises CheckpointError."""
-    state = stamp(path)
-    return MODELS.get((name, path, state), lambda: _read(path, name, state))
+    key = (name, path, stamp(path))
+
+    def read() -> Pretrained:
+        model = _read(path, name, key[2])
+        timer = threading.Timer(IDLE, _prepare_draft, [key])
+        timer.daemon = True
+        timer.start()
+        return model
+
+    return MODELS.get(key, read)
 
 
 TRACES: SharedCache[Trace] = SharedCache("traces")  # one of 12 tokens per side takes 4 MB, one of 128 takes 57 MB
@@ -130,8 +149,8 @@ def trace(model: Pretrained, name: str, source: str, target: str, limit: int) ->
     grace = min(GRACE * len(ids), MOST_GRACE)
 
     def traced(request: Request | None = None) -> Trace:
-        output = None if request is None else DECODINGS.output(request)
-        trace = model.trace(source, target, limit=limit, output=output)
+        draft = None if request is None else DECODINGS.output(request)
+        trace = model.trace(source, target, limit=limit, draft=draft)
         SENTENCES.add()
         return trace
 

@@ -16,7 +16,8 @@ LONGER = 1.5  # times as many tokens as the sentence whose turn it is: longer on
 
 @dataclass(eq=False)
 class Request:
-    """A source to decode, as ids. output: ids of its translation; taken: a thread is decoding it or has decoded it."""
+    """A source to decode, as ids. output: ids of its translation, or of a draft; taken: a thread is decoding it or has
+    decoded it."""
 
     model: Pretrained
     source: list[int]
@@ -46,7 +47,7 @@ class DecodingQueue:
                 self._waiting.remove(request)
 
     def output(self, request: Request) -> tuple[int, ...]:
-        """Ids of the greedy translation, decoded now, with others that wait, unless another thread has done it."""
+        """What `Pretrained.drafts` finds, decoded now, with others that wait, unless another thread has done it."""
         with self._lock:
             mates = [] if request.taken else [request, *self._mates(request)][:MOST]
             for mate in mates:
@@ -57,7 +58,7 @@ class DecodingQueue:
         if request.output is not None:
             return request.output
         try:
-            outputs = request.model.outputs([mate.source for mate in mates or [request]], request.limit)
+            outputs = request.model.drafts([mate.source for mate in mates or [request]], request.limit)
             for mate, output in zip(mates or [request], outputs, strict=True):
                 mate.output = output
         finally:

@@ -227,6 +227,9 @@ def give_way(*_: object) -> None:
     MODEL_QUEUE.give_way()
 
 
+give_way.only_waits = True  # type: ignore[attr-defined] # see `inference.drafts.one_pass_will_do`
+
+
 def let_give_way(model: nn.Module) -> None:
     """From now on, a thread that passes through a model gives way before each of its sub-layers, which take
     milliseconds."""

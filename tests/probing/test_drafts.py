@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.support.build import tiny_pretrained
+from transformer.inference import drafts as inference_drafts
+from transformer.inference.drafts import Ids
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import output_limit
 from transformer.model.transformer import Transformer
 from transformer.probing import drafts
-from transformer.probing.drafts import Ids, forced, loss_and_outputs, outputs
+from transformer.probing.drafts import loss_and_outputs, outputs
 from transformer.probing.importance import all_heads, without
 from transformer.training.evaluation import surprise
 
@@ -40,7 +42,7 @@ def test_whatever_the_draft_the_outputs_are_those_of_greedy_search(
     model: Pretrained, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Right drafts, those of a model without some heads, those of another source, and empty ones."""
-    monkeypatch.setattr(drafts, "BATCH", batch)
+    monkeypatch.setattr(inference_drafts, "BATCH", batch)
     sources = [source for source, _ in numbered(model)]
     wanted = outputs(model, dict.fromkeys(sources, ()))
     assert [model.tokenizer.decode(wanted[source]) for source in sources] == model.translate_all([s for s, _ in PAIRS])
@@ -76,13 +78,3 @@ def test_without_the_causal_mask_every_sentence_is_decoded(model: Pretrained) ->
     wanted = outputs(leaking, dict.fromkeys(sources, ()))
     assert loss_and_outputs(leaking, numbered(leaking), wanted)[1] == wanted
     assert wanted == {source: leaking.outputs([source])[0] for source in sources}
-
-
-def test_how_many_tokens_agree_by_hand(model: Pretrained) -> None:
-    """A wrong second token: the first one agrees, and what comes after the wrong one does not count."""
-    (source, _), *_ = numbered(model)
-    right = outputs(model, {source: ()})[source]
-    wrong = next(token for token in range(4, model.config.vocab_size) if token != right[1])
-    spoiled = (right[0], wrong, *right[2:])
-    found = forced(model, [(source, right), (source, spoiled)])
-    assert found[source, right][1] == len(right) and found[source, spoiled][1] == 1

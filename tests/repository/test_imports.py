@@ -19,6 +19,7 @@ OUTSIDE = {
     "streamlit": ("app.py", "pages/"),
     "plotly": ("transformer/figures/",),
     "sacrebleu": ("transformer/text/sacrebleu.py",),
+    "ctranslate2": ("transformer/inference/ctranslate.py",),
     "redis": ("transformer/rooms/redis_store.py",),
     **dict.fromkeys(("dask", "distributed", "pyarrow"), ("transformer/corpus/",)),
     **dict.fromkeys(("onnx_ir", "onnxruntime", "onnxscript"), ("transformer/web/",)),

@@ -41,7 +41,7 @@ def output_limit(model: Transformer, source_length: int, limit: int | None = Non
     return min(bounds if limit is None else [*bounds, limit])
 
 
-def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
+def output_limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
     """`output_limit` of every row by its own length, so that padding in the batch has no effect."""
     lengths = (source != model.config.pad_id).sum(1).tolist()
     return [output_limit(model, length, limit) for length in lengths]
@@ -86,15 +86,16 @@ def greedy(
     cached: keep keys and values between steps; otherwise every step runs the whole prefix. Both give the same tokens.
     A model without the causal mask, and an edit that opens it, never use the cache. tap: edits every pass
     (`EditingTap`). An edit of the mask can let padded rows of a batch see their padding.
-    prefixes: the ids that each output begins with, shorter than its limit; they are part of the hypothesis, with the
+    prefixes: the ids that each output begins with, no longer than its limit; they are part of the hypothesis, with the
     log-probabilities that the model gives them. choose: takes the tokens after them, from log-probabilities
     [row, vocab] and the number of each row's sentence (`sampling.Drawn`).
     """
     config = model.config
-    limits = _limits(model, source, limit)
+    limits = output_limits(model, source, limit)
     forced = prefixes or [()] * len(source)
     decoder = _start(model, source, cached, tap)
-    known = min(map(len, forced)) if decoder.cache is not None and decoder.tap.fused else 0  # fed in one pass
+    at_once = decoder.cache is not None and decoder.tap.fused
+    known = min(max(limits) - 1, *map(len, forced)) if at_once else 0  # tokens fed in one pass
     fed = torch.tensor([[config.start_id, *prefix[:known]] for prefix in forced], device=source.device)
     ahead = decoder.hidden(fed) if known else None  # [batch, step, d_model], of the first steps
     written: list[list[int]] = [[] for _ in source]
@@ -193,7 +194,7 @@ def n_best(
     device = source.device
     vocab = config.output_size
     count = len(source)
-    limits = _limits(model, source, limit)
+    limits = output_limits(model, source, limit)
     decoder = _start(model, source, True, tap)
     # Row r of the batch is hypothesis r % width of sentence owners[r // width].
     owners, width = list(range(count)), 1

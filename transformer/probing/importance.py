@@ -16,13 +16,14 @@ from torch import Tensor, nn
 from transformer.attribution.gradients import differentiable, gradients_of
 from transformer.cancellation import Stopped
 from transformer.inference import reference
+from transformer.inference.drafts import BATCH, Ids
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.speed import with_parameters
 from transformer.interventions.sets import SUB_LAYERS, InterventionError, KnockOut, Skip, Where, brief, layers_of
 from transformer.model.cache import KeyValueCache
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, AnyTap, Off, scope
-from transformer.probing.drafts import BATCH, Ids, loss_and_outputs, outputs
+from transformer.probing.drafts import loss_and_outputs, outputs
 from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
 from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
 import pytest
 
-from pages.runtime.memory import LEAST, Accountant, weigh
-from pages.runtime.shared import SharedCache
+import transformer
+from pages.runtime import cache
+from pages.runtime.memory import LEAST, MEMORY, Accountant, weigh
+from pages.runtime.queue import MODEL_QUEUE
+from pages.runtime.shared import SharedCache, clear_caches
 from tests.support.build import tiny_pretrained
 from transformer.tracing.trace import Trace
 
@@ -39,3 +45,27 @@ def test_errors_are_not_stored() -> None:
     with pytest.raises(ValueError, match="the source text is empty"):
         cache_.get("", lambda: traced(""))
     assert cache_.get("ka", lambda: traced("ka")) is first
+
+
+def test_what_drafts_translations_is_made_in_idle_time_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ctranslate2", reason="pip install '.[fast]'")
+    clear_caches()
+    monkeypatch.setattr(cache, "IDLE", 0.2)
+    path = str(cache.checkpoints()["reverse"])
+    with MODEL_QUEUE.turn():
+        model = cache.load("reverse", path)
+        alone = MEMORY.used
+        assert not model._draft
+    for _ in range(100):
+        if MEMORY.used > alone:
+            break
+        time.sleep(0.1)
+    (draft,) = model._draft
+    assert model._drafting() is draft  # hooks that only wait for others change nothing
+    assert MEMORY.used - alone >= sys.getsizeof(draft) > model.model.parameter_count()
+    assert cache.load("reverse", path) is model
+    ours = cache.trace(model, "reverse", "headscope", "", 64)
+    assert ours.target_out_ids == transformer.load("reverse").trace("headscope").target_out_ids
+    cache.MODELS.clear()
+    cache._prepare_draft(("reverse", path, "gone"))  # the model had to go
+    assert not MEMORY.places(cache.MODELS)

@@ -173,6 +173,7 @@ def test_components_are_sent_their_data_without_pandas(monkeypatch: pytest.Monke
     assert [text_widgets._parse_text_input_live(live) for live in (PAUSE, False)] == pauses == [400, None]
 
 
+@pytest.mark.usefixtures("untouched")
 def test_the_folder_pages_does_not_start_an_old_style_app(monkeypatch: pytest.MonkeyPatch) -> None:
     PagesManager(str(ROOT / "app.py"))
     assert PagesManager.uses_pages_directory is True
