@@ -17,7 +17,7 @@ from typing import Protocol
 import sentencepiece
 
 from transformer.files import read_bounded, write_whole
-from transformer.text.piece_file import PieceFileError, check_pieces
+from transformer.text.piece_file import PieceFileError, check_pieces, is_bpe
 from transformer.texts import Text, UserError
 
 PIECE_MARK = "▁"  # how SentencePiece writes the space before a word
@@ -216,16 +216,24 @@ class Tokenizer:
         """Ids of one random segmentation of every text (subword regularisation, Kudo 2018), the same for the same seed.
 
         alpha: smoothing, above 0; a smaller alpha is more random: the probability is P(segmentation)^alpha, normalised
-        over all segmentations. A resumed run must repeat the samples, which SentencePiece's own sampling does not do
-        after a seed is set (0.2.3, findings/sentencepiece-seed.sh).
+        over all segmentations. With BPE pieces, which have no probabilities, alpha is the dropout of merges, from 0 to
+        1, and a larger one is more random. A resumed run must repeat the samples, which SentencePiece's own sampling
+        does not do after a seed is set (0.2.3, findings/sentencepiece-seed.sh). Raises TokenizerError.
         """
-        rng = random.Random(seed)
+        rng, draw = random.Random(seed), self._draw
+        if is_bpe(self._model):
+            if not 0 <= alpha <= 1:
+                raise TokenizerError(
+                    "sampling is {alpha:g}; with a BPE tokenizer it is the share of merges to leave out, from 0 to 1",
+                    alpha=alpha,
+                )
+            draw = self._merge
         result = []
         for text in texts:
             ids: list[int] = []
             words = self._processor.Normalize(clean(text)).split(PIECE_MARK)  # no piece contains parts of two words
             for word in words[0:1] + [PIECE_MARK + word for word in words[1:]]:
-                for piece in self._draw(word, alpha, rng):
+                for piece in draw(word, alpha, rng):
                     if piece != UNKNOWN or ids[-1:] != [
                         UNKNOWN
                     ]:  # one <unk> for neighbouring unknown pieces, like `encode`
@@ -242,6 +250,19 @@ class Tokenizer:
             ids.append(piece)
             end = start
         return ids[::-1]
+
+    def _merge(self, word: str, alpha: float, rng: random.Random) -> list[int]:
+        """Ids of one segmentation of a word by BPE-dropout (Provilkov et al. 2020, algorithm 1): at every step each
+        possible merge is left out with probability alpha, and the best of the others is made."""
+        scores, parts = self._scores, list(word)
+        while merges := [
+            (scores[pair][1], -start)
+            for start, pair in enumerate(map("".join, itertools.pairwise(parts)))
+            if pair in scores and rng.random() >= alpha
+        ]:
+            start = -max(merges)[1]
+            parts[start : start + 2] = [parts[start] + parts[start + 1]]
+        return [scores[part][0] if part in scores else UNKNOWN for part in parts]
 
     def _build_lattice(self, word: str, alpha: float) -> list[tuple[list[float], list[tuple[int, int]]]]:
         """For every end in the word: the running shares, up to 1, of the pieces that end there, and these pieces as
