@@ -18,6 +18,7 @@ from transformer.analysis.bleu import ORDER, REFERENCES, Bleu, Ngram, bleu, chrf
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE
 from transformer.probing.probes import english_to_german
+from transformer.text.tokenizer import composed
 from transformer.texts import UserError, _
 
 OPTIONS = ("pair", "hypothesis", *(f"reference{number}" for number in range(1, REFERENCES + 1)), "n")
@@ -112,8 +113,17 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
             st.html(_counts(found, n))
         with right:
             st.html(_product(found, character))
+    if alike := found.alike():
+        text = _(
+            "No reference has {words}, only what looks the same: the characters differ, for example by a soft hyphen, "
+            "which nobody sees. sacreBLEU counts that as different."
+        )
+        paragraph(text.format(words=", ".join(f"“{one}”" for one in alike)))
     paragraph(
         _("Capital and small letters count as different."),
+        _("Letters with their marks apart (NFD) are put together first (NFC), which sacreBLEU alone does not do.")
+        if any(text != composed(text) for text in (hypothesis, *given))
+        else "",
         _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
         _("Where nothing matches, its smoothing “exp” counts a half, a quarter and so on, instead of 0.")
         if any(order.smoothed for order in found.orders)

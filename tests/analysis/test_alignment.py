@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 import torch
 
@@ -55,6 +57,13 @@ def test_the_word_of_every_token() -> None:
     assert token_words(["▁don't", "▁know."], words) == [0, 1]  # most of its characters
     with pytest.raises(AlignmentError, match="the tokens have 3 characters and the words 10"):
         token_words(["▁abc"], words)
+    with pytest.raises(AlignmentError, match=r"changes: \ufb01 \(U\+FB01\)"):
+        token_words(["▁f", "in"], ("\ufb01n",))
+
+
+def test_decomposed_text_has_the_same_words() -> None:
+    text = "Das schöne Haus 한국어"
+    assert words_of(unicodedata.normalize("NFD", text)) == words_of(text) == ("Das", "schöne", "Haus", "한국어")
 
 
 def test_both_readings_of_a_row() -> None:

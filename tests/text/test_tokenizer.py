@@ -217,6 +217,12 @@ def test_every_symbol_is_kept_as_it_is_typed():
         Tokenizer.train(["abcdefghi"], 8, "symbol")
 
 
+def test_decomposed_text_is_learned_as_it_is_read():
+    lines = [unicodedata.normalize("NFD", text) for text in ("schön früh", "한국어")]
+    tokenizer = Tokenizer.train(lines * 5, 100, "symbol")
+    assert [tokenizer.decode(tokenizer.encode(line)) for line in lines] == ["schön früh", "한국어"]
+
+
 def test_training_is_repeatable():
     texts = sentences()[:200]
     pieces = [Tokenizer.train(texts, 40).pieces(range(40)) for _ in range(2)]

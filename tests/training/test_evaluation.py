@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 import transformer
@@ -32,6 +34,19 @@ def test_subsets_are_by_words_and_by_references() -> None:
 
 def test_a_part_without_sentences_is_left_out() -> None:
     assert list(subsets(["a b"], ["x"], [["x"]])) == ["all", "one_reference", "short"]
+
+
+def test_decomposed_references_score_as_composed_ones_and_are_counted() -> None:
+    model = transformer.load("en-de")
+    pairs = [
+        ("The girl sleeps.", "Das Mädchen schläft."),
+        ("The door is open.", "Die Tür ist offen."),
+        ("No.", "Nein."),
+    ]
+    apart = [(source, unicodedata.normalize("NFD", target)) for source, target in pairs]
+    found, wanted = (evaluate(model, given).to_dict() for given in (apart, pairs))
+    assert wanted["exact"] == 1 and (found.pop("decomposed"), wanted.pop("decomposed")) == (2, 0)
+    assert found | {"seconds": 0} == wanted | {"seconds": 0}
 
 
 def test_the_sum_of_parts_is_the_score_of_the_whole() -> None:

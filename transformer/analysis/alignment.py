@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.attention import merge_words
-from transformer.text.tokenizer import PIECE_MARK
+from transformer.text.tokenizer import PIECE_MARK, composed
 from transformer.texts import UserError
 
 WORD = re.compile(r"\w+(?:['’\-.]\w+)*|[^\w\s]")
@@ -25,7 +25,7 @@ class AlignmentError(UserError):
 
 def words_of(text: str) -> tuple[str, ...]:
     """The words that links count: punctuation marks are words, "don't" and "U.S" are one."""
-    return tuple(WORD.findall(text))
+    return tuple(WORD.findall(composed(text)))
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,13 @@ def token_words(surfaces: Sequence[str], words: Sequence[str]) -> list[int]:
     owners = [number for number, word in enumerate(words) for _ in word]
     plain = [surface.replace(PIECE_MARK, "") for surface in surfaces]
     if sum(map(len, plain)) != len(owners):
+        changed = sorted(set("".join(words)).difference(*plain))
         raise AlignmentError(
-            "the tokens have {tokens} characters and the words {words}; leave out what the tokenizer changes",
+            "the tokens have {tokens} characters and the words {words}; leave out what the tokenizer changes: "
+            "{changed}",
             tokens=sum(map(len, plain)),
             words=len(owners),
+            changed=" ".join(f"{one} (U+{ord(one):04X})" for one in changed[:8]) or "–",
         )
     found, at = [], 0
     for piece in plain:

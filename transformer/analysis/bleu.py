@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from transformer.text.tokenizer import composed
 from transformer.texts import UserError
 
 if TYPE_CHECKING:
@@ -77,17 +79,30 @@ class Bleu:
                 marked[start : start + n] = [True] * n
         return tuple(marked)
 
+    def alike(self) -> tuple[str, ...]:
+        """Tokens of the hypothesis that no reference has, but that look like one of theirs: they differ in characters
+        that are invisible, as a soft hyphen, or that Unicode counts as forms of one character."""
+        there = {token for tokens in self.references for token in tokens}
+        seen = set(map(_look, there))
+        return tuple(token for token in dict.fromkeys(self.hypothesis) if token not in there and _look(token) in seen)
+
+
+def _look(text: str) -> str:
+    """What is seen of a text."""
+    return unicodedata.normalize("NFKC", "".join(one for one in text if unicodedata.category(one) != "Cf"))
+
 
 def _ngrams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return [tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1)]
 
 
 def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
-    """BLEU of a hypothesis with up to four references; the score is sacreBLEU's to the last digit.
+    """BLEU of a hypothesis with up to four references, all in NFC; the score is sacreBLEU's to the last digit, and at
+    most 100.
 
     Raises UserError for an empty hypothesis, and without a reference.
     """
-    given = [text for text in references if text.strip()]
+    hypothesis, given = composed(hypothesis), [composed(text) for text in references if text.strip()]
     if not hypothesis.strip():
         raise UserError("the hypothesis is empty; type a translation to score")
     if not given:
@@ -115,13 +130,13 @@ def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
         orders.append(Order(ngrams, matched, total, precision, not matched))
     penalty = 1.0 if len(tokens) >= length else math.exp(1 - length / len(tokens))
     logs = sum(math.log(order.precision) for order in orders)
-    score = penalty * math.exp(logs / len(orders)) if any(order.matched for order in orders) else 0.0
+    score = min(penalty * math.exp(logs / len(orders)), 100.0) if any(order.matched for order in orders) else 0.0
     metric.sentence_score(hypothesis, given)  # sets the number of references of the signature
     return Bleu(tokens, right, tuple(orders), length, penalty, score, str(metric.get_signature()))
 
 
 def chrf(hypothesis: str, references: Sequence[str]) -> float:
     """sacreBLEU's chrF (Popović 2015), 0 to 100."""
-    from transformer.text import sacrebleu
+    from transformer.text.sacrebleu import CHRF
 
-    return float(sacrebleu.sentence_chrf(hypothesis, [text for text in references if text.strip()]).score)
+    return CHRF().sentence_score(hypothesis, [text for text in references if text.strip()]).score

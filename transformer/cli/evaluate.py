@@ -94,6 +94,9 @@ def table(scores: Evaluation, task: bool = False, interventions: Interventions =
     if scores.unmeasured:
         note = _("pairs empty or too long, left out of the perplexity")
         rows.append((_("unmeasured"), f"{scores.unmeasured:,}", note))
+    if scores.decomposed:
+        note = _("references in decomposed Unicode (NFD), scored as NFC; sacreBLEU alone counts them as different")
+        rows.append(("NFD", f"{scores.decomposed:,}", note))
     width = max(13, *(columns(name) + 1 for name, _value, _note in rows))
     return "\n".join(f"{pad(name, width)}{value:>9}  {note}" for name, value, note in rows)
 

@@ -30,7 +30,7 @@ from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap, TapError
 from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.short_repr import shortened
-from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer
+from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer, composed
 from transformer.texts import N_, Text, UserError, any_of
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import Place, patches
@@ -505,7 +505,7 @@ class Pretrained:
         else:
             assert target is not None
             out = self.encode(target, "target", limit)
-            target_text = target
+            target_text = composed(target)
             out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
         fed = [self.config.start_id, *out[:-1]]
         labels = readable([*self.tokenizer_of("source").surfaces(source), "</s>"])
@@ -514,7 +514,7 @@ class Pretrained:
         return Trace(
             checkpoint=self.name,
             languages=self.languages,
-            source_text=source,
+            source_text=composed(source),
             target_text=target_text,
             own=own,
             complete=out[-1] == self.config.end_id,

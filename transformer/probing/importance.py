@@ -24,6 +24,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, AnyTap, Off, scope
 from transformer.probing.drafts import BATCH, Ids, loss_and_outputs, outputs
 from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
+from transformer.text.tokenizer import equal
 from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair
 from transformer.training.evaluation import corpus_bleu, fits, surprise
@@ -196,7 +197,7 @@ def metric_of(model: Pretrained) -> str:
 def _score(metric: str, texts: Sequence[str], references: Sequence[str]) -> float:
     """0 to 100."""
     if metric == "exact":
-        return 100 * sum(map(str.__eq__, texts, references)) / len(texts)
+        return 100 * sum(map(equal, texts, references)) / len(texts)
     return corpus_bleu(list(texts), [[one] for one in references])
 
 
@@ -206,7 +207,7 @@ def _interval(
     """95% interval of the change of the score, by a paired bootstrap over sentences."""
     if metric == "bleu":
         return bleu_interval(before, after, references)
-    changes = [(new == one) - (old == one) for old, new, one in zip(before, after, references, strict=True)]
+    changes = [equal(new, one) - equal(old, one) for old, new, one in zip(before, after, references, strict=True)]
     drawn = torch.randint(len(changes), (DRAWS, len(changes)), generator=torch.Generator().manual_seed(0))
     means = 100 * torch.tensor(changes).double()[drawn].mean(1)
     low, high = means.quantile(torch.tensor([(1 - LEVEL) / 2, (1 + LEVEL) / 2]).double()).tolist()

@@ -16,6 +16,7 @@ from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import greedy
 from transformer.interventions.sets import NONE, Interventions
+from transformer.text.tokenizer import equal
 from transformer.training.data import Pair, read_pairs
 from transformer.training.evaluation import fits, surprise
 from transformer.training.tasks import TASKS, task_pairs
@@ -130,7 +131,7 @@ def probe(
         bleu=BLEU().corpus_score(texts, [references]).score,
         perplexity=math.exp(surprised / tokens),
         repetition=sum(repetition([token_id for token_id in ids if token_id != end]) for ids in written) / len(pairs),
-        exact=sum(text == reference for text, reference in zip(texts, references, strict=True)) / len(pairs),
+        exact=sum(map(equal, texts, references)) / len(pairs),
         cut_off=sum(ids[-1] != end for ids in written) / len(pairs),
         texts=tuple(texts),
         references=tuple(references),

@@ -40,7 +40,18 @@ def clean(text: str) -> str:
         return " ".join(text.split())
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text = "".join(" " if unicodedata.category(c) == "Cc" else c for c in text)
-    return unicodedata.normalize("NFC", _joined(" ".join(text.split())))
+    return composed(" ".join(text.split()))
+
+
+def composed(text: str) -> str:
+    """The text in NFC, for whatever compares texts: a letter and its mark are one character, while files of macOS may
+    write two (NFD)."""
+    return unicodedata.normalize("NFC", _joined(text))
+
+
+def equal(text: str, other: str) -> bool:
+    """Whether two texts are the same, however their letters are composed."""
+    return text == other or composed(text) == composed(other)
 
 
 def _joined(text: str) -> str:
@@ -149,6 +160,7 @@ class Tokenizer:
 
         def training_lines() -> Iterator[str]:
             for line in lines:
+                line = composed(line)  # as `encode` reads it
                 seen.update(line)
                 # SentencePiece skips "</s>" in text with all its characters, but it learns "<" and "/s>".
                 yield from SPECIAL_TEXT.sub("<\n", line).split("\n") if characters else (line,)

@@ -16,6 +16,7 @@ from transformer.analysis.sums import added
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, Interventions
 from transformer.text.batching import bucket, make_batch
+from transformer.text.tokenizer import composed, equal
 from transformer.training.data import DataError, Pair, group_references
 from transformer.training.preparation import Preparation
 
@@ -30,7 +31,8 @@ class Evaluation:
     one, bleu and chrf score the restored text, lower-cased on both sides.
     perplexity: exp of the mean negative log-likelihood per target token, with </s>, over target_tokens tokens of all
     references. untranslated: sources that are blank or too long, scored as empty; unmeasured: pairs left out of the
-    perplexity for the same reason. seconds: of translating.
+    perplexity for the same reason. seconds: of translating. decomposed: references in decomposed Unicode (NFD), which
+    are scored as NFC, as the translations are; sacreBLEU alone counts such letters as different.
     """
 
     sentences: int
@@ -49,6 +51,7 @@ class Evaluation:
     seconds: float
     tokenized_bleu: float | None = None
     tokenized_bleu_signature: str | None = None
+    decomposed: int = 0
     subsets: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,7 +159,7 @@ def counts(
     hypotheses = model.translate_all(fitting, beam, alpha, interventions=interventions)
     seconds = time.perf_counter() - began
     nats, tokens, measured = surprise(model, pairs, interventions=interventions)
-    exact = sum(text in group for text, group in zip(hypotheses, references, strict=True))
+    exact = sum(any(equal(text, one) for one in group) for text, group in zip(hypotheses, references, strict=True))
     tokenized = {}
     if preparation:
         tokenized = {"tokenized": statistics(BLEU(**BY_BLANKS), hypotheses, columns(references))}
@@ -169,6 +172,7 @@ def counts(
             "untranslated": fitting.count(""), "unmeasured": len(pairs) - measured, "seconds": seconds,
             "bleu": statistics(BLEU(lowercase=lower), hypotheses, by_number),
             "chrf": statistics(CHRF(lowercase=lower), hypotheses, by_number),
+            "decomposed": sum(text != composed(text) for texts in typed for text in texts),
             "subsets": subsets(sources, hypotheses, typed), **tokenized,
         },
         "most": len(by_number), "lower": lower, "beams": beam, "penalty": penalty,
@@ -209,7 +213,10 @@ def total(parts: Iterable[Counts]) -> Evaluation:
         target_tokens=sums["tokens"],
         beams=part["beams"],
         length_penalty=part["penalty"] if part["beams"] > 1 else None,
-        **{name: sums[name] for name in ("sentences", "references", "untranslated", "unmeasured", "seconds")},
+        **{
+            name: sums[name]
+            for name in ("sentences", "references", "untranslated", "unmeasured", "seconds", "decomposed")
+        },
         subsets={
             name: {
                 "bleu": score(BLEU(), one["bleu"])[0],
@@ -256,9 +263,9 @@ def subsets(
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """sacreBLEU with all references of each sentence."""
-    from transformer.text import sacrebleu
+    from transformer.text.sacrebleu import BLEU
 
-    return sacrebleu.corpus_bleu(list(hypotheses), columns(references)).score
+    return BLEU().corpus_score(hypotheses, columns(references)).score
 
 
 def columns(references: Sequence[Sequence[str]]) -> list[list[str]]:
