@@ -18,8 +18,9 @@ from transformer.analysis.bleu import ORDER, REFERENCES, Bleu, Ngram, bleu, chrf
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE
 from transformer.probing.probes import english_to_german
+from transformer.text.bleu_tokenizers import USUAL, tokenizer_for
 from transformer.text.tokenizer import composed
-from transformer.texts import UserError, _
+from transformer.texts import UserError, _, translate
 
 OPTIONS = ("pair", "hypothesis", *(f"reference{number}" for number in range(1, REFERENCES + 1)), "n")
 LONGEST = 300  # characters of a text
@@ -86,7 +87,7 @@ def draw(frame: PageFrame) -> None:
             label = _("Reference {number}: a right translation").format(number=number)
             given.append(_field(frame, f"reference{number}", label, known))
     try:
-        found = bleu(hypothesis, given)
+        found = bleu(hypothesis, given, tokenizer_for(model.languages[1]))
     except UserError as error:
         with head:
             message(capital(error) + ".", "error")
@@ -103,6 +104,8 @@ def draw(frame: PageFrame) -> None:
 
 
 def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str]) -> None:
+    target = frame.model.languages[1]
+    tokenizer = tokenizer_for(target)
     n = int(frame.options.segment("n", _("n-grams"), range(1, ORDER + 1), 1, lambda value: f"n = {value}"))
     character = chrf(hypothesis, given)
     stem, caption = ["bleu", f"n{n}"], [hypothesis, *filter(str.strip, given)]
@@ -125,6 +128,9 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
         if any(text != composed(text) for text in (hypothesis, *given))
         else "",
         _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
+        ""
+        if tokenizer == USUAL
+        else _("Its tokenizer for {language} is {tokenizer}.").format(language=translate(target), tokenizer=tokenizer),
         _("Where nothing matches, its smoothing “exp” counts a half, a quarter and so on, instead of 0.")
         if any(order.smoothed for order in found.orders)
         else "",

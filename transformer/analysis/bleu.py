@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from transformer.text.bleu_tokenizers import USUAL
 from transformer.text.tokenizer import composed
 from transformer.texts import UserError
 
@@ -22,11 +23,11 @@ REFERENCES = 4  # most references
 
 
 @cache
-def _metric() -> BLEU:
+def _metric(tokenize: str) -> BLEU:
     """As sacrebleu.sentence_bleu. The lessons of every page import this module, so sacreBLEU comes when it is used."""
     from transformer.text.sacrebleu import BLEU
 
-    return BLEU(effective_order=True)
+    return BLEU(tokenize, effective_order=True)
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,12 @@ def _ngrams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return [tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1)]
 
 
-def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
+def bleu(hypothesis: str, references: Sequence[str], tokenize: str = USUAL) -> Bleu:
     """BLEU of a hypothesis with up to four references, all in NFC; the score is sacreBLEU's to the last digit, and at
     most 100.
 
-    Raises UserError for an empty hypothesis, and without a reference.
+    tokenize: how it divides texts, of `bleu_tokenizers.TOKENIZERS`. Raises UserError for an empty hypothesis, without a
+    reference, and for a tokenizer that is not installed.
     """
     hypothesis, given = composed(hypothesis), [composed(text) for text in references if text.strip()]
     if not hypothesis.strip():
@@ -109,7 +111,7 @@ def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
         raise UserError("there is no reference; type at least one right translation")
     if len(given) > REFERENCES:
         raise UserError("there are {count} references; at most {most} are allowed", count=len(given), most=REFERENCES)
-    metric = _metric()
+    metric = _metric(tokenize)
     divide = metric.tokenizer
     tokens = tuple(divide(hypothesis.rstrip()).split())
     if not tokens:  # sacreBLEU's tokenizer removes "<skipped>"
