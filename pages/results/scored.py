@@ -18,7 +18,7 @@ from transformer.analysis.bleu import ORDER, REFERENCES, Bleu, Ngram, bleu, chrf
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE
 from transformer.probing.probes import english_to_german
-from transformer.text.bleu_tokenizers import USUAL, tokenizer_for
+from transformer.text.bleu_tokenizers import USUAL, missing_tokenizer, tokenizer_for
 from transformer.text.tokenizer import composed
 from transformer.texts import UserError, _, translate
 
@@ -104,8 +104,6 @@ def draw(frame: PageFrame) -> None:
 
 
 def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str]) -> None:
-    target = frame.model.languages[1]
-    tokenizer = tokenizer_for(target)
     n = int(frame.options.segment("n", _("n-grams"), range(1, ORDER + 1), 1, lambda value: f"n = {value}"))
     character = chrf(hypothesis, given)
     stem, caption = ["bleu", f"n{n}"], [hypothesis, *filter(str.strip, given)]
@@ -118,8 +116,8 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
             st.html(_product(found, character))
     if alike := found.alike():
         text = _(
-            "No reference has {words}, only what looks the same: the characters differ, for example by a soft hyphen, "
-            "which nobody sees. sacreBLEU counts that as different."
+            "No reference has {words}, only a word that looks the same: its characters differ, and some may be "
+            "invisible. sacreBLEU counts it as different."
         )
         paragraph(text.format(words=", ".join(f"“{one}”" for one in alike)))
     paragraph(
@@ -128,14 +126,22 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
         if any(text != composed(text) for text in (hypothesis, *given))
         else "",
         _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
-        ""
-        if tokenizer == USUAL
-        else _("Its tokenizer for {language} is {tokenizer}.").format(language=translate(target), tokenizer=tokenizer),
+        _divided(frame.model.languages[1]),
         _("Where nothing matches, its smoothing “exp” counts a half, a quarter and so on, instead of 0.")
         if any(order.smoothed for order in found.orders)
         else "",
         quiet=True,
     )
+
+
+def _divided(language: str) -> str:
+    """How texts of the language are divided, if not as usual."""
+    if missing := missing_tokenizer(language):
+        return f"{missing}."
+    tokenizer = tokenizer_for(language)
+    if tokenizer == USUAL:
+        return ""
+    return _("Its tokenizer for {language} is {tokenizer}.").format(language=translate(language), tokenizer=tokenizer)
 
 
 def _rows(found: Bleu, character: float) -> list[list[object]]:

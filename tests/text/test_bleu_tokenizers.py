@@ -7,7 +7,15 @@ import sacrebleu.metrics
 
 from transformer.analysis.bleu import bleu
 from transformer.text import bleu_tokenizers
-from transformer.text.bleu_tokenizers import NEEDS, TOKENIZERS, USUAL, own_tokenizer, tokenizer_for, usable
+from transformer.text.bleu_tokenizers import (
+    NEEDS,
+    TOKENIZERS,
+    USUAL,
+    missing_tokenizer,
+    own_tokenizer,
+    tokenizer_for,
+    usable,
+)
 from transformer.text.sacrebleu import BLEU
 from transformer.texts import UserError
 
@@ -36,6 +44,8 @@ def test_names_and_codes_of_a_language_are_known(tokenizer: str, names: list[str
 def test_characters_stand_in_for_a_tokenizer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bleu_tokenizers.importlib.util, "find_spec", lambda name: None)
     assert [tokenizer_for(name) for name in ("ko", "ja", "zh", "de")] == ["char", "char", "zh", USUAL]
+    assert "ja-mecab, the tokenizer for Japanese, is not installed" in missing_tokenizer("Japanese")
+    assert "" == missing_tokenizer("Chinese") == missing_tokenizer("German")
 
 
 @pytest.mark.parametrize("tokenizer", sorted(NEEDS))

@@ -34,7 +34,7 @@ from transformer.corpus.tasks import job
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import NONE, Interventions
-from transformer.text.bleu_tokenizers import NEEDS, TOKENIZERS, USUAL, own_tokenizer, tokenizer_for, usable
+from transformer.text.bleu_tokenizers import TOKENIZERS, USUAL, missing_tokenizer, tokenizer_for
 from transformer.texts import N_, _, columns, pad
 from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair
@@ -162,14 +162,8 @@ def run(options: argparse.Namespace) -> int:
     interventions.check(model.config)
     decoding = search(options, recipe.get("decoding"))
     tokenize = options.tokenize or tokenizer_for(model.languages[1])
-    own = own_tokenizer(model.languages[1])
-    if not (options.tokenize or spec or usable(own)):
-        text = _(
-            "BLEU counts characters (char): {own}, the tokenizer for {language}, is not installed; run pip install "
-            "'{package}' for it",
-            own=own, language=model.languages[1], package=NEEDS[own][1],
-        )  # fmt: skip
-        complain(text)
+    if not (options.tokenize or spec) and (missing := missing_tokenizer(model.languages[1])):
+        complain(missing)
     if corpus is not None:
         scores, status = over_corpus(model, corpus, decoding, prepared, tokenize, options)
     else:

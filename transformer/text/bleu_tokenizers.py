@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import re
 
+from transformer.texts import _, translate
+
 USUAL = "13a"  # at blanks and punctuation marks
 TOKENIZERS = (USUAL, "intl", "zh", "ja-mecab", "ko-mecab", "char", "flores200")
 NEEDS = {"ja-mecab": ("MeCab", "sacrebleu[ja]"), "ko-mecab": ("mecab_ko", "sacrebleu[ko]")}  # module, what installs it
@@ -33,3 +35,15 @@ def tokenizer_for(language: str) -> str:
     """The language's own tokenizer, or characters if that is not installed."""
     own = own_tokenizer(language)
     return own if usable(own) else "char"
+
+
+def missing_tokenizer(language: str) -> str:
+    """A sentence if characters stand in for the language's own tokenizer, else ""."""
+    own = own_tokenizer(language)
+    if usable(own):
+        return ""
+    return _(
+        "BLEU counts characters (char): {own}, the tokenizer for {language}, is not installed; run pip install "
+        "'{package}' for it",
+        own=own, language=translate(language), package=NEEDS[own][1],
+    )  # fmt: skip
