@@ -59,7 +59,7 @@ def moved(before: ProbeScores, after: ProbeScores, toy: bool) -> str:
 
 def chance(before: ProbeScores, after: ProbeScores) -> str:
     """One sentence: the confidence interval of the change of BLEU."""
-    interval = bleu_interval(before.texts, after.texts, before.references)
+    interval = bleu_interval(before.texts, after.texts, before.references, before.tokenize)
     sentence = (
         _(
             "When these sentences are resampled many times, BLEU changes by {low} to {high} (95%, paired bootstrap): "

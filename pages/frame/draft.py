@@ -18,7 +18,7 @@ import tomli_w
 
 from transformer.lessons import Lesson, LessonError, Link, parse_lesson
 from transformer.lessons.lesson import MOST_STOPS, TITLE
-from transformer.lessons.questions import NUMBER
+from transformer.lessons.questions import number_in
 from transformer.texts import _
 
 NAME = "~draft"  # in links and in the session; no file has it
@@ -76,7 +76,8 @@ def _without_empty(value: Any) -> Any:
 
 def _number(text: str) -> float | str:
     """A number as typed, with a point or a comma; another text as it is, which the file's reader refuses."""
-    return float(text.strip().replace(",", ".")) if NUMBER.fullmatch(text.strip()) else text
+    found = number_in(text)
+    return text if found is None else found
 
 
 @dataclass

@@ -46,7 +46,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.lessons import Computed, Lesson, LessonError, Question, Stop, parse_lesson
 from transformer.lessons.answers import Answer, AnswerError
 from transformer.lessons.lesson import LARGEST
-from transformer.lessons.questions import NUMBER, PRESSED, Asked, in_words, is_right, numbers, with_meaning
+from transformer.lessons.questions import PRESSED, Asked, in_words, is_right, number_in, numbers, with_meaning
 from transformer.paths import lesson_folders
 from transformer.rooms.store import Given as Answered
 from transformer.rooms.store import Revealed
@@ -721,7 +721,7 @@ def _answered(question: Question, asked: Asked, key: str) -> tuple[str | tuple[s
         missing = some.format(count=len(chosen), total=len(asked.options))
         return (chosen if len(chosen) == len(asked.options) else ""), missing
     text = str(value or "").strip()
-    if text and question.kind == "number" and not NUMBER.fullmatch(text):
+    if text and question.kind == "number" and number_in(text) is None:
         return "", _("“{text}” is not a number. Answer with a number such as 4 or 0.5.").format(text=text)
     if text and question.kind == "shape" and not numbers(text):
         return "", _("“{text}” has no numbers. Answer with a shape such as [2, 3, 4, 5].").format(text=text)

@@ -23,6 +23,7 @@ from pages.runtime.texts import plain_markdown
 from transformer.lessons import Lesson, LessonError, Link
 from transformer.lessons.answers import FUNCTIONS, READINGS, gives, parameters
 from transformer.lessons.lesson import LARGEST, MOST_OPTIONS, PARAGRAPH, SENTENCE, TITLE
+from transformer.lessons.questions import number_in, plain
 from transformer.model.tap import KINDS as ATTENTIONS
 from transformer.texts import N_, _, translate
 from transformer.view.training_messages import FileError, read_file
@@ -258,10 +259,10 @@ def _argument(value: dict[str, Any], key: str, name: str, kinds: Sequence[type])
 
 def as_typed(text: str, kinds: Sequence[type]) -> int | float | str:
     """An argument as a file has it: a number where the function takes one and one is typed."""
-    if int in kinds and re.fullmatch(r"-?\d{1,12}", text.strip(), re.ASCII):
-        return int(text)
-    if float in kinds and re.fullmatch(r"-?\d{1,12}([.,]\d{1,12})?", text.strip(), re.ASCII):
-        return float(text.strip().replace(",", "."))
+    if int in kinds and re.fullmatch(r"-?\d{1,12}", plain(text), re.ASCII):
+        return int(plain(text))
+    if float in kinds and (found := number_in(text)) is not None and abs(found) < 1e12:
+        return found
     return text.strip()
 
 

@@ -18,7 +18,9 @@ from transformer.analysis.bleu import ORDER, REFERENCES, Bleu, Ngram, bleu, chrf
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE
 from transformer.probing.probes import english_to_german
-from transformer.texts import UserError, _
+from transformer.text.bleu_tokenizers import USUAL, missing_tokenizer, tokenizer_for
+from transformer.text.tokenizer import composed
+from transformer.texts import UserError, _, translate
 
 OPTIONS = ("pair", "hypothesis", *(f"reference{number}" for number in range(1, REFERENCES + 1)), "n")
 LONGEST = 300  # characters of a text
@@ -85,7 +87,7 @@ def draw(frame: PageFrame) -> None:
             label = _("Reference {number}: a right translation").format(number=number)
             given.append(_field(frame, f"reference{number}", label, known))
     try:
-        found = bleu(hypothesis, given)
+        found = bleu(hypothesis, given, tokenizer_for(model.languages[1]))
     except UserError as error:
         with head:
             message(capital(error) + ".", "error")
@@ -116,14 +118,34 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
             st.html(_counts(found, n))
         with right:
             st.html(_product(found, character))
+    if alike := found.alike():
+        text = _(
+            "No reference has {words}, only a word that looks the same: its characters differ, and some may be "
+            "invisible. sacreBLEU counts it as different."
+        )
+        paragraph(text.format(words=", ".join(f"“{one}”" for one in alike)))
     paragraph(
         _("Capital and small letters count as different."),
+        _("Letters with their marks apart (NFD) are put together first (NFC), which sacreBLEU alone does not do.")
+        if any(text != composed(text) for text in (hypothesis, *given))
+        else "",
         _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
+        _divided(frame.model.languages[1]),
         _("Where nothing matches, its smoothing “exp” counts a half, a quarter and so on, instead of 0.")
         if any(order.smoothed for order in found.orders)
         else "",
         quiet=True,
     )
+
+
+def _divided(language: str) -> str:
+    """How texts of the language are divided, if not as usual."""
+    if missing := missing_tokenizer(language):
+        return f"{missing}."
+    tokenizer = tokenizer_for(language)
+    if tokenizer == USUAL:
+        return ""
+    return _("Its tokenizer for {language} is {tokenizer}.").format(language=translate(language), tokenizer=tokenizer)
 
 
 def _rows(found: Bleu, character: float) -> list[list[object]]:

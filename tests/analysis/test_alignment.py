@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 import torch
 
@@ -13,6 +15,7 @@ from transformer.analysis.alignment import (
     diagonal_links,
     pharaoh,
     read_gold,
+    read_links,
     read_rows,
     score,
     symmetrised,
@@ -55,6 +58,21 @@ def test_the_word_of_every_token() -> None:
     assert token_words(["▁don't", "▁know."], words) == [0, 1]  # most of its characters
     with pytest.raises(AlignmentError, match="the tokens have 3 characters and the words 10"):
         token_words(["▁abc"], words)
+    with pytest.raises(AlignmentError, match=r"changes: \ufb01 \(U\+FB01\)"):
+        token_words(["▁f", "in"], ("\ufb01n",))
+
+
+def test_links_may_count_from_one_and_write_possible_ones_with_p() -> None:
+    source, target, _ = LINE.split("\t")
+    assert read_gold(f"{source}\t{target}\t1-1 2-3 2p2 3-2 4-4", first=1) == read_gold(LINE)
+    assert read_links("1-1 2-3 2?2 3-2 4-4", [(source, target)], first=1) == read_gold(LINE)
+    with pytest.raises(AlignmentError, match="the link 0-1 is out of range.*counted from 1"):
+        read_gold(f"{source}\t{target}\t0-1", first=1)
+
+
+def test_decomposed_text_has_the_same_words() -> None:
+    text = "Das schöne Haus 한국어"
+    assert words_of(unicodedata.normalize("NFD", text)) == words_of(text) == ("Das", "schöne", "Haus", "한국어")
 
 
 def test_both_readings_of_a_row() -> None:

@@ -392,6 +392,7 @@ def test_pairs_are_aligned(capsysbinary: Any, monkeypatch: pytest.MonkeyPatch) -
         (["--head", "1"], "--head needs --layer"),
         (["--score"], "the built-in pairs are English and German"),
         (["--gold", "file"], "--gold needs --score"),
+        (["--score", "--from-one"], "--from-one needs --gold"),
     ],
 )
 def test_a_wrong_place_to_align_by_is_said(options: list[str], message: str, capsys: Any) -> None:
@@ -467,7 +468,10 @@ def test_heads_are_scored_on_pairs_of_ones_own(tmp_path: Path, capsys: Any, monk
             "gold: line 2: the link 0-2 is out of range; the source has 2 words and the target 2, counted from 0, so "
             "correct or remove the link",
         ),
-        ("a\ta\t0=0\n", "", "line 1: '0=0' is not a link; write i-j if it is sure, i?j if it is possible"),
+        ("a\ta\t0=0\n", "", "line 1: '0=0' is not a link; write i-j if it is sure, i?j or ipj if it is possible"),
+        ("a b\ta b\t1-1\na b\ta b\t1p1 2-2\n", "", "gold: the links fit only if words count from 1; add --from-one"),
+        ("1-1 2-2\n", "a b\ta b\n", "gold: the links fit only if words count from 1; add --from-one"),
+        ("a b\ta b\t0-1 2-2\n", "", "line 1: the link 2-2 is out of range"),
         ("a\ta\t99999-0\n", "", "line 1: '99999-0' is not a link; write i-j if it is sure"),
         ("a\ta\n", "", "line 1 has 2 columns; it needs source, target and links, with a tab between them"),
         ("0-0\n0-0\n", "a\ta\n", "there are 2 lines of links for 1 sentence pairs; give one line for each pair"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -9,7 +11,7 @@ import transformer
 from tests.inference.test_search import END, SEEDS, _forced, lively_model, variants
 from tests.support.build import padded_sources, sentences, tiny_pretrained
 from transformer.checkpoints.beam_rule import length_penalty
-from transformer.inference.pretrained import InputError
+from transformer.inference.pretrained import InputError, _different
 from transformer.inference.sampling import Sampling
 from transformer.inference.search import beam, greedy, n_best
 from transformer.interventions.sets import Interventions
@@ -133,6 +135,20 @@ def test_the_n_best_of_a_batch_are_those_of_each_text_alone(beam: int, switches:
         ]
         for ours, one in zip(many, alone, strict=True):
             assert ours.probabilities == pytest.approx(one.probabilities, rel=1e-3, abs=1e-6)
+
+
+def test_the_n_best_are_different_texts_and_an_empty_one_only_alone() -> None:
+    model = transformer.load("en-de")
+    texts = ["?", "...", "The cat is sleeping."]
+    every, alike = (model.n_best_all(texts, 8, different=different) for different in (False, True))
+    assert sum(map(len, every)) > sum(map(len, alike))
+    for text, many, few in zip(texts, every, alike, strict=True):
+        assert [one.text for one in few] == list(dict.fromkeys(one.text for one in many if one.text))
+        assert few[0] == many[0] and few[0].text == model.translate(text, 8).text == model.translate_all([text], 8)[0]
+        assert [one.text for one in model.n_best(text, 8)] == [one.text for one in few]
+    first = every[0][0]
+    blank, other = replace(first, text=""), replace(first, text="", probabilities=(0.5,))
+    assert _different([blank, first, other, first]) == [first] and _different([other, blank]) == [other]
 
 
 def test_a_batch_of_samples_has_the_scores_of_each_alone() -> None:

@@ -142,6 +142,9 @@ def test_what_counts_as_right() -> None:
     number = Question("number", "?", tolerance=0.05)
     assert is_right(number, "0.52", 0.5) and is_right(number, "0,52", 0.5) and not is_right(number, "0.56", 0.5)
     assert not is_right(number, "about half", 0.5)
+    assert is_right(number, "０．５", 0.5) and is_right(number, ".5", 0.5) and is_right(number, ",5", 0.5)
+    assert is_right(number, "\u22120.5", -0.5) and is_right(number, "－０，５", -0.5) and not is_right(number, ".", 0.5)
+    assert is_right(Question("shape", "?"), "［１，８］", (1, 8))
     assert is_right(Question("shape", "?"), "[1, 8, 5,7]", (1, 8, 5, 7)) and not is_right(
         Question("shape", "?"), "8, 5", (1, 8)
     )

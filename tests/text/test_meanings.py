@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import unicodedata
 
 import pytest
 
@@ -20,7 +21,7 @@ from transformer.tracing.trace import Trace
 from transformer.training.numerals import number_of
 from transformer.training.tasks import TASKS
 from transformer.view.languages import load_language
-from transformer.view.pack import full_pack
+from transformer.view.pack import full_pack, meanings
 from transformer.view.state import View
 
 HEAD = "language\tword\tsentence\ten\tko\n"
@@ -157,6 +158,16 @@ def test_a_korean_numeral_means_its_number_to_readers_of_other_languages() -> No
     assert told["source"] == ["20,000", "3,506", None] and set(told["target_out"]) == {None}
     with in_language(load_language("ko")):
         assert unpack(full_pack(trace, View()))[0]["meanings"] is None
+
+
+def test_decomposed_text_gets_the_meanings_of_its_sentence() -> None:
+    rows = load_meanings().rows
+    language, word, sentence = next(key for key in rows if key[0] == "de" and not key[2].isascii())
+    trace = transformer.load("en-de").trace("Yes.", unicodedata.normalize("NFD", sentence))
+    assert trace.target_text == sentence
+    with in_language(load_language("ko")):
+        told = meanings(trace, {"target_out": [word]})
+    assert told is not None and told["target_out"] == [rows[language, word, sentence]["ko"]]
 
 
 def test_a_model_of_other_languages_has_no_meanings() -> None:

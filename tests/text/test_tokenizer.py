@@ -152,6 +152,36 @@ def test_a_large_alpha_leaves_the_best_segmentation(text):
     assert tiny_tokenizer().sample([text], 1_000.0, 1) == [tiny_tokenizer().encode(text)]
 
 
+def test_merges_are_left_out_with_the_right_probabilities():
+    """BPE-dropout, every way that a word can be merged, by brute force: the first of the merges left is made."""
+    tokenizer, dropout, draws = Tokenizer.train(sentences(), 67, "bpe"), 0.3, 20_000
+    score = {p: tokenizer._processor.GetScore(i) for i in range(4, 67) for p in tokenizer.pieces([i])}
+    shares: Counter[tuple[str, ...]] = Counter()
+
+    def merge(parts: tuple[str, ...], probability: float) -> None:
+        merges = [start for start, pair in enumerate(itertools.pairwise(parts)) if "".join(pair) in score]
+        for start in sorted(merges, key=lambda start: -score[parts[start] + parts[start + 1]]):
+            merged = (*parts[:start], parts[start] + parts[start + 1], *parts[start + 2 :])
+            merge(merged, probability * (1 - dropout))
+            probability *= dropout
+        shares[parts] += probability
+
+    merge(tuple(PIECE_MARK + "polkavu"), 1)
+    assert len(shares) > 10 and sum(shares.values()) == pytest.approx(1)
+    counts = Counter(tuple(tokenizer.pieces(ids)) for ids in tokenizer.sample(["polkavu"] * draws, dropout, 1))
+    assert set(counts) <= set(shares)
+    for parts, share in shares.items():
+        assert abs(counts[parts] - draws * share) < 5 * (draws * share) ** 0.5 + 1  # five standard deviations
+
+
+def test_merges_without_dropout_give_the_segmentation_used_for_translating():
+    tokenizer = Tokenizer.train(sentences(), 67, "bpe")
+    texts = [*sentences()[:50], *MARKUP, "ka \U0001f600\U0001f600 b4 \u4f60\u597d", "", " "]
+    assert tokenizer.sample(texts, 0, 1) == list(map(tokenizer.encode, texts))
+    with pytest.raises(TokenizerError, match=r"from 0 to 1"):
+        tokenizer.sample(texts, 1.5, 1)
+
+
 @pytest.mark.parametrize("seed", [0, 2**32 - 1, 2**40, 10**15])
 def test_any_seed_will_do(seed):
     texts = sentences()[:5]
@@ -185,6 +215,12 @@ def test_every_symbol_is_kept_as_it_is_typed():
     assert folded.decode(folded.encode("Aa B")) == "aa b"
     with pytest.raises(TokenizerError, match="9 different characters, too many for a vocabulary of 8"):
         Tokenizer.train(["abcdefghi"], 8, "symbol")
+
+
+def test_decomposed_text_is_learned_as_it_is_read():
+    lines = [unicodedata.normalize("NFD", text) for text in ("schön früh", "한국어")]
+    tokenizer = Tokenizer.train(lines * 5, 100, "symbol")
+    assert [tokenizer.decode(tokenizer.encode(line)) for line in lines] == ["schön früh", "한국어"]
 
 
 def test_training_is_repeatable():

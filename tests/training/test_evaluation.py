@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
+import sacrebleu
 
 import transformer
+from transformer.text.bleu_tokenizers import tokenizer_for
 from transformer.text.sacrebleu import BLEU, CHRF, score
 from transformer.training.evaluation import LONG, SHORT, columns, counts, evaluate, subsets, total
 
@@ -32,6 +36,32 @@ def test_subsets_are_by_words_and_by_references() -> None:
 
 def test_a_part_without_sentences_is_left_out() -> None:
     assert list(subsets(["a b"], ["x"], [["x"]])) == ["all", "one_reference", "short"]
+
+
+def test_decomposed_references_score_as_composed_ones_and_are_counted() -> None:
+    model = transformer.load("en-de")
+    pairs = [
+        ("The girl sleeps.", "Das Mädchen schläft."),
+        ("The door is open.", "Die Tür ist offen."),
+        ("No.", "Nein."),
+    ]
+    apart = [(source, unicodedata.normalize("NFD", target)) for source, target in pairs]
+    found, wanted = (evaluate(model, given).to_dict() for given in (apart, pairs))
+    assert wanted["exact"] == 1 and (found.pop("decomposed"), wanted.pop("decomposed")) == (2, 0)
+    assert found | {"seconds": 0} == wanted | {"seconds": 0}
+
+
+def test_korean_is_scored_by_its_own_tokens_and_without_four_in_a_row_bleu_says_nothing() -> None:
+    model = transformer.load("ko-numbers")
+    pairs = [(number, model.translate(number).text) for number in ("17", "48", "203", "951", "3006", "81")]
+    pairs[0] = ("17", "십팔")
+    texts, references = model.translate_all([source for source, _ in pairs]), [[target for _, target in pairs]]
+    for tokenize in (None, "char", "13a"):
+        found = evaluate(model, pairs, tokenize=tokenize)
+        used = tokenize or tokenizer_for("Korean")
+        assert found.exact == 5 / 6 and f"|tok:{used}" in found.bleu_signature
+        assert found.bleu == sacrebleu.corpus_bleu(texts, references, tokenize=used).score
+        assert (found.bleu > 0) is (found.four_grams > 0) is (used != "13a"), used
 
 
 def test_the_sum_of_parts_is_the_score_of_the_whole() -> None:

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.attention import merge_words
-from transformer.text.tokenizer import PIECE_MARK
+from transformer.text.tokenizer import PIECE_MARK, composed
 from transformer.texts import UserError
 
 WORD = re.compile(r"\w+(?:['’\-.]\w+)*|[^\w\s]")
-LINK = re.compile(r"(\d{1,4})([-?])(\d{1,4})", re.ASCII)
+LINK = re.compile(r"(\d{1,4})([-?p])(\d{1,4})", re.ASCII)  # -: sure; ?, p: possible
 READINGS = ("predicted", "fed")  # which of its two tokens a decoder row is read by
 Link = tuple[int, int]  # source word, target word, from 0
 
@@ -25,7 +25,7 @@ class AlignmentError(UserError):
 
 def words_of(text: str) -> tuple[str, ...]:
     """The words that links count: punctuation marks are words, "don't" and "U.S" are one."""
-    return tuple(WORD.findall(text))
+    return tuple(WORD.findall(composed(text)))
 
 
 @dataclass(frozen=True)
@@ -48,36 +48,41 @@ class Gold:
         return words_of(self.target)
 
 
-def _gold(source: str, target: str, written: str, number: int) -> Gold:
+def _gold(source: str, target: str, written: str, number: int, first: int) -> Gold:
     """One pair and its links. Raises AlignmentError with the number of the line."""
     sizes = (len(words_of(source)), len(words_of(target)))
-    links: dict[str, set[Link]] = {"-": set(), "?": set()}
+    sure: set[Link] = set()
+    possible: set[Link] = set()
     for part in written.split():
         match = LINK.fullmatch(part)
         if match is None:
             raise AlignmentError(
-                "line {number}: {part!r} is not a link; write i-j if it is sure, i?j if it is possible",
+                "line {number}: {part!r} is not a link; write i-j if it is sure, i?j or ipj if it is possible",
                 number=number,
                 part=part[:20],
             )
-        link = (int(match[1]), int(match[3]))
-        if link[0] >= sizes[0] or link[1] >= sizes[1]:
+        link = (int(match[1]) - first, int(match[3]) - first)
+        if not (0 <= link[0] < sizes[0] and 0 <= link[1] < sizes[1]):
             raise AlignmentError(
                 "line {number}: the link {part} is out of range; the source has {source} words and the target "
-                "{target}, counted from 0, so correct or remove the link",
+                "{target}, counted from {first}, so correct or remove the link",
                 number=number,
                 part=part,
                 source=sizes[0],
                 target=sizes[1],
+                first=first,
             )
-        links[match[2]].add(link)
-    return Gold(source, target, frozenset(links["-"]), frozenset(links["-"] | links["?"]), number)
+        possible.add(link)
+        if match[2] == "-":
+            sure.add(link)
+    return Gold(source, target, frozenset(sure), frozenset(possible), number)
 
 
-def read_gold(text: str) -> list[Gold]:
-    """Read lines `source<tab>target<tab>links`: sure links i-j and possible ones i?j, with blanks between them.
+def read_gold(text: str, first: int = 0) -> list[Gold]:
+    """Read lines `source<tab>target<tab>links`: sure links i-j and possible ones i?j or ipj, with blanks between them.
 
-    Raises AlignmentError with the number of the first line that has no such form, or a link out of range.
+    first: the number of the first word, 0 or 1. Raises AlignmentError with the number of the first line that has no
+    such form, or a link out of range.
     """
     found = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -91,12 +96,12 @@ def read_gold(text: str) -> list[Gold]:
                 count=len(columns),
             )
         source, target, links = columns
-        found.append(_gold(source, target, links, number))
+        found.append(_gold(source, target, links, number, first))
     return found
 
 
-def read_links(text: str, pairs: Sequence[tuple[str, str]]) -> list[Gold]:
-    """Read lines of links alone (Pharaoh format), one for each of these pairs.
+def read_links(text: str, pairs: Sequence[tuple[str, str]], first: int = 0) -> list[Gold]:
+    """Read lines of links alone (Pharaoh format), one for each of these pairs; first: as in `read_gold`.
 
     Raises AlignmentError with the number of the first wrong line, or for another number of lines.
     """
@@ -107,7 +112,7 @@ def read_links(text: str, pairs: Sequence[tuple[str, str]]) -> list[Gold]:
             lines=len(lines),
             pairs=len(pairs),
         )
-    return [_gold(*pair, line, number) for number, (pair, line) in enumerate(zip(pairs, lines, strict=True), 1)]
+    return [_gold(*pair, line, number, first) for number, (pair, line) in enumerate(zip(pairs, lines, strict=True), 1)]
 
 
 def token_words(surfaces: Sequence[str], words: Sequence[str]) -> list[int]:
@@ -119,10 +124,13 @@ def token_words(surfaces: Sequence[str], words: Sequence[str]) -> list[int]:
     owners = [number for number, word in enumerate(words) for _ in word]
     plain = [surface.replace(PIECE_MARK, "") for surface in surfaces]
     if sum(map(len, plain)) != len(owners):
+        changed = sorted(set("".join(words)).difference(*plain))
         raise AlignmentError(
-            "the tokens have {tokens} characters and the words {words}; leave out what the tokenizer changes",
+            "the tokens have {tokens} characters and the words {words}; leave out what the tokenizer changes: "
+            "{changed}",
             tokens=sum(map(len, plain)),
             words=len(owners),
+            changed=" ".join(f"{one} (U+{ord(one):04X})" for one in changed[:8]) or "–",
         )
     found, at = [], 0
     for piece in plain:

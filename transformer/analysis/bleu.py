@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from transformer.text.bleu_tokenizers import USUAL
+from transformer.text.tokenizer import composed
 from transformer.texts import UserError
 
 if TYPE_CHECKING:
@@ -20,11 +23,11 @@ REFERENCES = 4  # most references
 
 
 @cache
-def _metric() -> BLEU:
+def _metric(tokenize: str) -> BLEU:
     """As sacrebleu.sentence_bleu. The lessons of every page import this module, so sacreBLEU comes when it is used."""
     from transformer.text.sacrebleu import BLEU
 
-    return BLEU(effective_order=True)
+    return BLEU(tokenize, effective_order=True)
 
 
 @dataclass(frozen=True)
@@ -77,24 +80,38 @@ class Bleu:
                 marked[start : start + n] = [True] * n
         return tuple(marked)
 
+    def alike(self) -> tuple[str, ...]:
+        """Tokens of the hypothesis that no reference has, but that look like one of theirs: they differ in characters
+        that are invisible, as a soft hyphen, or that Unicode counts as forms of one character."""
+        there = {token for tokens in self.references for token in tokens}
+        seen = set(map(_look, there))
+        return tuple(token for token in dict.fromkeys(self.hypothesis) if token not in there and _look(token) in seen)
+
+
+def _look(text: str) -> str:
+    """What is seen of a text."""
+    return unicodedata.normalize("NFKC", "".join(one for one in text if unicodedata.category(one) != "Cf"))
+
 
 def _ngrams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return [tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1)]
 
 
-def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
-    """BLEU of a hypothesis with up to four references; the score is sacreBLEU's to the last digit.
+def bleu(hypothesis: str, references: Sequence[str], tokenize: str = USUAL) -> Bleu:
+    """BLEU of a hypothesis with up to four references, all in NFC; the score is sacreBLEU's to the last digit, and at
+    most 100.
 
-    Raises UserError for an empty hypothesis, and without a reference.
+    tokenize: how it divides texts, of `bleu_tokenizers.TOKENIZERS`. Raises UserError for an empty hypothesis, without a
+    reference, and for a tokenizer that is not installed.
     """
-    given = [text for text in references if text.strip()]
+    hypothesis, given = composed(hypothesis), [composed(text) for text in references if text.strip()]
     if not hypothesis.strip():
         raise UserError("the hypothesis is empty; type a translation to score")
     if not given:
         raise UserError("there is no reference; type at least one right translation")
     if len(given) > REFERENCES:
         raise UserError("there are {count} references; at most {most} are allowed", count=len(given), most=REFERENCES)
-    metric = _metric()
+    metric = _metric(tokenize)
     divide = metric.tokenizer
     tokens = tuple(divide(hypothesis.rstrip()).split())
     if not tokens:  # sacreBLEU's tokenizer removes "<skipped>"
@@ -115,13 +132,13 @@ def bleu(hypothesis: str, references: Sequence[str]) -> Bleu:
         orders.append(Order(ngrams, matched, total, precision, not matched))
     penalty = 1.0 if len(tokens) >= length else math.exp(1 - length / len(tokens))
     logs = sum(math.log(order.precision) for order in orders)
-    score = penalty * math.exp(logs / len(orders)) if any(order.matched for order in orders) else 0.0
+    score = min(penalty * math.exp(logs / len(orders)), 100.0) if any(order.matched for order in orders) else 0.0
     metric.sentence_score(hypothesis, given)  # sets the number of references of the signature
     return Bleu(tokens, right, tuple(orders), length, penalty, score, str(metric.get_signature()))
 
 
 def chrf(hypothesis: str, references: Sequence[str]) -> float:
     """sacreBLEU's chrF (Popović 2015), 0 to 100."""
-    from transformer.text import sacrebleu
+    from transformer.text.sacrebleu import CHRF
 
-    return float(sacrebleu.sentence_chrf(hypothesis, [text for text in references if text.strip()]).score)
+    return CHRF().sentence_score(hypothesis, [text for text in references if text.strip()]).score

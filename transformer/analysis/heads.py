@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer.analysis.attention import entropy
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
 from transformer.short_repr import short_repr
-from transformer.text.tokenizer import PIECE_MARK
+from transformer.text.tokenizer import PIECE_MARK, composed
 from transformer.tracing.trace import KINDS, Trace
 
 OFFSETS = {"previous": -1, "same": 0, "next": 1}  # of self-attention: source and target count their own positions
@@ -31,7 +31,7 @@ def read_word_list(text: str) -> dict[str, frozenset[str]]:
     Raises ValueError, with the line's number, for a line without a tab.
     """
     words: dict[str, frozenset[str]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(composed(text).splitlines(), 1):
         if line.strip():
             source, tab, targets = line.partition("\t")
             if not tab:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 
+from transformer.text.tokenizer import composed
 from transformer.texts import N_
 
 # Common words and letters that the other language does not have.
@@ -35,9 +36,10 @@ def other_language(text: str, language: str) -> str | None:
     """The language that a text seems to be in, "English" or "German", if it is not this one of the two; else None."""
     if language not in WORDS:
         return None
-    words = re.findall(r"[^\W\d_]+", text.casefold())
+    text = composed(text).casefold()
+    words = re.findall(r"[^\W\d_]+", text)
     found = {name: sum(word in common for word in words) for name, common in WORDS.items()}
     for name, letters in LETTERS.items():
-        found[name] += bool(letters & set(text.casefold()))
+        found[name] += bool(letters & set(text))
     other = next(name for name in WORDS if name != language)
     return other if found[other] > found[language] and 4 * found[other] >= len(words) else None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 
 from transformer.analysis.alignment import READINGS, AlignmentError, Gold, Score, pharaoh, read_gold, read_links
@@ -72,9 +74,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=_(
             "with --score: lines SOURCE<tab>TARGET<tab>LINKS; or lines of LINKS alone, whose pairs SOURCE<tab>TARGET "
-            "come from standard input. Sure links i-j, possible ones i?j; words and punctuation marks count from 0"
+            "come from standard input. Sure links i-j, possible ones i?j or ipj; words and punctuation marks count "
+            "from 0"
         ),
     )
+    parser.add_argument("--from-one", action="store_true", help=_("the links of --gold count from 1"))
     parser.add_argument(
         "--json",
         type=Path,
@@ -176,8 +180,8 @@ def details(found: AlignmentScores, sources: Iterable[Source]) -> str:
     return "\n".join(lines)
 
 
-def read_pairs_and_links(path: Path) -> list[Gold]:
-    """The pairs of --gold. Raises CommandError."""
+def read_pairs_and_links(path: Path, first: int) -> list[Gold]:
+    """The pairs of --gold, whose links count from 0 or 1. Raises CommandError."""
     try:
         text = read_text(path, LARGEST).removeprefix("\ufeff")
     except OSError as error:
@@ -186,9 +190,8 @@ def read_pairs_and_links(path: Path) -> list[Gold]:
         raise CommandError(
             "{file} is not UTF-8 text (byte {byte}); save it as UTF-8", file=path, byte=error.start
         ) from error
-    try:
-        if "\t" in text:
-            return read_gold(text)
+    read: Callable[..., list[Gold]] = read_gold
+    if "\t" not in text:
         pairs = []
         for number, line in enumerate(decoded(sys.stdin.buffer), 1):
             source, tab, target = line.partition("\t")
@@ -200,8 +203,15 @@ def read_pairs_and_links(path: Path) -> list[Gold]:
                     file=path,
                 )
             pairs.append((source, target))
-        return read_links(text, pairs)
+        read = partial(read_links, pairs=pairs)
+    try:
+        return read(text, first=first)
     except AlignmentError as error:
+        with contextlib.suppress(AlignmentError):
+            if not first and read(text, first=1):
+                raise CommandError(
+                    "{file}: the links fit only if words count from 1; add --from-one", file=path
+                ) from error
         raise CommandError("{file}: {error}", file=path, error=error) from error
 
 
@@ -214,7 +224,7 @@ def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
             source=model.languages[0],
             target=model.languages[1],
         )
-    golds = read_pairs_and_links(options.gold) if options.gold else gold_pairs()
+    golds = read_pairs_and_links(options.gold, int(options.from_one)) if options.gold else gold_pairs()
     asked = [] if options.layer is None else [chosen(model, options)]
     reverse = reverse_of(model, options)
     found = measure_alignment(model, golds)
@@ -257,6 +267,8 @@ def over_corpus(
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.from_one and not options.gold:
+        raise CommandError("--from-one needs --gold; give both, or neither")
     corpus = corpus_of(options.data, options) or (open_corpus(options.data) if options.data else None)
     model = load(options.checkpoint, find_device(options.device))
     if options.score:

@@ -20,6 +20,7 @@ from transformer.cli.common import (
     add_recipe,
     add_search,
     add_switches,
+    complain,
     find_device,
     read,
     recipe_of,
@@ -33,6 +34,7 @@ from transformer.corpus.tasks import job
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import NONE, Interventions
+from transformer.text.bleu_tokenizers import TOKENIZERS, USUAL, missing_tokenizer, tokenizer_for
 from transformer.texts import N_, _, columns, pad
 from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair
@@ -52,6 +54,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help=_("input lengths of a toy task")
     )
     add_search(parser)
+    parser.add_argument(
+        "--tokenize",
+        choices=TOKENIZERS,
+        help=_(
+            "how BLEU divides texts into tokens, as in sacreBLEU (default: as the target language needs, else {usual})",
+            usual=USUAL,
+        ),
+    )
     add_switches(parser)
     add_device(parser)
     add_corpus(parser, _("default: the test data of the recipe"))
@@ -94,6 +104,12 @@ def table(scores: Evaluation, task: bool = False, interventions: Interventions =
     if scores.unmeasured:
         note = _("pairs empty or too long, left out of the perplexity")
         rows.append((_("unmeasured"), f"{scores.unmeasured:,}", note))
+    if not scores.four_grams and not task:
+        note = _("no translation has four tokens, so BLEU is 0; read chrF, or choose --tokenize char")
+        rows.append((_("4-grams"), "0", note))
+    if scores.decomposed:
+        note = _("references in decomposed Unicode (NFD), scored as NFC; sacreBLEU alone counts them as different")
+        rows.append(("NFD", f"{scores.decomposed:,}", note))
     width = max(13, *(columns(name) + 1 for name, _value, _note in rows))
     return "\n".join(f"{pad(name, width)}{value:>9}  {note}" for name, value, note in rows)
 
@@ -103,13 +119,14 @@ def over_corpus(
     corpus: Corpus,
     search: tuple[int, float | None],
     preparation: tuple[str, tuple[str, str]] | None,
+    tokenize: str,
     options: argparse.Namespace,
 ) -> tuple[Evaluation, int]:
     """The scores, and the exit status: 1 if a line is broken. Such lines are named on stderr."""
     complain = Broken()
     task = job(
         "evaluate", [(options.checkpoint, model)], options.device,
-        beam=search[0], alpha=search[1], preparation=preparation, switches=options.switch,
+        beam=search[0], alpha=search[1], preparation=preparation, switches=options.switch, tokenize=tokenize,
     )  # fmt: skip
     return total(values_over(task, corpus, grouped(corpus.chunks(), complain), options)), complain.status
 
@@ -144,10 +161,14 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     interventions.check(model.config)
     decoding = search(options, recipe.get("decoding"))
+    tokenize = options.tokenize or tokenizer_for(model.languages[1])
+    if not (options.tokenize or spec) and (missing := missing_tokenizer(model.languages[1])):
+        complain(missing)
     if corpus is not None:
-        scores, status = over_corpus(model, corpus, decoding, prepared, options)
+        scores, status = over_corpus(model, corpus, decoding, prepared, tokenize, options)
     else:
-        scores = measure(model, pairs, *decoding, Preparation(*prepared) if prepared else None, interventions)
+        preparation = Preparation(*prepared) if prepared else None
+        scores = measure(model, pairs, *decoding, preparation, interventions, tokenize)
     check_numbers(torch.tensor(scores.perplexity))
     print(table(scores, bool(spec), interventions))
     if options.json:

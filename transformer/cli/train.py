@@ -38,7 +38,9 @@ SETTINGS_HELP = {
     "smoothing": N_("label smoothing"),
     "clip": N_("largest norm of the gradient; 0: no clipping"),
     "augmentation": N_("shares of pairs to vary: {names} (default none)"),
-    "sampling": N_("alpha of subword regularisation; 0: always the best segmentation"),
+    "sampling": N_(
+        "alpha of subword regularisation, with BPE the share of merges left out; 0: always the best segmentation"
+    ),
     "r_drop": N_("alpha of R-Drop, which passes every batch twice; 0: one pass"),
     "precision": N_("precision of the matrix products outside attention"),
     "average": N_("number of last saved states to average into the final weights"),

@@ -49,8 +49,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=whole(1, 64),
         metavar="N",
         help=_(
-            "up to N translations of each line, best first, as NUMBER<tab>LOG P<tab>SCORE<tab>TEXT; SCORE is log P "
-            "divided by the length penalty (default --beam N)"
+            "up to N different translations of each line, best first, as NUMBER<tab>LOG P<tab>SCORE<tab>TEXT; SCORE is "
+            "log P divided by the length penalty (default --beam N)"
         ),
     )
     sampling = parser.add_argument_group(
@@ -111,6 +111,7 @@ def translations(
     interventions: Interventions = NONE,
     prefix: str = "",
     sample: Sampling | None = None,
+    different: bool = False,
 ) -> Iterator[tuple[list[Translation], str | None]]:
     """For every text, in order, its translations and an error message or None; arguments as in `n_best_all`.
 
@@ -120,7 +121,9 @@ def translations(
 
     def together(texts: list[str]) -> list[list[Translation]]:
         prefixes = [prefix] * len(texts) if prefix else None
-        return model.n_best_all(texts, beam, alpha, interventions=interventions, prefixes=prefixes, sample=sample)
+        return model.n_best_all(
+            texts, beam, alpha, interventions=interventions, prefixes=prefixes, sample=sample, different=different
+        )
 
     first = 1  # number of the chunk's first line
     texts = iter(texts)
@@ -170,7 +173,9 @@ def write(
     divided by the length penalty, the text.
     """
     status = 0
-    results = translations(model, decoded(source), batch, beam, alpha, interventions, prefix, sample)
+    results = translations(
+        model, decoded(source), batch, beam, alpha, interventions, prefix, sample, different=n_best is not None
+    )
     for number, (found, wrong) in enumerate(results, 1):
         if wrong:
             complain(wrong)

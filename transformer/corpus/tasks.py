@@ -120,10 +120,12 @@ def _evaluate(
     alpha: float | None,
     preparation: tuple[str, tuple[str, str]] | None,
     switches: Sequence[str],
+    tokenize: str,
 ) -> Result:
     """What the groups add to the scores."""
     prepared = _preparation(*preparation) if preparation else None
-    return {"value": counts(models[0], rows, beam, alpha, prepared, Interventions.parse(switches)), "broken": {}}
+    found = counts(models[0], rows, beam, alpha, prepared, Interventions.parse(switches), tokenize)
+    return {"value": found, "broken": {}}
 
 
 def _fitting(model: Pretrained, rows: Sequence[Any]) -> tuple[dict[int, str], list[int]]:

@@ -30,7 +30,7 @@ from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap, TapError
 from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.short_repr import shortened
-from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer
+from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer, composed
 from transformer.texts import N_, Text, UserError, any_of
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.patch import Place, patches
@@ -363,10 +363,11 @@ class Pretrained:
     ) -> list[Translation]:
         """The finished translations of beam search, best first, at most `beam`; the first is that of `translate`.
 
-        The search ends when its best translation is certain, so there may be fewer. Arguments and errors as in
-        `translate`.
+        The search ends when its best translation is certain, and other tokens may make the same text, which is left
+        out, so there may be fewer. So is an empty text, if there is another one, even where it is the best. Arguments
+        and errors as in `translate`.
         """
-        return self._translations(text, beam, alpha, limit, interventions, edits, prefix)
+        return _different(self._translations(text, beam, alpha, limit, interventions, edits, prefix))
 
     def _translations(
         self,
@@ -454,7 +455,9 @@ class Pretrained:
     ) -> list[str]:
         """Translations of many texts; a blank text gives a blank translation. Arguments and errors as in
         `n_best_all`."""
-        found = self.n_best_all(texts, beam, alpha, batch_tokens, interventions, prefixes=prefixes, sample=sample)
+        found = self.n_best_all(
+            texts, beam, alpha, batch_tokens, interventions, prefixes=prefixes, sample=sample, different=False
+        )
         return [many[0].text if many else "" for many in found]
 
     def n_best_all(
@@ -467,11 +470,13 @@ class Pretrained:
         *,
         prefixes: Sequence[str] | None = None,
         sample: Sampling | None = None,
+        different: bool = True,
     ) -> list[list[Translation]]:
         """For every text what `n_best` finds, in batches of similar length; with beam=1 its greedy translation, or a
         sample. A blank text has none.
 
-        prefixes: what each translation has to begin with; sample: as in `translate`, each text as if alone.
+        prefixes: what each translation has to begin with; sample: as in `translate`, each text as if alone; different:
+        False: also equal texts and empty ones, so that the first is always that of `translate`.
         With switches, only sources of equal length share a batch, because a switch could make padding visible. A
         switch of a token that a text lacks changes nothing there, while `translate` refuses it.
         Raises InputError with the number of the text if a text or a prefix is too long for the model; UserError if
@@ -519,7 +524,8 @@ class Pretrained:
             forced = [begun[keys[row]] for row in rows]
             found = self._search(batch, beam, alpha, longest, tap, forced, sample)
             for row, hypotheses in zip(rows, found, strict=True):
-                out[keys[row]] = self._ranked(hypotheses, alpha)
+                ranked = self._ranked(hypotheses, alpha)
+                out[keys[row]] = _different(ranked) if different else ranked
         return out
 
     def trace(
@@ -557,7 +563,7 @@ class Pretrained:
         else:
             assert target is not None
             out = self.encode(target, "target", limit)
-            target_text = target
+            target_text = composed(target)
             out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
         fed = [self.config.start_id, *out[:-1]]
         labels = readable([*self.tokenizer_of("source").surfaces(source), "</s>"])
@@ -572,7 +578,7 @@ class Pretrained:
         return Trace(
             checkpoint=self.name,
             languages=self.languages,
-            source_text=source,
+            source_text=composed(source),
             target_text=target_text,
             own=own,
             complete=out[-1] == self.config.end_id,
@@ -728,6 +734,14 @@ class Pretrained:
             (piece,) = tokenizer.pieces([token_id])
             ids[position], tokens[position], labels[position] = token_id, piece, readable([piece])[0]
         return ids, tokens, labels
+
+
+def _different(found: Sequence[Translation]) -> list[Translation]:
+    """The best translation of each text; an empty text only if there is no other."""
+    best: dict[str, Translation] = {}
+    for one in found:
+        best.setdefault(one.text, one)
+    return [one for text, one in best.items() if text.strip()] or list(best.values())
 
 
 def _check_edits(edits: Edits | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from transformer.tracing.trace import Trace
 # options in their right order; shape: such as 1, 8, 5, 5; text: free, with an example of a good answer.
 KINDS = ("choose", "number", "cell", "head", "row", "token", "order", "shape", "text")
 PRESSED = ("cell", "head", "row", "token")
-NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)")
 _PLACES = {  # what is pressed, as links and files write it
     "head": re.compile(r"(\d+)\.(\d+)"), "cell": re.compile(r"(\d+),(\d+)"),
     "row": re.compile(r"(\d+)"), "token": re.compile(r"(\d+)"),
@@ -110,10 +111,21 @@ def with_meaning(token: str, meaning: str) -> str:
     return f"{token} ({meaning})" if meaning else token
 
 
+def plain(text: str) -> str:
+    """What is typed for numbers, in ASCII: full-width digits and signs, and the minus sign U+2212."""
+    return unicodedata.normalize("NFKC", text).replace("\u2212", "-").strip()
+
+
+def number_in(text: str) -> float | None:
+    """A number as typed, with a point or a comma; None for another text."""
+    text = plain(text)
+    return float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else None
+
+
 def numbers(text: str) -> tuple[float, ...]:
     """The numbers in a text: "[1, 8, 5, 5]" gives 1, 8, 5, 5. A comma between digits separates, followed by a space or
     not; a decimal number has a point."""
-    return tuple(float(found) for found in re.findall(r"[+-]?\d+(?:\.\d+)?", text))
+    return tuple(float(found) for found in re.findall(r"[+-]?\d+(?:\.\d+)?", plain(text)))
 
 
 def in_words(answer: Answer | tuple[str, ...], kind: str = "") -> str:
@@ -151,8 +163,8 @@ def is_right(question: Question, given: str | tuple[str, ...], right: Answer | N
     if isinstance(right, frozenset):
         return text.strip() in right
     if question.kind == "number":
-        found = NUMBER.fullmatch(text.strip())
+        found = number_in(text)
         if found is None or isinstance(right, tuple):
             return False
-        return abs(float(text.strip().replace(",", ".")) - float(right)) <= question.tolerance + 1e-9
+        return abs(found - float(right)) <= question.tolerance + 1e-9
     return text.strip() == str(right).strip()

@@ -25,6 +25,8 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, AnyTap, Off, scope
 from transformer.probing.drafts import loss_and_outputs, outputs
 from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
+from transformer.text.bleu_tokenizers import tokenizer_for
+from transformer.text.tokenizer import equal
 from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair
 from transformer.training.evaluation import corpus_bleu, fits, surprise
@@ -194,20 +196,20 @@ def metric_of(model: Pretrained) -> str:
     return "exact" if task_of(model) else "bleu"
 
 
-def _score(metric: str, texts: Sequence[str], references: Sequence[str]) -> float:
+def _score(model: Pretrained, texts: Sequence[str], references: Sequence[str]) -> float:
     """0 to 100."""
-    if metric == "exact":
-        return 100 * sum(map(str.__eq__, texts, references)) / len(texts)
-    return corpus_bleu(list(texts), [[one] for one in references])
+    if metric_of(model) == "exact":
+        return 100 * sum(map(equal, texts, references)) / len(texts)
+    return corpus_bleu(texts, [[one] for one in references], tokenizer_for(model.languages[1]))
 
 
 def _interval(
-    metric: str, before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]
+    model: Pretrained, before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]
 ) -> tuple[float, float]:
     """95% interval of the change of the score, by a paired bootstrap over sentences."""
-    if metric == "bleu":
-        return bleu_interval(before, after, references)
-    changes = [(new == one) - (old == one) for old, new, one in zip(before, after, references, strict=True)]
+    if metric_of(model) == "bleu":
+        return bleu_interval(before, after, references, tokenizer_for(model.languages[1]))
+    changes = [equal(new, one) - equal(old, one) for old, new, one in zip(before, after, references, strict=True)]
     drawn = torch.randint(len(changes), (DRAWS, len(changes)), generator=torch.Generator().manual_seed(0))
     means = 100 * torch.tensor(changes).double()[drawn].mean(1)
     low, high = means.quantile(torch.tensor([(1 - LEVEL) / 2, (1 + LEVEL) / 2]).double()).tolist()
@@ -256,7 +258,7 @@ def effects(
         if fits(model, source, "source") and fits(model, target, "target")
     ]
     sources = {source: (*model.encode(source),) for source, _ in pairs if source.strip()} if score else {}
-    references, metric = tuple(target for _, target in pairs), metric_of(model)
+    references = tuple(target for _, target in pairs)
 
     def texts(outputs: Mapping[Ids, Ids]) -> tuple[str, ...]:
         return tuple(model.tokenizer.decode(outputs[sources[one]]) if one in sources else "" for one, _ in pairs)
@@ -264,7 +266,7 @@ def effects(
     drafts = outputs(model, dict.fromkeys(sources.values(), ()))
     before, _ = loss_and_outputs(model, forced, {})
     written = texts(drafts) if score else ()
-    whole = _score(metric, written, references) if score else 0.0
+    whole = _score(model, written, references) if score else 0.0
     found: dict[str, Effect] = {}
     seen = {} if seen is None else seen
     for name, heads in groups.items():
@@ -272,8 +274,8 @@ def effects(
         effect = Effect(loss - before)
         if score:
             after = texts(changed)
-            low, high = _interval(metric, written, after, references)
-            effect = replace(effect, score=_score(metric, after, references) - whole, low=low, high=high)
+            low, high = _interval(model, written, after, references)
+            effect = replace(effect, score=_score(model, after, references) - whole, low=low, high=high)
         found[name] = effect
         if not progress(len(found), len(groups)):
             raise Stopped
@@ -336,10 +338,10 @@ def pruning_curve(
     measurable_loss(model, pairs)
     counts = [*range(0, len(order), every), len(order)]
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-    metric, scores, seen = metric_of(model), [], {}  # type: ignore[var-annotated]
+    scores, seen = [], {}  # type: ignore[var-annotated]
     for count in counts:
         changed = without(model, order[:count], seen=seen)
-        scores.append(_score(metric, changed.translate_all(sources), references))
+        scores.append(_score(model, changed.translate_all(sources), references))
         if not progress(len(scores), len(counts)):
             raise Stopped
     return Curve(tuple(len(order) - count for count in counts), tuple(scores))
@@ -459,10 +461,10 @@ def survey(
             drawn = (Curve(tuple(one["left"]), tuple(one["score"])) for one in plain)
         for (name, _one), curve in zip(orders, drawn, strict=True):
             found[name].append(curve)
-    metric, texts = metric_of(model), model.translate_all([source for source, _ in pairs])
+    texts = model.translate_all([source for source, _ in pairs])
     gradient = {name_of(head): value for head, value in gradient_importance(model, pairs).items()}
     return Survey(
-        len(pairs), metric, _loss(model, pairs), _score(metric, texts, [target for _, target in pairs]),
+        len(pairs), metric_of(model), _loss(model, pairs), _score(model, texts, [target for _, target in pairs]),
         zero, mean, gradient, removed, found, order,
     )  # fmt: skip
 

@@ -16,6 +16,8 @@ from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import greedy
 from transformer.interventions.sets import NONE, Interventions
+from transformer.text.bleu_tokenizers import USUAL, tokenizer_for
+from transformer.text.tokenizer import equal
 from transformer.training.data import Pair, read_pairs
 from transformer.training.evaluation import fits, surprise
 from transformer.training.tasks import TASKS, task_pairs
@@ -46,6 +48,7 @@ class ProbeScores:
     repetition: float
     exact: float
     cut_off: float
+    tokenize: str = USUAL
     texts: tuple[str, ...] = field(default=(), compare=False, repr=False)
     references: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
@@ -124,33 +127,37 @@ def probe(
         surprised, tokens, done = surprised + nats, tokens + count, done + len(rows)
         if not progress(done, len(pairs)):
             raise Stopped
-    references = [target for _, target in pairs]
+    references, tokenize = [target for _, target in pairs], tokenizer_for(model.languages[1])
     return ProbeScores(
         sentences=len(pairs),
-        bleu=BLEU().corpus_score(texts, [references]).score,
+        bleu=BLEU(tokenize).corpus_score(texts, [references]).score,
         perplexity=math.exp(surprised / tokens),
         repetition=sum(repetition([token_id for token_id in ids if token_id != end]) for ids in written) / len(pairs),
-        exact=sum(text == reference for text, reference in zip(texts, references, strict=True)) / len(pairs),
+        exact=sum(map(equal, texts, references)) / len(pairs),
         cut_off=sum(ids[-1] != end for ids in written) / len(pairs),
+        tokenize=tokenize,
         texts=tuple(texts),
         references=tuple(references),
     )
 
 
-def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]) -> tuple[float, float]:
+def bleu_interval(
+    before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...], tokenize: str = USUAL
+) -> tuple[float, float]:
     """95% interval of the change of BLEU between two sets of translations of the same sentences: percentiles of a
     paired bootstrap over sentences (Koehn 2004), seeded."""
-    moved = [two - old for old, two in zip(_redrawn(before, references), _redrawn(after, references), strict=True)]
+    scores = (_redrawn(texts, references, tokenize) for texts in (before, after))
+    moved = [two - old for old, two in zip(*scores, strict=True)]
     low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
 @lru_cache(64)
-def _redrawn(texts: tuple[str, ...], references: tuple[str, ...]) -> list[float]:
+def _redrawn(texts: tuple[str, ...], references: tuple[str, ...], tokenize: str) -> list[float]:
     """BLEU of each draw of the bootstrap; draw i is of the same sentences for all translations."""
     from transformer.text.sacrebleu import BLEU
 
-    metric = BLEU()
+    metric = BLEU(tokenize)
     scores = [metric.corpus_score([text], [[reference]]) for text, reference in zip(texts, references, strict=True)]
     # Counts that can be added.
     counts = np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores])

@@ -15,6 +15,7 @@ from transformer.cancellation import Stopped
 from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.interventions.sets import layers_of
 from transformer.model.tap import KINDS, STACKS
+from transformer.text.tokenizer import composed
 from transformer.texts import UserError, any_of
 from transformer.tracing.batch import Kept
 from transformer.training.data import Pair
@@ -184,7 +185,7 @@ class Collected:
 
 def _pattern(wanted: str) -> re.Pattern[str]:
     """Of the words wanted, which commas separate; "*" stands for any letters."""
-    names = [one.strip() for one in wanted.casefold().split(",") if one.strip()] or [wanted.strip()]
+    names = [one.strip() for one in composed(wanted).casefold().split(",") if one.strip()] or [wanted.strip()]
     return re.compile("|".join(re.escape(one).replace(r"\*", ".*") for one in names))
 
 

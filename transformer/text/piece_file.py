@@ -25,7 +25,7 @@ MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
         "denormalizer": (5, "Normalizer"),
     },
     "Piece": {"piece": (1, "bytes"), "score": (2, "float")},
-    "Trainer": {"unk_surface": (44, "bytes")},
+    "Trainer": {"model_type": (3, "int32"), "unk_surface": (44, "bytes")},
     "Normalizer": {"charsmap": (2, "bytes")},
 }  # fmt: skip
 
@@ -70,6 +70,11 @@ def _check_charsmap(data: bytes) -> None:
             length=longest,
             limit=LONGEST_RULE,
         )
+
+
+def is_bpe(data: bytes) -> bool:
+    """Whether the pieces of a checked file are merges, whose scores say only which of two comes first."""
+    return bool(_model_class().FromString(data).trainer.model_type == 2)
 
 
 def check_pieces(data: bytes) -> None:

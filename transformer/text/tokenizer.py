@@ -17,7 +17,7 @@ from typing import Protocol
 import sentencepiece
 
 from transformer.files import read_bounded, write_whole
-from transformer.text.piece_file import PieceFileError, check_pieces
+from transformer.text.piece_file import PieceFileError, check_pieces, is_bpe
 from transformer.texts import Text, UserError
 
 PIECE_MARK = "▁"  # how SentencePiece writes the space before a word
@@ -40,7 +40,18 @@ def clean(text: str) -> str:
         return " ".join(text.split())
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text = "".join(" " if unicodedata.category(c) == "Cc" else c for c in text)
-    return unicodedata.normalize("NFC", _joined(" ".join(text.split())))
+    return composed(" ".join(text.split()))
+
+
+def composed(text: str) -> str:
+    """The text in NFC, for whatever compares texts: a letter and its mark are one character, while files of macOS may
+    write two (NFD)."""
+    return unicodedata.normalize("NFC", _joined(text))
+
+
+def equal(text: str, other: str) -> bool:
+    """Whether two texts are the same, however their letters are composed."""
+    return text == other or composed(text) == composed(other)
 
 
 def _joined(text: str) -> str:
@@ -149,6 +160,7 @@ class Tokenizer:
 
         def training_lines() -> Iterator[str]:
             for line in lines:
+                line = composed(line)  # as `encode` reads it
                 seen.update(line)
                 # SentencePiece skips "</s>" in text with all its characters, but it learns "<" and "/s>".
                 yield from SPECIAL_TEXT.sub("<\n", line).split("\n") if characters else (line,)
@@ -216,16 +228,24 @@ class Tokenizer:
         """Ids of one random segmentation of every text (subword regularisation, Kudo 2018), the same for the same seed.
 
         alpha: smoothing, above 0; a smaller alpha is more random: the probability is P(segmentation)^alpha, normalised
-        over all segmentations. A resumed run must repeat the samples, which SentencePiece's own sampling does not do
-        after a seed is set (0.2.3, findings/sentencepiece-seed.sh).
+        over all segmentations. With BPE pieces, which have no probabilities, alpha is the dropout of merges, from 0 to
+        1, and a larger one is more random. A resumed run must repeat the samples, which SentencePiece's own sampling
+        does not do after a seed is set (0.2.3, findings/sentencepiece-seed.sh). Raises TokenizerError.
         """
-        rng = random.Random(seed)
+        rng, draw = random.Random(seed), self._draw
+        if is_bpe(self._model):
+            if not 0 <= alpha <= 1:
+                raise TokenizerError(
+                    "sampling is {alpha:g}; with a BPE tokenizer it is the share of merges to leave out, from 0 to 1",
+                    alpha=alpha,
+                )
+            draw = self._merge
         result = []
         for text in texts:
             ids: list[int] = []
             words = self._processor.Normalize(clean(text)).split(PIECE_MARK)  # no piece contains parts of two words
             for word in words[0:1] + [PIECE_MARK + word for word in words[1:]]:
-                for piece in self._draw(word, alpha, rng):
+                for piece in draw(word, alpha, rng):
                     if piece != UNKNOWN or ids[-1:] != [
                         UNKNOWN
                     ]:  # one <unk> for neighbouring unknown pieces, like `encode`
@@ -242,6 +262,19 @@ class Tokenizer:
             ids.append(piece)
             end = start
         return ids[::-1]
+
+    def _merge(self, word: str, alpha: float, rng: random.Random) -> list[int]:
+        """Ids of one segmentation of a word by BPE-dropout (Provilkov et al. 2020, algorithm 1): at every step each
+        possible merge is left out with probability alpha, and the best of the others is made."""
+        scores, parts = self._scores, list(word)
+        while merges := [
+            (scores[pair][1], -start)
+            for start, pair in enumerate(map("".join, itertools.pairwise(parts)))
+            if pair in scores and rng.random() >= alpha
+        ]:
+            start = -max(merges)[1]
+            parts[start : start + 2] = [parts[start] + parts[start + 1]]
+        return [scores[part][0] if part in scores else UNKNOWN for part in parts]
 
     def _build_lattice(self, word: str, alpha: float) -> list[tuple[list[float], list[tuple[int, int]]]]:
         """For every end in the word: the running shares, up to 1, of the pieces that end there, and these pieces as

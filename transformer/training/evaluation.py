@@ -16,6 +16,8 @@ from transformer.analysis.sums import added
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, Interventions
 from transformer.text.batching import bucket, make_batch
+from transformer.text.bleu_tokenizers import USUAL, tokenizer_for
+from transformer.text.tokenizer import composed, equal
 from transformer.training.data import DataError, Pair, group_references
 from transformer.training.preparation import Preparation
 
@@ -30,7 +32,9 @@ class Evaluation:
     one, bleu and chrf score the restored text, lower-cased on both sides.
     perplexity: exp of the mean negative log-likelihood per target token, with </s>, over target_tokens tokens of all
     references. untranslated: sources that are blank or too long, scored as empty; unmeasured: pairs left out of the
-    perplexity for the same reason. seconds: of translating.
+    perplexity for the same reason. seconds: of translating. decomposed: references in decomposed Unicode (NFD), which
+    are scored as NFC, as the translations are; sacreBLEU alone counts such letters as different. four_grams: groups of
+    four tokens in the translations; without one BLEU is 0.
     """
 
     sentences: int
@@ -49,6 +53,8 @@ class Evaluation:
     seconds: float
     tokenized_bleu: float | None = None
     tokenized_bleu_signature: str | None = None
+    decomposed: int = 0
+    four_grams: int = 0
     subsets: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,16 +123,18 @@ def evaluate(
     alpha: float | None = None,
     preparation: Preparation | None = None,
     interventions: Interventions = NONE,
+    tokenize: str | None = None,
 ) -> Evaluation:
     """Translate every distinct source and score it against all its references.
 
     preparation: of the model's training text; sources are prepared in the same way. interventions: switches during
-    translation and measurement. Raises DataError, InterventionError.
+    translation and measurement. tokenize: how BLEU divides texts, of `bleu_tokenizers.TOKENIZERS`; None: as the target
+    language needs. Raises DataError, InterventionError; UserError for a tokenizer that is not installed.
     """
     if not pairs:
         raise DataError("there is nothing to evaluate; give at least one sentence pair")
     groups = list(zip(*group_references(pairs), strict=True))
-    return total([counts(model, groups, beam, alpha, preparation, interventions)])
+    return total([counts(model, groups, beam, alpha, preparation, interventions, tokenize)])
 
 
 Counts = dict[str, Any]
@@ -139,12 +147,15 @@ def counts(
     alpha: float | None = None,
     preparation: Preparation | None = None,
     interventions: Interventions = NONE,
+    tokenize: str | None = None,
 ) -> Counts:
     """What some sources, each with its references, add to the scores of a test set (`total`), as JSON. Arguments and
     errors as in `evaluate`."""
     from transformer.text.sacrebleu import BLEU, CHRF, statistics
 
     penalty = model.alpha if alpha is None else alpha
+    tokenize = tokenize or tokenizer_for(model.languages[1])
+    metric = BLEU(tokenize, lowercase=bool(preparation))
     sources, typed = [source for source, _ in groups], [list(texts) for _, texts in groups]
     references, pairs = typed, [(source, text) for source, texts in groups for text in texts]
     if preparation:
@@ -156,7 +167,7 @@ def counts(
     hypotheses = model.translate_all(fitting, beam, alpha, interventions=interventions)
     seconds = time.perf_counter() - began
     nats, tokens, measured = surprise(model, pairs, interventions=interventions)
-    exact = sum(text in group for text, group in zip(hypotheses, references, strict=True))
+    exact = sum(any(equal(text, one) for one in group) for text, group in zip(hypotheses, references, strict=True))
     tokenized = {}
     if preparation:
         tokenized = {"tokenized": statistics(BLEU(**BY_BLANKS), hypotheses, columns(references))}
@@ -167,11 +178,12 @@ def counts(
         "sums": {
             "sentences": len(sources), "references": len(pairs), "exact": exact, "nats": nats, "tokens": tokens,
             "untranslated": fitting.count(""), "unmeasured": len(pairs) - measured, "seconds": seconds,
-            "bleu": statistics(BLEU(lowercase=lower), hypotheses, by_number),
+            "bleu": statistics(metric, hypotheses, by_number),
             "chrf": statistics(CHRF(lowercase=lower), hypotheses, by_number),
-            "subsets": subsets(sources, hypotheses, typed), **tokenized,
+            "decomposed": sum(text != composed(text) for texts in typed for text in texts),
+            "subsets": subsets(sources, hypotheses, typed, tokenize), **tokenized,
         },
-        "most": len(by_number), "lower": lower, "beams": beam, "penalty": penalty,
+        "most": len(by_number), "lower": lower, "tokenize": tokenize, "beams": beam, "penalty": penalty,
     }  # fmt: skip
 
 
@@ -193,7 +205,7 @@ def total(parts: Iterable[Counts]) -> Evaluation:
         raise DataError(
             "none of the {count} sentence pairs has text on both sides and fits the model", count=sums["references"]
         )
-    bleu, bleu_signature = score(BLEU(lowercase=part["lower"]), sums["bleu"], most)
+    bleu, bleu_signature = score(BLEU(part["tokenize"], lowercase=part["lower"]), sums["bleu"], most)
     chrf, chrf_signature = score(CHRF(lowercase=part["lower"]), sums["chrf"], most)
     tokenized: dict[str, Any] = {}
     if "tokenized" in sums:
@@ -209,7 +221,11 @@ def total(parts: Iterable[Counts]) -> Evaluation:
         target_tokens=sums["tokens"],
         beams=part["beams"],
         length_penalty=part["penalty"] if part["beams"] > 1 else None,
-        **{name: sums[name] for name in ("sentences", "references", "untranslated", "unmeasured", "seconds")},
+        four_grams=sums["bleu"][-1],
+        **{
+            name: sums[name]
+            for name in ("sentences", "references", "untranslated", "unmeasured", "seconds", "decomposed")
+        },
         subsets={
             name: {
                 "bleu": score(BLEU(), one["bleu"])[0],
@@ -228,13 +244,13 @@ SHORT, LONG = 6, 10  # words of the longest short source, and of the longest tha
 
 
 def subsets(
-    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenize: str = USUAL
 ) -> dict[str, dict[str, Any]]:
     """The same translations, scored in parts: "all"; "one_reference", the first of each; and "short", "middle" and
     "long" sources by their words. Each part: statistics of sacreBLEU, sentences, and words of all sources."""
     from transformer.text.sacrebleu import BLEU, statistics
 
-    words = [len(source.split()) for source in sources]
+    metric, words = BLEU(tokenize), [len(source.split()) for source in sources]
     every = list(range(len(sources)))
     parts: list[tuple[list[int], int | None]] = [
         (every, None),
@@ -245,7 +261,7 @@ def subsets(
     ]
     return {
         name: {
-            "bleu": statistics(BLEU(), [hypotheses[i] for i in rows], columns([references[i][:most] for i in rows])),
+            "bleu": statistics(metric, [hypotheses[i] for i in rows], columns([references[i][:most] for i in rows])),
             "sentences": len(rows),
             "words": sum(words[i] for i in rows),
         }
@@ -254,11 +270,11 @@ def subsets(
     }
 
 
-def corpus_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenize: str = USUAL) -> float:
     """sacreBLEU with all references of each sentence."""
-    from transformer.text import sacrebleu
+    from transformer.text.sacrebleu import BLEU
 
-    return sacrebleu.corpus_bleu(list(hypotheses), columns(references)).score
+    return BLEU(tokenize).corpus_score(hypotheses, columns(references)).score
 
 
 def columns(references: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -23,6 +23,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import FUSED, OFF
 from transformer.model.transformer import Transformer
 from transformer.text.batching import Batch, bucket, make_batch
+from transformer.text.bleu_tokenizers import tokenizer_for
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.adam import STATE, Adam
 from transformer.training.data import Pair, group_references
@@ -192,8 +193,10 @@ class Trainer:
         total, count, _ = surprise(model, self.validation, self.settings.batch_tokens)
         sources, references = group_references(self.validation)
         wanted = self.settings.validation_sentences
-        bleu = corpus_bleu(self.translate(sources[:wanted]), references[:wanted]) if wanted else None
-        return total / max(count, 1), bleu
+        if not wanted:
+            return total / max(count, 1), None
+        tokenize = tokenizer_for(self.languages[1])
+        return total / max(count, 1), corpus_bleu(self.translate(sources[:wanted]), references[:wanted], tokenize)
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Greedy translations with the current weights; an empty text for one that does not fit the model."""

@@ -44,7 +44,8 @@ class Settings:
     gain: factor on the initial value, output and feed-forward matrices, see `shrink_branches`
     smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
     r_drop: alpha of R-Drop, see `r_drop_loss`, which passes every batch twice; 0: one pass
-    sampling: alpha of subword regularisation, 0: always the best segmentation
+    sampling: alpha of subword regularisation, or the dropout of BPE merges (`Tokenizer.sample`); 0: always the best
+        segmentation
     augmentation: shares of the sentence pairs to vary, drawn again in every epoch
     precision: "float32" or "bfloat16" for the matrix products outside attention
     average: number of last saved states to average into the final weights (section 6.1)

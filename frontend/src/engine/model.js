@@ -3,7 +3,7 @@
 import * as ort from "onnxruntime-web/wasm";
 import { continuations } from "./continuations.js";
 import { openWeights } from "./safetensors.js";
-import { openTokenizer } from "./tokenizer.js";
+import { composed, openTokenizer } from "./tokenizer.js";
 import { readable } from "./words.js";
 import { Switches, KINDS } from "./switches.js";
 
@@ -246,7 +246,7 @@ class Model {
     const padding = new Array(switches.pads).fill("<pad>");
     const trace = {
       checkpoint: this.about.name, languages: this.about.languages, causal: config.causal, switches: switches.params,
-      source_text: asked.source, source_ids: source, source_tokens: this.tokenizers.source.pieces(source),
+      source_text: composed(asked.source), source_ids: source, source_tokens: this.tokenizers.source.pieces(source),
       source_labels: [...readable([...this.tokenizers.source.surfaces(asked.source), "</s>"]), ...padding],
     }; // prettier-ignore
     const own = !asked.target?.trim();
@@ -267,7 +267,7 @@ class Model {
     const named = (ids) => pieces.call(this.tokenizers.target, ids);
     const labels = own ? readable(named(out)) : readable([...this.tokenizers.target.surfaces(asked.target), "</s>"]);
     Object.assign(trace, {
-      target_text: own ? this.tokenizers.target.decode(out) : asked.target, own, complete: out.at(-1) === config.end_id,
+      target_text: own ? this.tokenizers.target.decode(out) : composed(asked.target), own, complete: out.at(-1) === config.end_id,
       target_in_ids: fed, target_out_ids: out, target_in: named(fed), target_out: named(out),
       target_in_labels: [...readable(named([config.start_id])), ...labels.slice(0, -1)], target_out_labels: labels,
       target_position_ids: switches.positions("target", fed.length, 0)["target.position_ids"],

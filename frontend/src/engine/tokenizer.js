@@ -15,8 +15,11 @@ export function clean(text) {
     .replace(/\p{Cc}/gu, " ")
     .split(new RegExp(BLANK))
     .filter(Boolean);
-  return words.join(" ").replace(LONG_RUN, joined).normalize("NFC");
+  return composed(words.join(" "));
 }
+
+/** The text in NFC: a letter and its mark are one character, however they were typed. @param {string} text */
+export const composed = (text) => text.replace(LONG_RUN, joined).normalize("NFC");
 
 const LONG_RUN = new RegExp(`\\p{M}{${MARKS + 1},}`, "gu");
 

@@ -117,6 +117,10 @@ test("what counts as right", () => {
   assert.equal(isRight(question("number", 0.05), "0,52", 0.5), true);
   assert.equal(isRight(question("number", 0.05), "0.56", 0.5), false);
   assert.equal(isRight(question("number", 1), "half", 0.5), false);
+  for (const typed of ["０．５", ".5", ",5"]) assert.equal(isRight(question("number"), typed, 0.5), true);
+  for (const typed of ["\u22120.5", "－０，５"]) assert.equal(isRight(question("number"), typed, -0.5), true);
+  assert.equal(isRight(question("number", 1), ".", 0.5), false);
+  assert.equal(isRight(question("shape"), "［１，８］", [1, 8]), true);
   assert.equal(isRight(question("shape"), "[1, 8, 5,7]", [1, 8, 5, 7]), true);
   assert.equal(isRight(question("shape"), "8, 5", [1, 8]), false);
   assert.equal(isRight(question("head"), "2.5", new Set(["2.5", "3.1"])), true);

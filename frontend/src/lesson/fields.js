@@ -1,6 +1,6 @@
 // Where an answer is given.
 import { el } from "../core/dom.js";
-import { isPressed, NUMBER, numbersIn } from "./questions.js";
+import { isPressed, numberIn, numbersIn } from "./questions.js";
 
 const LONGEST = { text: 400, number: 60, shape: 60 }; // letters
 const LONG = 20; // letters of an option
@@ -72,7 +72,8 @@ function makeText(t, kind) {
   const read = () => {
     const text = element.value.trim();
     if (!text) return { missing: "missing_text" };
-    const sound = { number: () => NUMBER.test(text), shape: () => numbersIn(text).length > 0 }[kind] ?? (() => true);
+    const sound =
+      { number: () => numberIn(text) !== null, shape: () => numbersIn(text).length > 0 }[kind] ?? (() => true);
     return sound() ? text : { missing: `missing_${kind}`, values: { text } };
   };
   return { element, read };

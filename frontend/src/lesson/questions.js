@@ -24,7 +24,7 @@ const PIECES = { source: "source_tokens", target_in: "target_in", target_out: "t
 const PLACES = { head: /^(\d+)\.(\d+)$/, cell: /^(\d+),(\d+)$/, row: /^(\d+)$/, token: /^(\d+)$/ };
 
 export const isPressed = (kind) => kind in PLACES;
-export const NUMBER = /^\s*[+-]?\d+(?:[.,]\d+)?\s*$/;
+const NUMBER = /^[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)$/;
 
 const isComputed = (value) => Boolean(value?.function);
 
@@ -62,8 +62,21 @@ function tokenMeanings(trace, side, lists) {
   return labels.map((label, at) => [label, (numbers[at] !== numbers[at - 1] && told[numbers[at]]) || ""]);
 }
 
+// What is typed for numbers, in ASCII: full-width digits and signs, and the minus sign U+2212.
+const plain = (text) =>
+  text
+    .normalize("NFKC")
+    .replace(/\u2212/g, "-")
+    .trim();
+
+// A number as typed, with a point or a comma; null for another text.
+export function numberIn(text) {
+  const typed = plain(text);
+  return NUMBER.test(typed) ? Number(typed.replace(",", ".")) : null;
+}
+
 // The numbers in a text: "[1, 8, 5, 5]" gives 1, 8, 5, 5.
-export const numbersIn = (text) => (text.match(/[+-]?\d+(?:\.\d+)?/g) ?? []).map(Number);
+export const numbersIn = (text) => (plain(text).match(/[+-]?\d+(?:\.\d+)?/g) ?? []).map(Number);
 
 /** Indices, from 0, of a place that links name: "2.5" or "2,5" gives 1, 4. @param {string} place */
 export const indicesOf = (place) => place.match(/\d+/g).map((number) => Number(number) - 1);
@@ -105,5 +118,6 @@ export function isRight({ kind, tolerance }, given, right) {
   }
   if (right instanceof Set) return right.has(text);
   if (kind !== "number") return text === String(right).trim();
-  return NUMBER.test(text) && Math.abs(Number(text.replace(",", ".")) - Number(right)) <= tolerance + 1e-9;
+  const number = numberIn(text);
+  return number !== null && Math.abs(number - Number(right)) <= tolerance + 1e-9;
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from pages.results.scored import PAIRS, _lit
 from pages.results.table3 import PAPER, Row, described, rows, verdict
 from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
 from transformer.analysis.bleu import REFERENCES, bleu
+from transformer.text.bleu_tokenizers import tokenizer_for
 from transformer.training.evaluation import LONG, SHORT
 
 
@@ -36,6 +38,23 @@ def test_typed_texts_are_scored_as_sacrebleu_scores_them(open_page: Callable[...
     bodies = " ".join(one.proto.body for one in app.get("html"))
     assert "<b>." not in bodies and "&lt;" in bodies
     assert typed.items() <= address(app).items() and address(app)["n"] == "2"
+
+
+def test_texts_that_only_look_alike_and_decomposed_ones_are_told_apart(open_page: Callable[..., AppTest]) -> None:
+    apart = unicodedata.normalize("NFD", "Das schöne Haus.")
+    text = page_text(open_page("results", hypothesis=apart, reference1="Das schöne Haus."))
+    assert "100.0000" in text and "(NFD) are put together" in text and "looks the same" not in text
+    text = page_text(open_page("results", hypothesis="Das Ha\u00adus.", reference1="Das Haus."))
+    assert "100.0000" not in text and "(NFD)" not in text and "“Ha\u00adus”, only a word that looks the same" in text
+
+
+def test_korean_is_divided_by_its_own_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
+    texts = {"hypothesis": "이백 삼", "reference1": "이백삼"}
+    text = page_text(app_test("results", checkpoint="ko-numbers", **texts).run())
+    used = tokenizer_for("Korean")
+    wanted = sacrebleu.sentence_bleu(texts["hypothesis"], [texts["reference1"]], tokenize=used)
+    assert f"{wanted.score:.4f}" in text and f"|tok:{used}" in text and (f"is {used}." in text or "(char)" in text)
 
 
 @pytest.mark.parametrize(
