@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from transformer.checks import expect
 from transformer.files import Packed, read_own
 from transformer.inference.reference import drawn, mean_outputs, sentence_outputs
 from transformer.inference.sampling import Drawn, Sampling
-from transformer.inference.search import Hypothesis, Prefixes, greedy, most_probable, n_best, output_limit
+from transformer.inference.search import Hypothesis, Prefixes, greedy, is_complete, most_probable, n_best, output_limit
 from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.sets import NONE, InterventionError, Interventions, check_interventions
@@ -49,6 +50,10 @@ class InputError(UserError):
     def __init__(self, text: str, /, *, side: str, tokens: int, limit: int, **values: object) -> None:
         super().__init__(text, tokens=tokens, limit=limit, **values)
         self.side, self.tokens, self.limit = side, tokens, limit
+
+
+class CheckpointWarning(UserWarning):
+    """What one has to know of a checkpoint that opens; see `Pretrained.notes`."""
 
 
 Edits = Mapping[str, Edit]
@@ -118,9 +123,9 @@ class Pretrained:
     """A model with its tokenizer, shared by all viewers and never changed.
 
     name: folder name; languages: of source and target; metrics: scores of the checkpoint; tokenizer: of the target, and
-    of the source unless there is a source_tokenizer; rule, alpha: of beam search; packed: its files, if they are in
-    memory and `path` is not a folder. reference: sentence pairs for the switches `mean` and `resample`; None: the
-    package's probe set for these languages (`transformer.probing.probes.probe_pairs`).
+    of the source unless there is a source_tokenizer; rule, alpha: of beam search; notes: as in `Checkpoint`; packed:
+    its files, if they are in memory and `path` is not a folder. reference: sentence pairs for the switches `mean` and
+    `resample`; None: the package's probe set for these languages (`transformer.probing.probes.probe_pairs`).
     """
 
     name: str
@@ -132,6 +137,7 @@ class Pretrained:
     source_tokenizer: AnyTokenizer | None = None
     rule: BeamRule = PAPER
     alpha: float = ALPHA
+    notes: tuple[Text, ...] = ()
     packed: Packed | None = field(default=None, repr=False)
     reference: tuple[Pair, ...] | None = field(default=None, repr=False)
     _outputs: dict[Wanted, HeadOutputs] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -292,7 +298,9 @@ class Pretrained:
         """The hypotheses of each source of a batch, best first; one if there are no beams."""
         if beam == 1:
             choose = Drawn(sample, [sample.seed] * len(batch)) if sample else most_probable
-            found = greedy(self.model, batch, limit, tap=tap, prefixes=prefixes, choose=choose)
+            found = greedy(
+                self.model, batch, limit, tap=tap, prefixes=prefixes, choose=choose, constraints=self.rule.constraints
+            )
             return [[hypothesis] for hypothesis in found]
         return n_best(self.model, batch, beam, self.alpha if alpha is None else alpha, limit, tap, self.rule, prefixes)
 
@@ -382,7 +390,10 @@ class Pretrained:
         limit: as in `trace`. Returns ids, each ending in </s> unless cut off."""
         rows = [torch.tensor(source, device=self.model.device) for source in sources]
         batch = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self.config.pad_id)
-        return [found.ids for found in greedy(self.model, batch, self.output_limit(NONE, limit))]
+        constraints = self.rule.constraints
+        return [
+            found.ids for found in greedy(self.model, batch, self.output_limit(NONE, limit), constraints=constraints)
+        ]
 
     def hidden(self, source: torch.Tensor, fed: torch.Tensor, interventions: Interventions = NONE) -> torch.Tensor:
         """Teacher forcing of a batch, without a trace. source: ids [batch, source], padded; fed: ids [batch, target].
@@ -500,11 +511,13 @@ class Pretrained:
         own = target is None or not target.strip()
         if own:
             out = list(output or self._decode(source_ids, 1, 0.0, limit, interventions, edits)[0].ids)
+            allowed = output_limit(self.model, len(source_ids), self.output_limit(interventions, limit))
+            complete = is_complete(out, allowed, self.config.end_id, self.rule.constraints)
             target_text = self.tokenizer.decode(out)
             out_labels = readable(self.tokenizer.pieces(out))
         else:
             assert target is not None
-            out = self.encode(target, "target", limit)
+            out, complete = self.encode(target, "target", limit), True
             target_text = target
             out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
         fed = [self.config.start_id, *out[:-1]]
@@ -517,7 +530,7 @@ class Pretrained:
             source_text=source,
             target_text=target_text,
             own=own,
-            complete=out[-1] == self.config.end_id,
+            complete=complete,
             source_ids=tuple(source_ids),
             target_in_ids=tuple(fed),
             target_out_ids=tuple(out),
@@ -727,7 +740,8 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
 
     device: "cpu", "cuda" or "mps"; traces are always on the CPU.
 
-    Raises CheckpointError if the checkpoint is missing or damaged.
+    Warns (CheckpointWarning) of what another project's folder has that is done in another way here. Raises
+    CheckpointError if the checkpoint is missing or damaged.
     """
     expect(name, (str, Path), "name", Text("the name of a checkpoint, or the path of a folder"))
     known = available()
@@ -749,6 +763,8 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
         checkpoint = open_folder(path)
     except OSError as error:
         raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
+    for note in checkpoint.notes:
+        warnings.warn(f"{checkpoint.name}: {note}", CheckpointWarning, stacklevel=2)
     return _in_use(checkpoint, device)
 
 
@@ -782,5 +798,6 @@ def _in_use(
         source_tokenizer=checkpoint.source_tokenizer,
         rule=checkpoint.rule,
         alpha=checkpoint.alpha,
+        notes=checkpoint.notes,
         packed=packed,
     )

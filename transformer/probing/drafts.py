@@ -48,7 +48,8 @@ def outputs(model: Pretrained, begun: Mapping[Ids, Ids]) -> dict[Ids, Ids]:
         batch = [sources[row] for row in rows]
         padded = pad(batch, model.config.pad_id).to(model.model.device)
         prefixes = [begun[source] for source in batch]
-        for source, one in zip(batch, greedy(model.model, padded, tap=FUSED, prefixes=prefixes), strict=True):
+        written = greedy(model.model, padded, tap=FUSED, prefixes=prefixes, constraints=model.rule.constraints)
+        for source, one in zip(batch, written, strict=True):
             check_numbers(torch.tensor(one.log_probs))
             found[source] = one.ids
     return found
@@ -66,8 +67,10 @@ def loss_and_outputs(
     found = forced(model, list({*references, *drafts.items()}))
     tokens = sum(len(target) for _, target in references)
     loss = sum(found[pair][0] for pair in references) / tokens
-    # Without the causal mask, a token may depend on those after it.
-    right = {pair: found[pair][1] if model.config.causal else 0 for pair in drafts.items()}
+    # Without the causal mask, a token may depend on those after it; with constraints, the most probable one is not
+    # always written.
+    forced_alone = model.config.causal and not model.rule.constraints.before_the_limit
+    right = {pair: found[pair][1] if forced_alone else 0 for pair in drafts.items()}
     again = {source: draft[: right[source, draft]] for source, draft in drafts.items()}
     changed = {source: begin for source, begin in again.items() if len(begin) < len(drafts[source])}
     return loss, {**drafts, **outputs(model, changed)}
