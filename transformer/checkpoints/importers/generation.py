@@ -32,9 +32,16 @@ NAMED = (
 
 def ignored(file: str, settings: Mapping[str, Any]) -> list[Text]:
     """The sentence that these settings of a file are not followed; none if there are none."""
+    if not settings:
+        return []
     listed = ", ".join(f"{name}: {shown(value)}" for name, value in settings.items())
-    text = "{file} has settings that Headscope does not follow, so transformers may give other results: {settings}"
-    return [Text(text, file=file, settings=f"{listed:.400}")] if settings else []
+    return [
+        Text(
+            "{file} has settings that Headscope does not follow, so transformers may give other results: {settings}",
+            file=file,
+            settings=f"{listed:.400}",
+        )
+    ]
 
 
 def search_rule(settings: Mapping[str, Any], config: ModelConfig) -> tuple[BeamRule, float, list[Text]]:
