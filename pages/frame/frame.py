@@ -518,7 +518,8 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     state = _drop_missing_lesson(_drop_missing_switches(state, model), paths)
     for notice in state.notices:
         message(notice)
-    if state.checkpoint not in (noted := st.session_state.setdefault(NOTED, set())):
+    noted = st.session_state.setdefault(NOTED, set())
+    if state.checkpoint not in noted and page.name != "model":  # that page says them always
         noted.add(state.checkpoint)
         for note in model.notes:
             message(str(note))

@@ -111,7 +111,7 @@ const TIDIED = [" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " '
 
 // Marian: SentencePiece makes the pieces, a table gives their ids.
 class VocabularyTokenizer {
-  constructor(processor, bytes, { vocabulary, size, unknown, controls, added, silent, tidy }) {
+  constructor(processor, bytes, { vocabulary, size, unknown, controls, added = [], silent = controls, tidy = false }) {
     this.processor = processor;
     this.unknown = unknown;
     this.unspoken = new Set(readPieces(bytes).flatMap(({ text, control }) => (control ? [text] : [])));

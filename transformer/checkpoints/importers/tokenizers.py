@@ -47,7 +47,7 @@ def _added(folder: Path, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
                 for name in ("additional_special_tokens", "extra_special_tokens")
                 for one in about.get(name) or ()
             ]
-            table = read_json(folder / ADDED, LARGEST_VOCABULARY)
+            table = read_json(folder / ADDED)
             listed = {number: {"content": token, "special": token in special} for token, number in table.items()}
         found = {token["content"]: {**token, "id": int(number)} for number, token in listed.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
