@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import transformer.startup  # noqa: F401  first: Ctrl+C during the imports below is no traceback
 from transformer.checkpoints.folder import CheckpointError, save_checkpoint
-from transformer.inference.pretrained import InputError, Pretrained, Translation, available, load
+from transformer.inference.pretrained import CheckpointWarning, InputError, Pretrained, Translation, available, load
 from transformer.inference.sampling import Sampling
 from transformer.inference.search import Hypothesis, beam, greedy, n_best
 from transformer.interventions.sets import (
@@ -70,6 +70,7 @@ __all__ = [
     "PRESETS",
     "AttentionTrace",
     "CheckpointError",
+    "CheckpointWarning",
     "ConfigError",
     "FeedForwardTrace",
     "Hide",

@@ -6,8 +6,9 @@ import argparse
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from transformer import startup, texts
 from transformer.cli import (
@@ -25,6 +26,7 @@ from transformer.cli import (
     translate,
 )
 from transformer.cli.common import BROKEN_PIPE, CommandError, Parser, one_line
+from transformer.inference.pretrained import CheckpointWarning
 from transformer.texts import UserError, _, use_language
 
 FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -78,10 +80,21 @@ def _choose_language(arguments: Sequence[str]) -> None:
         use_language(load_language(best_language([code]) or "en"))
 
 
+def _format_warning(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
+    """A note on a checkpoint as one line, without the place in our code; other warnings as Python writes them."""
+    if issubclass(category, CheckpointWarning):
+        return f"{one_line(str(message))}\n"
+    return _PYTHONS_FORMAT(message, category, *place, **line)
+
+
+_PYTHONS_FORMAT = warnings.formatwarning
+
+
 def guarded(work: Callable[[], int], arguments: Sequence[str] | None = None) -> int:
     """Run a command and handle its errors. Returns the exit status: 0 done, 1 done in part, 2 failed with a message on
     stderr, 130 interrupted, 141 the reader of the output closed it."""
     startup.done()
+    warnings.formatwarning = _format_warning
     _choose_language(sys.argv[1:] if arguments is None else arguments)
     try:
         status = work()

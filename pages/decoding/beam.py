@@ -21,7 +21,7 @@ from pages.runtime.shared import shared
 from pages.runtime.streamlit import session_id
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
-from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, n_best, output_limit
+from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, is_complete, n_best, output_limit
 from transformer.texts import _
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
@@ -108,7 +108,9 @@ def _tree(model: Pretrained, trail: Trail, limit: int) -> tuple[tuple[Node, ...]
             parent, before = kept[one.parent]
             ids = (*before, one.token)
             unfinished = one.fate == OPEN and len(steps) + 1 == limit
-            cut = unfinished or (one.fate == FINISHED and one.token != model.config.end_id)
+            cut = unfinished or (
+                one.fate == FINISHED and not is_complete(ids, limit, model.config.end_id, model.rule.constraints)
+            )
             text = model.tokenizer.decode(ids)
             fate = CUT if cut else one.fate
             nodes.append(Node(parent, one.token, text, one.log_prob, one.total, fate, one.fate == FINISHED))
@@ -229,7 +231,7 @@ def _hypothesis(model: Pretrained, hypothesis: Hypothesis) -> dict[str, Any]:
         "text": model.tokenizer.decode(hypothesis.ids),
         "tokens": payload.labels(model, hypothesis.ids),
         "total": hypothesis.score,
-        "cut": hypothesis.ids[-1] != model.config.end_id,
+        "cut": not hypothesis.complete,
     }
 
 

@@ -54,7 +54,7 @@ def line(
         "shared": shared_with,
         "text": model.tokenizer.decode(hypothesis.ids),
         "score": hypothesis.score,
-        "complete": hypothesis.ids[-1] == model.config.end_id,
+        "complete": hypothesis.complete,
         "drops": drops,
     }
 

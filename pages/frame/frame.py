@@ -56,6 +56,7 @@ from transformer.view.state import View, view_from_params
 PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
 TYPED = "headscope_typed"  # languages -> source and target last typed for them
+NOTED = "headscope_noted"  # names of models whose notes were shown
 OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is shown
 OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
 
@@ -517,6 +518,11 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     state = _drop_missing_lesson(_drop_missing_switches(state, model), paths)
     for notice in state.notices:
         message(notice)
+    noted = st.session_state.setdefault(NOTED, set())
+    if state.checkpoint not in noted and page.name != "model":  # that page says them always
+        noted.add(state.checkpoint)
+        for note in model.notes:
+            message(str(note))
     if state.notices:
         store_state(replace(state, notices=()))
     frame = PageFrame(model, Options(page.name, arrived), links, header, arrived)

@@ -134,6 +134,8 @@ def architecture(model: Pretrained) -> None:
             ),
             "note",
         )
+    for note in model.notes:
+        message(str(note))
 
 
 def heads_left_out(name: str, model: Pretrained) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pickle
+import re
 import zipfile
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,17 +22,15 @@ import transformer
 from tests.support.build import saved_checkpoint, sentences
 from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, random_marian, splitter, vocabulary
 from transformer.checkpoints.beam_rule import BeamRule
+from transformer.checkpoints.constraints import Constraints
 from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.importers import languages_of, open_folder
-from transformer.inference.pretrained import Pretrained
+from transformer.checkpoints.importers.generation import ENDS, FOLLOWED, NAMED
+from transformer.inference.pretrained import CheckpointWarning, Pretrained
 from transformer.inference.search import beam, greedy
 
 CLOSE = dict(atol=1e-5, rtol=1e-5)
 SENTENCES = sentences()[:12]
-RULES = {
-    early: BeamRule("length", ends, cut=True)
-    for early, ends in ((False, "present"), (True, "full"), ("never", "overtaken"))
-}
 
 
 @pytest.fixture(scope="module", params=sorted(KINDS))
@@ -98,8 +100,8 @@ def generated(theirs, source: Tensor, mask: Tensor, limit: int, **changes: objec
     blocked = sorted({pad, start})
     with torch.inference_mode():
         found = theirs.generate(
-            input_ids=source, attention_mask=mask, max_length=limit + 1, do_sample=False, forced_eos_token_id=None,
-            bad_words_ids=[[one] for one in blocked], **changes,
+            input_ids=source, attention_mask=mask, max_length=limit + 1, do_sample=False,
+            **{"bad_words_ids": [[one] for one in blocked], **changes},
         )  # fmt: skip
     rows = []
     for row in found[:, 1:].tolist():
@@ -113,7 +115,10 @@ def test_greedy_output_is_theirs(pair, limit: int) -> None:
     source, mask = batch(ours)
     wanted = generated(theirs, source, mask, limit, num_beams=1)
     for cached in (True, False):
-        assert [list(one.ids) for one in greedy(ours.model, source, limit, cached)] == wanted
+        found = greedy(ours.model, source, limit, cached, constraints=ours.rule.constraints)
+        assert [list(one.ids) for one in found] == wanted
+        # </s> is Marian's last token at the limit, too: then the output was cut off.
+        assert all(one.ids[-1] == 0 and one.complete == (len(one.ids) < limit) for one in found)
     assert limit < 9 or len({len(row) for row in wanted}) > 1  # they end in different places
 
 
@@ -124,7 +129,7 @@ def test_beam_output_is_theirs(pair, beams: int, alpha: float, ends: bool | str)
     ours, theirs, _ = pair
     source, mask = batch(ours)
     wanted = generated(theirs, source, mask, 17, num_beams=beams, length_penalty=alpha, early_stopping=ends)
-    found = beam(ours.model, source, beams, alpha, 17, rule=RULES[ends])
+    found = beam(ours.model, source, beams, alpha, 17, rule=replace(ours.rule, ends=ENDS[ends]))
     assert [list(one.ids) for one in found] == wanted
 
 
@@ -132,14 +137,14 @@ def test_scores_may_be_those_among_the_tokens_that_may_be_written(pair) -> None:
     ours, theirs, _ = pair
     source, mask = batch(ours)
     wanted = generated(theirs, source, mask, 17, num_beams=4, renormalize_logits=True)
-    found = beam(ours.model, source, 4, 1.0, 17, rule=BeamRule("length", "present", renormalise=True, cut=True))
+    found = beam(ours.model, source, 4, 1.0, 17, rule=replace(ours.rule, renormalise=True))
     assert [list(one.ids) for one in found] == wanted
 
 
 def test_the_search_settings_come_from_the_folder(pair) -> None:
     ours, theirs, folder = pair
-    assert (ours.rule, ours.alpha) == (RULES[False], 1.0)
-    about = {"length_penalty": 0.7, "early_stopping": True, "renormalize_logits": True}
+    assert (ours.rule, ours.alpha) == (BeamRule("length", "present", cut=True, constraints=Constraints(last=0)), 1.0)
+    about = {"length_penalty": 0.7, "early_stopping": True, "renormalize_logits": True, "forced_eos_token_id": None}
     (folder / "generation_config.json").write_text(json.dumps(about))
     found = transformer.load(folder)
     assert (found.rule, found.alpha) == (BeamRule("length", "full", True, True), 0.7)
@@ -148,8 +153,78 @@ def test_the_search_settings_come_from_the_folder(pair) -> None:
     (wanted,) = generated(theirs, source, mask, limit, num_beams=3, **about)
     assert found.translate(SENTENCES[0], beam=3).tokens == tuple(found.tokenizer.pieces(wanted))
     (folder / "generation_config.json").write_text(json.dumps({"length_penalty": "long", "early_stopping": []}))
-    assert transformer.load(folder).rule == RULES[False]
+    with pytest.warns(CheckpointWarning, match=r"not follow.*length_penalty: 'long', early_stopping: \[\]"):
+        assert transformer.load(folder).rule == BeamRule("length", "present", cut=True)
     (folder / "generation_config.json").unlink()
+    assert transformer.load(folder).rule == ours.rule  # config.json has them, too
+
+
+# Settings of generation_config.json that change the output. {0}, {1}: ids that a model often writes.
+SETTINGS: list[dict[str, object]] = [
+    {"no_repeat_ngram_size": 1},
+    {"no_repeat_ngram_size": 2, "min_length": 9},
+    {"repetition_penalty": 1.7},
+    {"repetition_penalty": 0.6, "renormalize_logits": True},
+    {"min_length": 12},
+    {"min_new_tokens": 12, "min_length": 3},
+    {"suppress_tokens": ["0", "1"]},
+    {"bad_words_ids": [["0"], ["1", "2"], [0]]},
+    {"begin_suppress_tokens": ["0", "1"]},
+    {"forced_bos_token_id": "2"},
+    {"forced_bos_token_id": "2", "begin_suppress_tokens": ["0"], "forced_eos_token_id": "1"},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beams", [1, 4])
+@pytest.mark.parametrize("about", SETTINGS, ids=lambda about: "+".join(about))
+def test_each_setting_of_generate_is_followed(about: dict, beams: int, tmp_path: Path) -> None:
+    from transformers import MarianMTModel
+
+    marian_folder(tmp_path, "gelu")
+    plain = transformer.load(tmp_path)
+    source, mask = batch(plain)
+    before = [one.ids for one in beam(plain.model, source, beams, 1.0, 17, rule=plain.rule)]
+    often = [token for token, _ in Counter(itertools.chain(*before)).most_common() if token]
+    filled = json.loads(re.sub(r'"(\d)"', lambda match: str(often[int(match[1])]), json.dumps(about)))
+    path = tmp_path / "generation_config.json"
+    filled["bad_words_ids"] = [*filled.get("bad_words_ids", ()), [plain.config.pad_id]]
+    path.write_text(json.dumps({**json.loads(path.read_text()), **filled}))
+    ours, theirs = transformer.load(tmp_path), MarianMTModel.from_pretrained(tmp_path, attn_implementation="eager")
+    wanted = generated(theirs, source, mask, 17, num_beams=beams, bad_words_ids=filled["bad_words_ids"])
+    if beams == 1:
+        found = greedy(ours.model, source, 17, constraints=ours.rule.constraints)
+    else:
+        found = beam(ours.model, source, beams, ours.alpha, 17, rule=ours.rule)
+    assert [list(one.ids) for one in found] == wanted != [list(ids) for ids in before]
+    source, mask = batch(ours, SENTENCES[:1])
+    (wanted,) = generated(theirs, source, mask, 17, num_beams=beams, bad_words_ids=filled["bad_words_ids"])
+    assert ours.translate(SENTENCES[0], beam=beams, limit=17).tokens == tuple(ours.tokenizer.pieces(wanted))
+
+
+def test_every_other_setting_of_generate_is_named_or_changes_nothing(folder: Path) -> None:
+    from transformers import GenerationConfig
+
+    chosen = "max_length max_new_tokens num_beams num_return_sequences temperature top_k top_p top_h min_p typical_p"
+    chosen += " epsilon_cutoff eta_cutoff"  # by the caller, as here by beam=, limit= and Sampling
+    ids = "eos_token_id pad_token_id bos_token_id decoder_start_token_id"
+    nothing = (
+        "use_cache cache_implementation cache_config max_cache_len output_attentions output_hidden_states output_scores"
+    )
+    nothing += (
+        " output_logits return_dict_in_generate remove_invalid_values low_memory prefill_chunk_size compile_config"
+    )
+    nothing += (
+        " disable_compile continuous_batching_config transformers_version _from_model_config is_assistant use_mtp"
+    )
+    nothing += " num_assistant_tokens num_assistant_tokens_schedule assistant_confidence_threshold speculation_type"
+    nothing += " assistant_early_exit assistant_lookbehind target_lookbehind prompt_lookup_num_tokens"
+    nothing += " max_matching_ngram_size"
+    assert set(GenerationConfig().to_dict()) <= {*FOLLOWED, *NAMED, *f"{chosen} {ids} {nothing}".split()}
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps({"do_sample": True, "encoder_no_repeat_ngram_size": 3, "num_beam_groups": 1}))
+    with pytest.warns(CheckpointWarning, match="do_sample: True, encoder_no_repeat_ngram_size: 3$"):
+        assert len(transformer.load(folder).notes) == 1
 
 
 @pytest.mark.filterwarnings("ignore")  # what the other library warns of is not ours
@@ -257,6 +332,126 @@ def test_half_precision_files_open(tmp_path: Path) -> None:
     torch.testing.assert_close(found.embedding.weight, theirs.model.shared.weight.half().float())
 
 
+def test_double_precision_and_gelu_in_python_open(tmp_path: Path) -> None:
+    theirs = marian_folder(tmp_path, "gelu").double()
+    theirs.save_pretrained(tmp_path)
+    about = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**about, "activation_function": "gelu_python"}))
+    ours = transformer.load(tmp_path)
+    source, mask = batch(ours)
+    target = fed(ours, len(source))
+    with torch.inference_mode():
+        wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
+    assert about["dtype"] == "float64" == str(wanted.dtype).removeprefix("torch.")
+    torch.testing.assert_close(ours.model(source, target), wanted.float(), **CLOSE)
+
+
+@pytest.mark.parametrize("kind", ["relu", "apart"])
+def test_a_model_without_an_output_layer_opens_as_transformers_opens_it(tmp_path: Path, kind: str) -> None:
+    from transformers import MarianModel, MarianMTModel
+
+    marian_folder(tmp_path, kind)
+    MarianModel.from_pretrained(tmp_path).save_pretrained(tmp_path)
+    theirs = MarianMTModel.from_pretrained(tmp_path, attn_implementation="eager")
+    with pytest.warns(CheckpointWarning, match="holds a MarianModel, which has no output layer"):
+        ours = transformer.load(tmp_path)
+    source, mask = batch(ours)
+    target = fed(ours, len(source))
+    with torch.inference_mode():
+        wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
+    assert not ours.config.output_bias and not theirs.final_logits_bias.any()
+    torch.testing.assert_close(ours.model(source, target), wanted, **CLOSE)
+    about = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**about, "tie_word_embeddings": False}))
+    refusal(tmp_path, "no output layer, lm_head.weight", "nothing makes the logits")
+
+
+def test_several_ends_are_named_and_the_first_of_the_vocabulary_is_used(folder: Path) -> None:
+    for name in ("config.json", "generation_config.json"):
+        about = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps({**about, "eos_token_id": [5, 0]}))
+    with pytest.warns(CheckpointWarning, match=r"not follow.*eos_token_id: \[5, 0\]"):
+        assert transformer.load(folder).config.end_id == 0
+
+
+ADDITIONS = (">>kor<<", "<name>", "<name>+", "Straße")
+
+
+@pytest.fixture(scope="module", params=["relu", "apart", "older"])
+def grown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pretrained, object]:
+    """A folder to whose vocabulary tokens were added, as transformers writes it; and its tokenizer."""
+    from transformers import MarianTokenizer
+
+    folder = tmp_path_factory.mktemp("grown")
+    theirs = marian_folder(folder, "relu" if request.param == "older" else request.param)
+    tokenizer = MarianTokenizer.from_pretrained(folder, clean_up_tokenization_spaces=True)
+    tokenizer.add_tokens(list(ADDITIONS))
+    tokenizer.add_special_tokens({"extra_special_tokens": ["<sep>"]})
+    theirs.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    theirs.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    if request.param == "older":  # as before version 4.34
+        path = folder / "tokenizer_config.json"
+        about = json.loads(path.read_text())
+        about = {
+            name: value for name, value in about.items() if name not in ("added_tokens_decoder", "extra_special_tokens")
+        }
+        path.write_text(json.dumps(about))
+        (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": ["<sep>"]}))
+    return transformer.load(folder), MarianTokenizer.from_pretrained(folder)
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(
+    parts=strategies.lists(
+        strategies.sampled_from([*ADDITIONS, "<sep>", CODE, *SENTENCES[:3], " ", "ka", "kalo", "é"]), max_size=9
+    )
+)
+@settings(max_examples=100)
+def test_added_tokens_are_read_and_written_as_theirs(grown, parts: list[str]) -> None:
+    ours, theirs = grown
+    text = transformer.text.tokenizer.clean("".join(parts))
+    wanted = theirs(text)["input_ids"][:-1]
+    assert ours.tokenizer_of("source").encode(text) == wanted
+    assert len(ours.tokenizer_of("source").surfaces(text)) == len(wanted)
+    if theirs.separate_vocabs:
+        return  # its target table has no rows for them
+    assert ours.tokenizer.pieces(wanted) == theirs.convert_ids_to_tokens(wanted)
+    ids = [token for token in ours.tokenizer.encode(text) if token != ours.config.unk_id]
+    assert ours.tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=True, use_source_tokenizer=False)
+
+
+def test_tokens_that_the_model_has_no_row_for_are_refused(folder: Path) -> None:
+    (folder / "added_tokens.json").write_text(json.dumps({"<name>": 102}))
+    refusal(folder, "'<name>'", "102", "resize_token_embeddings")
+    for damaged in ([1], {"<name>": []}, {"": 5}, {"<name>": 5}):
+        (folder / "added_tokens.json").write_text(json.dumps(damaged))
+        refusal(folder, str(folder))
+
+
+def test_what_a_tokenizer_does_in_another_way_is_named(folder: Path) -> None:
+    token = {"content": "▁", "single_word": True}
+    about = {"added_tokens_decoder": {"2": token}, "sp_model_kwargs": {"enable_sampling": True}, "eos_token": "<pad>"}
+    piece = next(piece for piece, number in json.loads((folder / "vocab.json").read_text()).items() if number == 2)
+    token["content"] = piece
+    (folder / "tokenizer_config.json").write_text(json.dumps(about))
+    with pytest.warns(
+        CheckpointWarning, match=f"single_word of {re.escape(piece)}: True, eos_token: '<pad>', sp_model"
+    ):
+        transformer.load(folder)
+
+
+def test_files_that_do_not_belong_together_are_named(folder: Path) -> None:
+    assert transformer.load(folder).notes == ()
+    (folder / "source.spm").write_bytes(splitter("unigram", 71, reverse=True))
+    table = json.loads((folder / "vocab.json").read_text())
+    pieces = pieces_of((folder / "source.spm").read_bytes())
+    lacking = sum(piece not in table for piece in pieces if piece != "<unk>")
+    assert lacking > len(pieces) / 3
+    with pytest.warns(CheckpointWarning, match=f"source.spm and the vocabulary do not fit: {lacking} of its 68 pieces"):
+        assert transformer.load(folder).tokenizer_of("source").lacking() == (lacking, 68)
+
+
 def refusal(folder: Path, *words: str) -> None:
     with pytest.raises(CheckpointError) as caught:
         open_folder(folder)
@@ -283,7 +478,13 @@ def folder(good: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"activation_function": "tanh"}, ["activation_function", "tanh", "swish"]),
+        ({"activation_function": "tanh"}, ["activation_function is 'tanh'; Headscope opens", "swish"]),
+        ({"activation_function": "gelu_new"}, ["activation_function is 'gelu_new'; Headscope opens"]),
+        ({"d_model": 33}, ["d_model is 33; Headscope opens models with an even one"]),
+        (
+            {"architectures": ["MarianForCausalLM"]},
+            ["holds ['MarianForCausalLM'], not an encoder-decoder", "MarianMTModel"],
+        ),
         ({"activation_function": ["relu"]}, ["activation_function", "relu"]),
         ({"normalize_before": True}, ["normalize_before", "false"]),
         ({"decoder_ffn_dim": 38}, ["d_ff", "37", "38"]),
@@ -295,7 +496,8 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"encoder_layers": None}, ["encoder_layers", "None"]),
         ({"decoder_start_token_id": 0}, ["special ids"]),
         ({"pad_token_id": 4_000}, ["special ids"]),
-        ({"eos_token_id": [0, 5]}, ["special ids"]),
+        ({"eos_token_id": [101]}, ["special ids"]),
+        ({"eos_token_id": []}, ["special ids"]),
         ({"encoder_layers": 3}, ["model.safetensors", "model.encoder.layers.2", "take all files from the same model"]),
         (
             {"encoder_layers": 1},
@@ -342,8 +544,8 @@ def test_damaged_weights_and_splitters_are_refused(folder: Path) -> None:
     path = folder / "model.safetensors"
     save_file({**good, "final_logits_bias": good["final_logits_bias"] * torch.nan}, path)
     refusal(folder, "final_logits_bias", "finite", "copy the file again")
-    save_file({**good, "final_logits_bias": good["final_logits_bias"].double()}, path)
-    refusal(folder, "final_logits_bias", "float64")
+    save_file({**good, "final_logits_bias": good["final_logits_bias"].long()}, path)
+    refusal(folder, "final_logits_bias", "int64")
     save_file({**good, "model.encoder.embed_positions.weight": torch.zeros(64, 66)}, path)
     refusal(folder, "embed_positions", "sinusoidal")
     save_file({**good, "surprise": torch.zeros(2)}, path)

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from tests.support.build import PAIRWISE, random_ids, saved_checkpoint, targets_in, tiny_model, variant_name
+from tests.support.marian import marian_folder
 from transformer.__main__ import main
 from transformer.cli.describe import axes, plain, record, table
 from transformer.cost.parameters import describe
@@ -69,6 +70,16 @@ def test_every_axis_has_the_size_of_its_name(changes: dict[str, Any]) -> None:
         side = 4 if name.startswith("encoder") else 5
         more = {"query": side, "token": side, "key": 4 if ".cross." in name else side}
         assert tuple({**sizes, **more}[axis] for axis in axes(name)) == tuple(tensor.shape), name
+
+
+def test_what_is_done_in_another_way_is_said_once_on_opening_and_in_the_table(tmp_path: Path) -> None:
+    marian_folder(tmp_path / "theirs", "swish")
+    (tmp_path / "theirs" / "generation_config.json").write_text('{"do_sample": true}')
+    command = [sys.executable, "-m", "transformer", "describe", "--checkpoint", str(tmp_path / "theirs")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    note = "generation_config.json has settings that Headscope does not follow"
+    assert done.stderr.startswith(f"theirs: {note}") and done.stderr.count("\n") == 1 and note in done.stdout
+    assert "source.spm: 0 of 68 pieces are not in the vocabulary" in done.stdout
 
 
 @pytest.mark.parametrize("target", [None, "nu re"])

@@ -88,6 +88,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     marian_folder(folder, of=KOREAN)
     about = {"source_lang": "ko", "target_lang": "en"}
     (folder / "tokenizer_config.json").write_text(json.dumps(about))
+    (folder / "added_tokens.json").write_text("{}")
+    (folder / "special_tokens_map.json").write_text("{}")
     (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
     (folder / "tf_model.h5").write_bytes(b"x" * 1000)  # of another framework
     served = Hub(folder, "apache-2.0")

@@ -8,6 +8,7 @@ import json
 import pickle
 import random
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from tests.fuzz.common import anything, one_sentence, text
 from tests.fuzz.pieces import damaged_model
 from tests.support.marian import pieces_of, splitter, vocabulary
 from transformer.checkpoints.folder import CONFIG, WEIGHTS, CheckpointError
-from transformer.checkpoints.importers.marian import PICKLED, SPLITTERS, TARGET_VOCABULARY, VOCABULARY, configure, names
-from transformer.inference.pretrained import InputError
+from transformer.checkpoints.importers.generation import FOLLOWED, NAMED
+from transformer.checkpoints.importers.marian import BIAS, PICKLED, configure, names
+from transformer.checkpoints.importers.tokenizers import SPLITTERS, TARGET_VOCABULARY, VOCABULARY
+from transformer.inference.pretrained import CheckpointWarning, InputError
 from transformer.model.transformer import Transformer
 from transformer.text.piece_file import LONGEST_PIECE
 from transformer.text.tokenizer import clean
@@ -40,7 +43,7 @@ def base() -> tuple[dict[str, bytes], dict[str, torch.Tensor]]:
         "encoder_ffn_dim": 7, "decoder_ffn_dim": 7, "encoder_layers": 1, "decoder_layers": 1, "d_model": 12,
         "activation_function": "swish", "max_position_embeddings": 40, "scale_embedding": True,
     }  # fmt: skip
-    config = configure(about, table["<unk>"])
+    config = configure(about, table, [BIAS])
     with torch.random.fork_rng():
         torch.manual_seed(5)
         model = Transformer(config)
@@ -94,7 +97,8 @@ def _settings(rng: random.Random, data: bytes) -> bytes:
     about = json.loads(data)
     for _ in range(rng.choice((1, 1, 3))):
         more = ("eos_token_id", "decoder_vocab_size", "share_encoder_decoder_embeddings", "tie_word_embeddings",
-                "separate_vocabs", "source_lang", "early_stopping", "length_penalty", "renormalize_logits")  # fmt: skip
+                "separate_vocabs", "source_lang", "added_tokens_decoder", "architectures", "sp_model_kwargs", *FOLLOWED,
+                *NAMED)  # fmt: skip
         size = rng.choice((0, 1, 2, 3, 12, 40, 8_192, 16_384, 65_536, 10**6, True, False, "relu", "gelu", None))
         about[rng.choice((*about, *more))] = rng.choice((size, size, anything(rng)))
     return json.dumps(about).encode()
@@ -129,7 +133,11 @@ def case(seed: int) -> None:
         folder, mark = Path(place) / "bad", Path(place) / "mark"
         damage(rng, folder, mark)
         try:
-            model = transformer.load(folder)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CheckpointWarning)
+                model = transformer.load(folder)
+            for note in model.notes:
+                one_sentence(str(note))
             for source in ("ka lo mi", ">>deu<< é ﬁ 12 </s>", text(rng, 0)):
                 try:
                     trace = model.trace(source, rng.choice((None, "mi nu")), limit=12)

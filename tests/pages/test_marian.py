@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -198,6 +199,22 @@ def test_a_bad_folder_gives_one_sentence_and_leaves_the_others_usable(
         for file in bad.iterdir():
             file.unlink()
         bad.rmdir()
+
+
+@pytest.mark.filterwarnings("ignore:zz-noted")
+def test_what_is_done_in_another_way_is_said_on_opening_and_on_the_model_page(
+    open_variant: Callable[..., AppTest], variants: Path
+) -> None:
+    noted = variants / "zz-noted"
+    marian_folder(noted, "relu")
+    (noted / "generation_config.json").write_text(json.dumps({"do_sample": True}))
+    try:
+        app = open_variant("zz-noted")
+        assert "settings that Headscope does not follow" in messages(app) and not app.exception
+        assert not messages(app.run())
+        assert "settings that Headscope does not follow" in page_text(open_variant("zz-noted", "model"))
+    finally:
+        shutil.rmtree(noted)
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,6 @@ def random_marian(
         pad_token_id=vocab - 1,
         decoder_start_token_id=vocab - 1,
         eos_token_id=0,
-        forced_eos_token_id=None,
         encoder_attention_heads=heads,
         decoder_attention_heads=heads,
         encoder_ffn_dim=ffn,

@@ -257,6 +257,13 @@ def test_a_marian_folder_has_a_tokenizer_and_a_table_of_ids_for_each_side(tmp_pa
         assert table["controls"] == sorted({model.config.pad_id, model.config.start_id, model.config.end_id})
 
 
+def test_settings_that_the_browser_does_not_follow_are_refused(tmp_path: Path) -> None:
+    marian_folder(tmp_path / "marian", "swish")
+    (tmp_path / "marian" / "generation_config.json").write_text('{"no_repeat_ngram_size": 2}')
+    with pytest.raises(ExportError, match="generation_config.json of marian has settings that the browser does not"):
+        export_folder(transformer.load(tmp_path / "marian"), tmp_path / "web")
+
+
 # -- every option -----------------------------------------------------------------------------------------------------
 
 # Fields that PAIRWISE lacks.

@@ -74,7 +74,8 @@ def test_ids_pieces_surfaces_and_decoded_texts_are_those_of_python(name: str) ->
         assert found == here(tokenizer, text), ascii(text)
 
 
-def test_the_tokenizer_of_a_marian_model_gives_the_same_too() -> None:
+@pytest.mark.parametrize("tidy", [False, True])
+def test_the_tokenizer_of_a_marian_model_gives_the_same_too(tidy: bool) -> None:
     path = ROOT / "checkpoints" / "en-de" / "tokenizer.model"
     processor = sentencepiece.SentencePieceProcessor()
     processor.Load(str(path))
@@ -82,11 +83,15 @@ def test_the_tokenizer_of_a_marian_model_gives_the_same_too() -> None:
     names = ["</s>", "<unk>", ">>deu<<", "<s>", "⁇", *known, "<pad>"]
     vocabulary = {name: number for number, name in enumerate(names)}
     size, pad = len(names) + 2, vocabulary["<pad>"]  # two ids have no piece
-    tokenizer = VocabularyTokenizer(processor, vocabulary, size, 1, [0, pad])
-    table = {"vocabulary": vocabulary, "size": size, "unknown": 1, "controls": [0, pad]}
+    added = ["<n>", "<n>+", ">>kor<<", "[.*?]\\$/|"]
+    vocabulary |= {name: size + number for number, name in enumerate(added)}
+    size += len(added)
+    tokenizer = VocabularyTokenizer(processor, vocabulary, size, 1, [0, pad], added, [vocabulary["<n>"]], tidy)
+    table = json.loads(json.dumps(tokenizer.table()))
     texts = [*TEXTS, ">>deu<< The cat", " >>deu<<cat", ">>fra<< cat", ">>deu The cat", "<<>>", ">>deu<<"]
+    texts += [f"{one}The {two} cat{one}" for one in added for two in added] + ["<n>>>deu<<cat", "It 's here ."]
     choose = random.Random(5)
-    special = [0, 1, 2, 3, 4, 5, pad, size - 1]
+    special = [0, 1, 2, 3, 4, 5, pad, size - 5, *map(vocabulary.get, added)]
     lists = [
         choose.choices([*special, choose.randrange(size), choose.randrange(size)], k=choose.randint(0, 9))
         for _ in range(300)

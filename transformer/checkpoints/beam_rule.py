@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from transformer.checkpoints.constraints import FREE, Constraints
+
 ALPHA = 0.6  # section 6.1: "beam search with a beam size of 4 and length penalty alpha = 0.6"
 
 
@@ -24,6 +26,7 @@ class BeamRule:
         than the worst of them; "full": as many hypotheses as beams are finished.
     renormalise: use log-probabilities among the tokens that may be written, not of the full softmax.
     cut: compare a hypothesis that reaches the limit with finished ones; otherwise it counts only if none is finished.
+    constraints: what may not be written, or has to be; of greedy search and sampling, too.
 
     The defaults are section 6.1's. Hugging Face's `early_stopping` "never", False and True are the three ends.
     """
@@ -32,6 +35,7 @@ class BeamRule:
     ends: str = "overtaken"
     renormalise: bool = False
     cut: bool = False
+    constraints: Constraints = FREE
 
     def divisor(self, length: int, alpha: float) -> float:
         return length**alpha if self.penalty == "length" else length_penalty(length, alpha)

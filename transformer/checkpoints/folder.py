@@ -98,7 +98,8 @@ class CheckpointError(UserError):
 class Checkpoint(Generic[Model]):
     """The contents of a checkpoint directory. model: float32, eval mode, no gradients; shared by all viewers.
 
-    source_tokenizer: only if the source has a different tokenizer; rule, alpha: of beam search.
+    source_tokenizer: only if the source has a different tokenizer; rule, alpha: of beam search; notes: sentences on
+    what another project's folder has that is done in another way here.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Checkpoint(Generic[Model]):
     source_tokenizer: AnyTokenizer | None = None
     rule: BeamRule = PAPER
     alpha: float = ALPHA
+    notes: tuple[Text, ...] = ()
 
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:

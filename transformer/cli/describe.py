@@ -13,11 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.cli.common import CommandError, add_checkpoint
 from transformer.cost.parameters import describe, part_title
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
-from transformer.model.tap import STACKS, Tap
+from transformer.model.tap import SIDES, STACKS, Tap
 from transformer.texts import N_, _, columns, pad, translate
 from transformer.tracing.trace import Trace
 
@@ -154,9 +155,20 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("--target needs --sentence: it is the translation of that sentence")
     model = load(options.checkpoint)
     description = describe(model.model)
-    about = {"checkpoint": model.name, "languages": model.languages, **description.to_dict()}
+    about = {
+        "checkpoint": model.name, "languages": model.languages, "notes": [str(note) for note in model.notes],
+        **description.to_dict(),
+    }  # fmt: skip
     name, source, target = (plain(text) for text in (model.name, *model.languages))
     lines = [_("{name}: {source} to {target}", name=name, source=source, target=target)]
+    lines += (plain(str(note)) for note in model.notes)
+    sides = {side: model.tokenizer_of(side) for side in SIDES}
+    for side, tokenizer in sides.items():
+        if isinstance(tokenizer, VocabularyTokenizer):
+            lacking, pieces = tokenizer.lacking()
+            text = N_("{side}.spm: {lacking:,} of {pieces:,} pieces are not in the vocabulary and are read as <unk>")
+            lines.append(translate(text, side=side, lacking=lacking, pieces=pieces))
+            about[f"{side}_pieces_lacking"] = lacking
     lines.append(description.table(options.all))
     if options.sentence is not None:
         trace = model.trace(options.sentence, options.target)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from transformer.checkpoints.folder import CARD, CONFIG, WEIGHTS, CheckpointError, read_json
 from transformer.checkpoints.importers import load_marian
-from transformer.checkpoints.importers.marian import (
-    MODEL_TYPE,
-    PICKLED,
-    SHARDED,
+from transformer.checkpoints.importers.generation import SETTINGS
+from transformer.checkpoints.importers.marian import MODEL_TYPE, PICKLED, SHARDED
+from transformer.checkpoints.importers.tokenizers import (
+    ADDED,
+    OPTIONS,
+    SPECIAL,
     SPLITTERS,
     TARGET_VOCABULARY,
     VOCABULARY,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 SUMMARY = N_("Fetch a Marian model (OPUS-MT) from the Hugging Face Hub; the only command that uses a network.")
 HUB = "https://huggingface.co"
 NEEDED = (CONFIG, VOCABULARY, *SPLITTERS)
-OPTIONAL = (TARGET_VOCABULARY, "tokenizer_config.json", "generation_config.json", CARD)
+OPTIONAL = (TARGET_VOCABULARY, OPTIONS, ADDED, SPECIAL, SETTINGS, CARD)
 TIMEOUT = 20  # seconds until a server that does not answer counts as out of reach
 Answer = TypeVar("Answer")
 
@@ -180,9 +182,11 @@ def run(options: argparse.Namespace) -> int:
     for name in names:
         fetch(name)
     try:
-        load_marian(part)
+        notes = load_marian(part).notes
     except CheckpointError as error:
         raise CommandError("{model} was fetched but cannot be opened: {error}", model=model, error=error) from error
     part.rename(goal)
+    for note in notes:
+        print(note)
     print(_("done; open it with: headscope --checkpoint {path}", path=goal))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,13 +15,14 @@ import torch.nn.functional as F
 
 from transformer.cancellation import Stopped
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
+from transformer.checkpoints.constraints import FREE
 from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError, open_checkpoint
 from transformer.checkpoints.importers import open_folder
 from transformer.checks import expect
 from transformer.files import Packed, read_own
 from transformer.inference.reference import drawn, mean_outputs, sentence_outputs
 from transformer.inference.sampling import Drawn, Sampling
-from transformer.inference.search import Hypothesis, Prefixes, greedy, most_probable, n_best, output_limit
+from transformer.inference.search import Hypothesis, Prefixes, greedy, is_complete, most_probable, n_best, output_limit
 from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.sets import NONE, InterventionError, Interventions, check_interventions
@@ -50,6 +52,10 @@ class InputError(UserError):
     def __init__(self, text: str, /, *, side: str, tokens: int, limit: int, **values: object) -> None:
         super().__init__(text, tokens=tokens, limit=limit, **values)
         self.side, self.tokens, self.limit = side, tokens, limit
+
+
+class CheckpointWarning(UserWarning):
+    """What one has to know of a checkpoint that opens; see `Pretrained.notes`."""
 
 
 Edits = Mapping[str, Edit]
@@ -122,9 +128,9 @@ class Pretrained:
     """A model with its tokenizer, shared by all viewers and never changed.
 
     name: folder name; languages: of source and target; metrics: scores of the checkpoint; tokenizer: of the target, and
-    of the source unless there is a source_tokenizer; rule, alpha: of beam search; packed: its files, if they are in
-    memory and `path` is not a folder. reference: sentence pairs for the switches `mean` and `resample`; None: the
-    package's probe set for these languages (`transformer.probing.probes.probe_pairs`).
+    of the source unless there is a source_tokenizer; rule, alpha: of beam search; notes: as in `Checkpoint`; packed:
+    its files, if they are in memory and `path` is not a folder. reference: sentence pairs for the switches `mean` and
+    `resample`; None: the package's probe set for these languages (`transformer.probing.probes.probe_pairs`).
     """
 
     name: str
@@ -136,6 +142,7 @@ class Pretrained:
     source_tokenizer: AnyTokenizer | None = None
     rule: BeamRule = PAPER
     alpha: float = ALPHA
+    notes: tuple[Text, ...] = ()
     packed: Packed | None = field(default=None, repr=False)
     reference: tuple[Pair, ...] | None = field(default=None, repr=False)
     _outputs: dict[Wanted, HeadOutputs] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -302,7 +309,9 @@ class Pretrained:
             found = self.greedy(batch, limit, prefixes)
         else:
             choose = Drawn(sample, [sample.seed] * len(batch)) if sample else most_probable
-            found = greedy(self.model, batch, limit, tap=tap, prefixes=prefixes, choose=choose)
+            found = greedy(
+                self.model, batch, limit, tap=tap, prefixes=prefixes, choose=choose, constraints=self.rule.constraints
+            )
         return [[hypothesis] for hypothesis in found]
 
     def beginning(self, prefix: str, allowed: int) -> list[int]:
@@ -407,7 +416,7 @@ class Pretrained:
 
     def _drafting(self) -> Translator | None:
         """What drafts translations, if one pass can check them."""
-        if not any(self._draft):
+        if not any(self._draft) or self.rule.constraints != FREE:
             return None
         from transformer.inference.drafts import one_pass_will_do
 
@@ -419,7 +428,7 @@ class Pretrained:
         """What `search.greedy` finds; that of FEW sources from drafts, after `prepare_draft`. Arguments as there."""
         draft = self._drafting() if len(source) <= FEW else None
         if draft is None:
-            return greedy(self.model, source, limit, prefixes=prefixes)
+            return greedy(self.model, source, limit, prefixes=prefixes, constraints=self.rule.constraints)
         from transformer.inference.drafts import greedy_from_drafts
 
         return greedy_from_drafts(self.model, draft, source, limit, prefixes)
@@ -558,11 +567,13 @@ class Pretrained:
             (draft,) = self.drafts([source_ids], limit)
         if own:
             out = list(output or draft or self._decode(source_ids, 1, 0.0, limit, interventions, edits)[0].ids)
+            allowed = output_limit(self.model, len(source_ids), self.output_limit(interventions, limit))
+            complete = is_complete(out, allowed, self.config.end_id, self.rule.constraints)
             target_text = self.tokenizer.decode(out)
             out_labels = readable(self.tokenizer.pieces(out))
         else:
             assert target is not None
-            out = self.encode(target, "target", limit)
+            out, complete = self.encode(target, "target", limit), True
             target_text = composed(target)
             out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
         fed = [self.config.start_id, *out[:-1]]
@@ -570,7 +581,7 @@ class Pretrained:
         source_ids = self.pad(source_ids, interventions, limit)
         interventions.check_lengths(source=len(source_ids), **({} if own else {"target": len(fed)}))
         tensors = self._pass(source_ids, fed, out, interventions, edits)
-        if draft and any(self._draft):
+        if draft and self._drafting():
             from transformer.inference.drafts import judge
 
             if judge(self.config, tensors["logits"], [draft])[0].written != draft:
@@ -581,7 +592,7 @@ class Pretrained:
             source_text=composed(source),
             target_text=target_text,
             own=own,
-            complete=out[-1] == self.config.end_id,
+            complete=complete,
             source_ids=tuple(source_ids),
             target_in_ids=tuple(fed),
             target_out_ids=tuple(out),
@@ -799,7 +810,8 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
 
     device: "cpu", "cuda" or "mps"; traces are always on the CPU.
 
-    Raises CheckpointError if the checkpoint is missing or damaged.
+    Warns (CheckpointWarning) of what another project's folder has that is done in another way here. Raises
+    CheckpointError if the checkpoint is missing or damaged.
     """
     expect(name, (str, Path), "name", Text("the name of a checkpoint, or the path of a folder"))
     known = available()
@@ -821,6 +833,8 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
         checkpoint = open_folder(path)
     except OSError as error:
         raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
+    for note in checkpoint.notes:
+        warnings.warn(f"{checkpoint.name}: {note}", CheckpointWarning, stacklevel=2)
     return _in_use(checkpoint, device)
 
 
@@ -854,5 +868,6 @@ def _in_use(
         source_tokenizer=checkpoint.source_tokenizer,
         rule=checkpoint.rule,
         alpha=checkpoint.alpha,
+        notes=checkpoint.notes,
         packed=packed,
     )

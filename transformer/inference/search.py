@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
+from transformer.checkpoints.constraints import FREE, Constraints
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.model.tap import FUSED, OFF, AnyTap
 from transformer.model.transformer import Transformer
@@ -22,7 +23,7 @@ class Hypothesis:
 
     ids: predicted tokens in order, ending in </s> unless cut off at the limit
     log_probs: natural log-probability of each under the full softmax
-    complete: whether it ends in </s>
+    complete: whether the model ended it with </s>, before the limit if </s> has to be written there
     """
 
     ids: tuple[int, ...]
@@ -61,6 +62,11 @@ def _block(model: Transformer, log_probs: Tensor) -> Tensor:
     return log_probs
 
 
+def is_complete(ids: Sequence[int], limit: int, end_id: int, constraints: Constraints) -> bool:
+    """Whether the model ended an output itself."""
+    return ids[-1] == end_id and (constraints.last is None or len(ids) < limit)
+
+
 Choose = Callable[[Tensor, Sequence[int]], Tensor]
 Prefixes = Sequence[Sequence[int]]
 
@@ -79,6 +85,7 @@ def greedy(
     tap: AnyTap = OFF,
     prefixes: Prefixes | None = None,
     choose: Choose = most_probable,
+    constraints: Constraints = FREE,
 ) -> list[Hypothesis]:
     """Greedy search: take the most probable token at every step.
 
@@ -88,7 +95,7 @@ def greedy(
     (`EditingTap`). An edit of the mask can let padded rows of a batch see their padding.
     prefixes: the ids that each output begins with, no longer than its limit; they are part of the hypothesis, with the
     log-probabilities that the model gives them. choose: takes the tokens after them, from log-probabilities
-    [row, vocab] and the number of each row's sentence (`sampling.Drawn`).
+    [row, vocab] and the number of each row's sentence (`sampling.Drawn`). constraints: what it may choose.
     """
     config = model.config
     limits = output_limits(model, source, limit)
@@ -102,12 +109,18 @@ def greedy(
     scores: list[list[float]] = [[] for _ in source]
     active = list(range(len(source)))  # rows that are not finished
     for step in range(1, max(limits) + 1):
-        logits = decoder.logits(fed) if ahead is None else model.project(ahead[:, step - 1])
-        log_probs = _block(model, logits.float().log_softmax(-1))
-        chosen = choose(log_probs, active)[:, None]
+        logits = (decoder.logits(fed) if ahead is None else model.project(ahead[:, step - 1])).float()
+        log_probs = allowed = _block(model, logits.log_softmax(-1))
+        if constraints.before_the_limit:
+            for row, next_scores in zip(active, _block(model, logits), strict=True):
+                constraints.apply(next_scores, written[row], config.end_id)
+            allowed = logits.log_softmax(-1)
+        chosen = choose(allowed, active)[:, None]
         for index, row in enumerate(active):
             if step <= len(forced[row]):
                 chosen[index] = forced[row][step - 1]
+            elif step == limits[row] and constraints.last is not None:
+                chosen[index] = constraints.last
         tokens, token_scores = chosen[:, 0].tolist(), log_probs.gather(1, chosen)[:, 0].tolist()
         for row, token, score in zip(active, tokens, token_scores, strict=True):
             written[row].append(token)
@@ -127,8 +140,8 @@ def greedy(
         if step > known:
             ahead = None
     return [
-        Hypothesis(tuple(ids), tuple(probs), ids[-1] == config.end_id)
-        for ids, probs in zip(written, scores, strict=True)
+        Hypothesis(tuple(ids), tuple(probs), is_complete(ids, most, config.end_id, constraints))
+        for ids, probs, most in zip(written, scores, limits, strict=True)
     ]
 
 
@@ -210,12 +223,18 @@ def n_best(
 
     def finish(owner: int, ids: tuple[int, ...], log_probs: tuple[float, ...]) -> None:
         best = finished[owner]
-        best.append(Hypothesis(ids, log_probs, ids[-1] == config.end_id))
+        complete = is_complete(ids, limits[owner], config.end_id, rule.constraints)
+        best.append(Hypothesis(ids, log_probs, complete))
         best.sort(key=value, reverse=True)  # stable: of equal values the earlier hypothesis stays first
         del best[beam:]
 
     for step in range(1, max(limits) + 1):
         log_probs = _block(model, decoder.logits(fed).float().log_softmax(-1))
+        if rule.constraints != FREE:
+            for i, owner in enumerate(owners):
+                for scores, ids in zip(log_probs[i * width : (i + 1) * width], history[i], strict=True):
+                    if step > len(forced[owner]):
+                        rule.constraints.apply(scores, ids, config.end_id, step == limits[owner])
         if rule.renormalise:
             log_probs = log_probs.log_softmax(-1)
         for i, owner in enumerate(owners):

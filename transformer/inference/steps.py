@@ -90,5 +90,5 @@ def continuations(
     allowed = output_limit(model.model, ids.shape[1], model.token_limit(limit))
     seeds = [sample.seed + number for number in range(len(prefixes))] if sample else []
     recorder = StepRecorder(Drawn(sample, seeds) if sample else most_probable, len(prefixes), top, sample)
-    found = greedy(model.model, ids, allowed, prefixes=prefixes, choose=recorder)
+    found = greedy(model.model, ids, allowed, prefixes=prefixes, choose=recorder, constraints=model.rule.constraints)
     return [Continuation(hypothesis, tuple(steps)) for hypothesis, steps in zip(found, recorder.steps, strict=True)]

@@ -40,6 +40,11 @@ def loss_and_outputs(
     found = dict(zip(pairs, check(model.model, pairs), strict=True))
     tokens = sum(len(target) for _, target in references)
     loss = -sum(sum(found[pair].log_probs) for pair in references) / tokens
-    begun = {source: found[source, draft].written for source, draft in drafts.items()}
-    changed = {source: begin for source, begin in begun.items() if begin != drafts[source]}
+    rule, changed = model.rule.constraints, dict[Ids, Ids]()
+    for source, draft in drafts.items():
+        written = found[source, draft].written
+        if rule.before_the_limit:  # the most probable token is not always written
+            changed[source] = ()
+        elif written != draft:
+            changed[source] = written if rule.last is None else written[:-1]  # at the limit another one is written
     return loss, {**drafts, **outputs(model, changed)}

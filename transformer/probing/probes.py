@@ -109,7 +109,7 @@ def probe(
 
     if not pairs:
         raise ValueError("there is nothing to probe: no sentence pairs were given")
-    end, longest = model.config.end_id, model.output_limit(interventions)
+    end, longest, cut_off = model.config.end_id, model.output_limit(interventions), 0
     tap = model.tap(interventions)
     for _, target in pairs:
         model.encode(target, "target")
@@ -121,7 +121,9 @@ def probe(
         raise Stopped
     for rows in _groups([len(source) for source in sources], group):
         batch = torch.tensor([sources[row] for row in rows], device=model.model.device)
-        for row, ids in zip(rows, greedy(model.model, batch, longest, tap=tap), strict=True):
+        found = greedy(model.model, batch, longest, tap=tap, constraints=model.rule.constraints)
+        cut_off += sum(not one.complete for one in found)
+        for row, ids in zip(rows, found, strict=True):
             texts[row], written[row] = model.tokenizer.decode(ids.ids), ids.ids
         nats, count, _ = surprise(model, [pairs[row] for row in rows], interventions=interventions)
         surprised, tokens, done = surprised + nats, tokens + count, done + len(rows)
@@ -134,7 +136,7 @@ def probe(
         perplexity=math.exp(surprised / tokens),
         repetition=sum(repetition([token_id for token_id in ids if token_id != end]) for ids in written) / len(pairs),
         exact=sum(map(equal, texts, references)) / len(pairs),
-        cut_off=sum(ids[-1] != end for ids in written) / len(pairs),
+        cut_off=cut_off / len(pairs),
         tokenize=tokenize,
         texts=tuple(texts),
         references=tuple(references),

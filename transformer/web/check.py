@@ -110,7 +110,8 @@ class Graphs:
             past, fed = (found, fed[-1:]) if cached else (None, fed)
             names = ("decoder_output", "decoder_self.keys", "decoder_self.values")
             found = self.decode(source, encoded, fed, switches, past, names)
-            ids.append(int(self.project(found)["next"]))
+            last = self.model.rule.constraints.last if len(ids) == most - 1 else None
+            ids.append(int(self.project(found)["next"]) if last is None else last)
         return ids
 
     def trace(self, source: Sequence[int], fed: Sequence[int], switches: Interventions = NONE) -> Inputs:

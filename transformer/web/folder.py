@@ -31,6 +31,7 @@ from safetensors.torch import save
 
 from transformer.cancellation import Stopped
 from transformer.checkpoints.folder import ABOUT, EXAMPLES, GRAPHS, LARGEST_BESIDE, TOKENIZER, WEIGHTS
+from transformer.checkpoints.importers.generation import SETTINGS
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
 from transformer.files import open_regular, write_gzip, write_whole
@@ -61,6 +62,7 @@ def about(model: Pretrained) -> dict[str, Any]:
         "tokenizers": _tokenizers(model),
         "mean": bool(model.reference_pairs()),
         **({"trained_up_to": longest} if isinstance(longest, int) else {}),
+        **({} if model.rule.constraints.last is None else {"last": model.rule.constraints.last}),
     }
 
 
@@ -128,6 +130,12 @@ def export_folder(
 def _write(
     model: Pretrained, folder: Path, progress: Callable[[int, int], bool], fresh: bool, packed: bool
 ) -> dict[str, Any]:
+    if model.rule.constraints.before_the_limit:
+        raise ExportError(
+            "{file} of {name} has settings that the browser does not follow, such as no_repeat_ngram_size, so it would "
+            "translate in another way; remove them to export the model",
+            file=SETTINGS, name=model.name,
+        )  # fmt: skip
     facts = about(model)
     own = facts["weights"] == OWN_WEIGHTS
     graphs = [model.path / name for name in GRAPHS]

@@ -1,6 +1,6 @@
 // The distribution over the next token at every step, while greedy search writes, also after a forced beginning; as
 // transformer/inference/steps.py.
-import { EXTRA, InputError } from "./model.js";
+import { EXTRA, InputError, endAtLimit, isComplete } from "./model.js";
 import { Switches } from "./switches.js";
 import { MARK, readable } from "./words.js";
 
@@ -74,12 +74,12 @@ async function continued(model, { source, tensors, switches }, forced, most, top
       const { logProb, ...step } = distribution(logits.data.subarray(row * size, (row + 1) * size), barred, top);
       if (Number.isNaN(step.rest)) throw new InputError("numbers", { side: "target" });
       steps.push({ ...step, labels: shown(tokenizer, step.ids), before: tokenizer.decode(ids) });
-      const next = forced[ids.length] ?? step.ids[0];
-      log_probs.push(logProb(next));
-      ids.push(next);
+      ids.push(forced[ids.length] ?? step.ids[0]);
+      if (ids.length > forced.length) endAtLimit(model, ids, most);
+      log_probs.push(logProb(ids.at(-1)));
     }
   }
-  const complete = ids.at(-1) === end;
+  const complete = isComplete(model, ids, most);
   const labels = shown(tokenizer, ids);
   return { ids, labels, log_probs, text: tokenizer.decode(ids), complete, forced: forced.length, possible, steps };
 }

@@ -17,7 +17,7 @@ const row = (token) => {
 };
 
 // A model in which every token says what follows it. fed: what each pass was given.
-function markov({ causal = true, max_positions = 8 } = {}) {
+function markov({ causal = true, max_positions = 8, last = undefined } = {}) {
   const fed = [];
   const tokenizer = {
     encode: (text) => Array.from(text, (letter) => ({ a: A, b: B })[letter] ?? UNK),
@@ -30,7 +30,7 @@ function markov({ causal = true, max_positions = 8 } = {}) {
     fed,
     config: { ...config, heads: 1, encoder_layers: 0, decoder_layers: 0, d_model: 1, d_ff: 1 },
     get about() {
-      return { config: this.config, mean: false };
+      return { config: this.config, mean: false, last };
     },
     tokenizers: { source: tokenizer, target: tokenizer },
     encode: (text) => [...tokenizer.encode(text), END],
@@ -92,6 +92,8 @@ test("without the causal mask no step sees a later token, and nothing is kept", 
 test("it ends at the limit and at a </s> that was given", async () => {
   const { found } = await continuations(markov(), { source: "a", forced: [[], [A, A, A], [A, END]], limit: 2 });
   assert.deepEqual(found.map(({ ids, complete }) => [ids, complete]), [[[A, B], false], [[A, A], false], [[A, END], true]]); // prettier-ignore
+  const [ended] = (await continuations(markov({ last: END }), { source: "a", limit: 2 })).found;
+  assert.deepEqual([ended.ids, ended.complete], [[A, END], false]);
 });
 
 test("a beginning that cannot be written is refused, and so are numbers that are none", async () => {

@@ -168,6 +168,7 @@ class Model {
     const probabilities = [];
     if (cached && draft.length) {
       ({ ids, past, known, decoded } = await this.held(encoded, switches, draft.slice(0, most - 1), kept));
+      endAtLimit(this, ids, most);
       if (!(await told(ids))) throw new Dropped();
     }
     while (ids.length < most && ids.at(-1) !== end) {
@@ -179,6 +180,7 @@ class Model {
       }
       const { next, logits } = await this.project(found, cached ? ["next"] : ["next", "logits"]);
       ids.push(Number(next.data[0]));
+      endAtLimit(this, ids, most);
       if (!cached) {
         const data = logits.data.subarray(-logits.dims[1]); // of the last row
         probabilities.push(...probabilitiesOf({ data, shape: [1, data.length] }, ids.slice(-1)));
@@ -186,7 +188,7 @@ class Model {
       decoded = null;
       if (!(await told(ids))) throw new Dropped();
     }
-    return { ids, decoded, probabilities: cached ? null : probabilities };
+    return { ids, decoded, probabilities: cached ? null : probabilities, complete: isComplete(this, ids, most) };
   }
 
   // The ids of a draft that greedy search would write too, and the one that follows them; with their keys and values.
@@ -267,7 +269,8 @@ class Model {
     const named = (ids) => pieces.call(this.tokenizers.target, ids);
     const labels = own ? readable(named(out)) : readable([...this.tokenizers.target.surfaces(asked.target), "</s>"]);
     Object.assign(trace, {
-      target_text: own ? this.tokenizers.target.decode(out) : composed(asked.target), own, complete: out.at(-1) === config.end_id,
+      target_text: own ? this.tokenizers.target.decode(out) : composed(asked.target), own,
+      complete: written ? written.complete : out.at(-1) === config.end_id,
       target_in_ids: fed, target_out_ids: out, target_in: named(fed), target_out: named(out),
       target_in_labels: [...readable(named([config.start_id])), ...labels.slice(0, -1)], target_out_labels: labels,
       target_position_ids: switches.positions("target", fed.length, 0)["target.position_ids"],
@@ -291,6 +294,16 @@ function add(trace, outputs, switches) {
     if (field === undefined) trace[group] = tensor;
     else (trace[group] ??= { ...switches.heads[group] })[field] = tensor;
   }
+}
+
+// Replaces the last id of an output at the limit, if the model's settings say by which (`Constraints.last`).
+export function endAtLimit({ about }, ids, limit) {
+  if (ids.length === limit && about.last !== undefined) ids[limit - 1] = about.last;
+}
+
+// Whether the model ended an output itself, as `is_complete` of transformer/inference/search.py.
+export function isComplete({ about, config }, ids, limit) {
+  return ids.at(-1) === config.end_id && (about.last === undefined || ids.length < limit);
 }
 
 // Index of the largest number but those barred.

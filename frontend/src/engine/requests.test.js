@@ -122,4 +122,10 @@ test("a draft that reaches the limit adds no word", async () => {
   const plain = await model.trace(asked);
   assert.ok(!plain.complete && plain.target_out_ids.length === 6);
   assert.deepEqual(await model.trace({ ...asked, draft: plain.target_out_ids }), plain);
+  model.about.last = model.config.end_id; // as the settings of Marian models have it
+  const ended = await model.trace(asked);
+  assert.deepEqual(ended.target_out_ids, [...plain.target_out_ids.slice(0, -1), model.config.end_id]);
+  assert.ok(!ended.complete);
+  for (const { target_out_ids: draft } of [plain, ended])
+    assert.deepEqual(await model.trace({ ...asked, draft }), ended);
 });

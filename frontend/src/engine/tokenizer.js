@@ -108,24 +108,35 @@ class Tokenizer {
   }
 }
 
+const CODE = /^(>>.*?<<)?(.*)$/s; // a language code, and the rest
+// What transformers' `clean_up_tokenization` writes without blanks.
+const TIDIED = [" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're"];
+
 // Marian: SentencePiece makes the pieces, a table gives their ids.
 class VocabularyTokenizer {
-  constructor(processor, bytes, { vocabulary, size, unknown, controls }) {
+  constructor(processor, bytes, { vocabulary, size, unknown, controls, added = [], silent = controls, tidy = false }) {
     this.processor = processor;
     this.unknown = unknown;
-    this.silent = new Set(readPieces(bytes).flatMap(({ text, control }) => (control ? [text] : [])));
+    this.unspoken = new Set(readPieces(bytes).flatMap(({ text, control }) => (control ? [text] : [])));
     this.vocabulary = new Map(Object.entries(vocabulary));
     this.controls = new Set(controls);
+    this.silent = new Set(silent);
+    this.tidied = tidy ? TIDIED : [];
+    const longestFirst = [...added].sort((a, b) => b.length - a.length);
+    const patterns = longestFirst.map((token) => token.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+    this.whole = new RegExp(`(${patterns.join("|") || "(?!)"})`, "u"); // (?!) is nowhere
     this.stored = Array.from({ length: size }, (_, id) => `<${id}>`);
     for (const [piece, id] of this.vocabulary) this.stored[id] = piece;
   }
 
-  // The language code at the start, and the pieces of the rest.
+  // The tokens of a text: added ones and language codes, and the pieces of the parts between them.
   surfaces(text) {
-    const cleaned = clean(text);
-    const end = cleaned.startsWith(">>") ? cleaned.indexOf("<<") + 2 : 1;
-    const code = end > 1 ? [cleaned.slice(0, end)] : [];
-    return [...code, ...this.processor.encodePieces(code.length ? cleaned.slice(end) : cleaned)];
+    return clean(text)
+      .split(this.whole)
+      .flatMap((part, index) => {
+        const [, code, rest] = index % 2 ? [part, part, ""] : CODE.exec(part);
+        return [...(code ? [code] : []), ...(rest ? this.processor.encodePieces(rest) : [])];
+      });
   }
 
   encode(text) {
@@ -140,14 +151,15 @@ class VocabularyTokenizer {
   }
 
   decode(ids) {
-    const shown = ids.filter((id) => !this.controls.has(id));
+    const shown = ids.filter((id) => !this.silent.has(id));
     const pieces = shown.map((id) => (id === this.unknown ? UNKNOWN : this.stored[id]));
-    const spoken = pieces.filter((piece) => !this.silent.has(piece));
-    return spoken.join("").replaceAll("▁", " ").trim();
+    const spoken = pieces.filter((piece) => !this.unspoken.has(piece));
+    const text = spoken.join("").replaceAll("▁", " ").trim();
+    return this.tidied.reduce((whole, blank) => whole.replaceAll(blank, blank.trim()), text);
   }
 }
 
-// bytes: of the SentencePiece model; table: {vocabulary, size, unknown, controls} of a Marian model.
+// bytes: of the SentencePiece model; table: {vocabulary, size, unknown, controls, added, silent, tidy} of a Marian model.
 export async function openTokenizer(bytes, table) {
   const processor = await openProcessor(bytes);
   return table ? new VocabularyTokenizer(processor, bytes, table) : new Tokenizer(processor, bytes);

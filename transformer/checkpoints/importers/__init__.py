@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.folder import CONFIG, Checkpoint, CheckpointError, language, load_checkpoint, read_json
-from transformer.checkpoints.importers.marian import MODEL_TYPE, OPTIONS, languages_in, load_marian
+from transformer.checkpoints.importers.marian import MODEL_TYPE, load_marian
+from transformer.checkpoints.importers.tokenizers import OPTIONS, languages_in
 from transformer.model.transformer import Transformer
 
 __all__ = ["languages_of", "load_marian", "open_folder"]

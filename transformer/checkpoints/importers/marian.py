@@ -5,11 +5,14 @@
                             tensors are read and nothing is run
     source.spm, target.spm  SentencePiece models that divide the text into pieces
     vocab.json              piece -> id; with target_vocab.json, each side has its own table
-    generation_config.json  settings of the search (optional)
+    tokenizer_config.json   languages, and the tokens that were added to the vocabulary (optional)
+    added_tokens.json       the latter, where tokenizer_config.json does not list them (optional)
+    generation_config.json  settings of the search (optional), see `importers.generation`
 
 Differences from the paper, all in `ModelConfig`: sines and cosines of the positions are in two halves; swish or GELU
 may replace ReLU; embeddings may be unscaled; each logit has a bias; decoding starts with <pad>; source and target may
-have separate tables. Reading never runs code from the folder.
+have separate tables. A folder of `MarianModel` has no output layer; it opens as `MarianMTModel` opens it: the embedding
+table makes the logits, without a bias. Reading never runs code from the folder.
 """
 
 from __future__ import annotations
@@ -27,7 +30,6 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.folder import (
     CONFIG,
     DTYPES,
@@ -36,29 +38,33 @@ from transformer.checkpoints.folder import (
     Checkpoint,
     CheckpointError,
     bounded,
-    language,
     parameter_shapes,
     read_json,
     shapes_only,
 )
-from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
+from transformer.checkpoints.importers.generation import SETTINGS, search_rule
+from transformer.checkpoints.importers.tokenizers import (
+    LARGEST_VOCABULARY,
+    SPLITTERS,
+    VOCABULARY,
+    TokenizerFiles,
+    languages_in,
+)
 from transformer.checkpoints.weights import Entry, WeightsError, read_header, read_tensor
 from transformer.files import open_regular
 from transformer.model.config import LIMITS, ConfigError, ModelConfig
 from transformer.model.positions import positions_of, sinusoidal
 from transformer.model.transformer import Transformer
-from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, read_processor
+from transformer.text.tokenizer import TokenizerError
+from transformer.texts import Text, any_of
 
 MODEL_TYPE = "marian"
 PICKLED, SHARDED = "pytorch_model.bin", "model.safetensors.index.json"
 MOST_SHARDS = 100
-VOCABULARY, TARGET_VOCABULARY, OPTIONS = "vocab.json", "target_vocab.json", "tokenizer_config.json"
-SPLITTERS = ("source.spm", "target.spm")
-LARGEST_VOCABULARY = 50_000_000  # bytes; OPUS-MT's tables of 60,000 pieces take 1.6 million
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
+OPENED = ("MarianMTModel", "MarianModel")  # classes of transformers whose folders open
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "swish": "swish", "silu": "swish"}
 # Options that Hugging Face's classes ignore; a model trained with them would give other results.
 UNKNOWN_TO_BOTH = ("normalize_before", "normalize_embedding", "add_final_layer_norm")
-ENDS = {False: "present", True: "full", "never": "overtaken"}
 PARTS = {  # of a layer: our name -> Marian's name
     "self_attention.query": "self_attn.q_proj", "self_attention.key": "self_attn.k_proj",
     "self_attention.value": "self_attn.v_proj", "self_attention.output": "self_attn.out_proj",
@@ -80,7 +86,7 @@ def _equal(about: Mapping[str, Any], name: str, ours: str) -> Any:
     encoder, decoder = about.get(f"encoder_{name}"), about.get(f"decoder_{name}")
     if encoder != decoder:
         raise ConfigError(
-            "{field} is {encoder} in the encoder and {decoder} in the decoder; they must be equal",
+            "{field} is {encoder} in the encoder and {decoder} in the decoder; Headscope opens models where both agree",
             field=ours,
             encoder=shown(encoder),
             decoder=shown(decoder),
@@ -88,9 +94,9 @@ def _equal(about: Mapping[str, Any], name: str, ours: str) -> Any:
     return encoder
 
 
-def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] = ()) -> ModelConfig:
-    """The configuration of a `MarianConfig`. unknown: id of <unk>; tensors: names of the tensors in the file, because a
-    model without a tied output may have separate tables for both sides. Raises ConfigError.
+def configure(about: Mapping[str, Any], vocabulary: Mapping[str, int], tensors: Collection[str] = ()) -> ModelConfig:
+    """The configuration of a `MarianConfig`. vocabulary: of the source; tensors: names of the tensors in the file,
+    which may lack the bias, or have separate tables for both sides where the output is not tied. Raises ConfigError.
     """
     for name in UNKNOWN_TO_BOTH:
         if about.get(name):
@@ -102,24 +108,35 @@ def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] =
     activation = about.get("activation_function", "gelu")
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ConfigError(
-            "unknown activation_function {activation}; choose {activations}",
+            "activation_function is {activation}; Headscope opens models with {activations}",
             activation=shown(activation),
             activations=", ".join(ACTIVATIONS),
         )
     shared, tied = about.get("share_encoder_decoder_embeddings", True), about.get("tie_word_embeddings", True)
     vocab, decoder_vocab = about.get("vocab_size"), about.get("decoder_vocab_size")
+    if not tied and tensors and LOGITS not in tensors:
+        raise ConfigError(
+            "the weights have no output layer, {tensor}, and tie_word_embeddings is false, so nothing makes the logits",
+            tensor=LOGITS,
+        )
     if shared and decoder_vocab not in (None, vocab):
         raise ConfigError(
             "vocab_size is {vocab} and decoder_vocab_size {decoder_vocab}; a shared table needs equal sizes",
             decoder_vocab=shown(decoder_vocab),
             vocab=shown(vocab),
         )
-    end = about.get("eos_token_id", 0)
+    d_model, end = about.get("d_model", 1024), about.get("eos_token_id", 0)
+    if type(d_model) is int and d_model % 2:
+        raise ConfigError(
+            "d_model is {d_model}; Headscope opens models with an even one, whose positions pair sines with cosines",
+            d_model=d_model,
+        )
+    ends = end if isinstance(end, list) and end else [end]
     one_table = shared and (tied or not {SOURCE, TARGET} <= set(tensors))
     return ModelConfig.from_dict({
         "vocab_size": vocab,
         "target_vocab_size": None if one_table else decoder_vocab or vocab,
-        "d_model": about.get("d_model", 1024),
+        "d_model": d_model,
         "d_ff": _equal(about, "ffn_dim", "d_ff"),
         "heads": _equal(about, "attention_heads", "heads"),
         "encoder_layers": about.get("encoder_layers"),
@@ -131,11 +148,11 @@ def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] =
         "max_positions": about.get("max_position_embeddings", 1024),
         "embedding_scale": about.get("scale_embedding", False),
         "tied_output": tied,
-        "output_bias": True,
+        "output_bias": BIAS in tensors,
         "pad_id": about.get("pad_token_id"),
-        "unk_id": unknown,
+        "unk_id": vocabulary["<unk>"],
         "start_id": about.get("decoder_start_token_id"),
-        "end_id": end[0] if isinstance(end, list) and len(end) == 1 else end,
+        "end_id": vocabulary.get("</s>") if vocabulary.get("</s>") in ends else ends[0],
     })  # fmt: skip
 
 
@@ -155,7 +172,8 @@ def names(config: ModelConfig) -> dict[str, tuple[str, ...]]:
         possible["embedding.weight"], possible["target_embedding.weight"] = (SOURCE,), (TARGET,)
     if not config.tied_output:
         possible["output_matrix"] = (LOGITS,)
-    possible["output_bias"] = (BIAS,)
+    if config.output_bias:
+        possible["output_bias"] = (BIAS,)
     return possible
 
 
@@ -176,6 +194,12 @@ class _Entry:
 
     def tensor(self) -> Tensor:
         return read_tensor(self.file, self.entry)
+
+
+def _named(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensors by their names in `MarianMTModel`, which are those in `MarianModel` after "model."."""
+    inner = ("shared.", "encoder.", "decoder.")
+    return {f"model.{name}" if name.startswith(inner) else name: tensor for name, tensor in tensors.items()}
 
 
 class _Tensors:
@@ -241,7 +265,7 @@ class _Tensors:
             for name, tensor in tensors.items()
         ):
             raise CheckpointError("{name} is not a table of names and tensors", name=self.path.name)
-        return tensors
+        return _named(tensors)
 
     def names(self) -> Collection[str]:
         if self._pickled is not None:
@@ -258,7 +282,7 @@ class _Tensors:
         for path in self._files:
             try:
                 file = stack.enter_context(open_regular(path))
-                header = read_header(file)
+                header = _named(read_header(file))
             except OSError as error:
                 raise CheckpointError(
                     "{name} cannot be read: {reason}", name=path.name, reason=error.strerror or error
@@ -345,9 +369,9 @@ class _Tensors:
                 actual=shown(list(actual)),
                 needed=list(shape),
             )
-        if entry.dtype not in DTYPES:
+        if entry.dtype not in (*DTYPES, torch.float64):
             raise CheckpointError(
-                "{name}: {tensor} has type {dtype}; it must be float16, bfloat16 or float32",
+                "{name}: {tensor} has type {dtype}; it must be float16, bfloat16, float32 or float64",
                 name=self.path.name,
                 tensor=name,
                 dtype=entry.dtype,
@@ -365,25 +389,6 @@ class _Tensors:
         return tensor
 
 
-def _vocabulary(path: Path) -> dict[str, int]:
-    table = read_json(path, LARGEST_VOCABULARY)
-    if not isinstance(table, dict) or "<unk>" not in table:
-        raise CheckpointError("{name} is not a table of pieces and ids with an <unk>", name=path.name)
-    return table
-
-
-def _search(folder: Path, about: Mapping[str, Any]) -> tuple[BeamRule, float]:
-    """Beam rule and alpha of the folder, or Hugging Face's defaults."""
-    path = folder / "generation_config.json"
-    settings = read_json(path) if path.is_file() else about
-    settings = settings if isinstance(settings, dict) else {}
-    alpha, ends = settings.get("length_penalty", 1.0), settings.get("early_stopping", False)
-    if not isinstance(alpha, int | float) or isinstance(alpha, bool) or not -10 <= alpha <= 10:
-        alpha = 1.0
-    known = ENDS[ends] if isinstance(ends, bool | str) and ends in ENDS else "present"
-    return BeamRule("length", known, settings.get("renormalize_logits") is True, cut=True), float(alpha)
-
-
 def _holding(config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
     """A model with these tensors as its parameters, by name; nothing is initialised or copied."""
     with shapes_only():
@@ -391,11 +396,6 @@ def _holding(config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
     model.load_state_dict(dict(weights), assign=True)
     model.config, model.positions = config, positions_of(config)
     return model
-
-
-def languages_in(options: Mapping[str, Any]) -> tuple[str, str]:
-    """Source and target, by the values of tokenizer_config.json."""
-    return language(options.get("source_lang"), "source"), language(options.get("target_lang"), "target")
 
 
 def load_marian(path: Path) -> Checkpoint[Transformer]:
@@ -412,30 +412,40 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
             pickled=PICKLED,
         )
     about = read_json(path / CONFIG)
+    kinds = about.get("architectures") or [OPENED[0]]
+    if not isinstance(kinds, list) or kinds[0] not in OPENED:
+        raise CheckpointError(
+            "{path} holds {kind}, not an encoder-decoder; Headscope opens {opened}",
+            path=path, kind=shown(kinds), opened=any_of(OPENED),
+        )  # fmt: skip
     try:
-        options = read_json(path / OPTIONS) if (path / OPTIONS).is_file() else {}
-        options = options if isinstance(options, dict) else {}
-        tables = [_vocabulary(path / VOCABULARY)] * 2
-        shared = about.get("share_encoder_decoder_embeddings", True)
-        if (path / TARGET_VOCABULARY).is_file() and options.get("separate_vocabs", not shared):
-            tables[1] = _vocabulary(path / TARGET_VOCABULARY)
+        files = TokenizerFiles.read(path, about.get("share_encoder_decoder_embeddings", True))
+        source, target = files.vocabularies
         tensors = _Tensors(path)
-        config = bounded(configure(about, tables[0]["<unk>"], tensors.names()))
-        if tables[1]["<unk>"] != config.unk_id:
+        config = bounded(configure(about, source, tensors.names()))
+        if target["<unk>"] != config.unk_id:
             raise ConfigError("<unk> has different ids in the source vocabulary and the target vocabulary")
         weights = tensors.read(names(config), parameter_shapes(Transformer, config))
-        tokenizers = [
-            VocabularyTokenizer(
-                read_processor(path / name, LARGEST_TOKENIZER), table, size, config.unk_id,
-                {config.pad_id, config.start_id, config.end_id},
-            )
-            for name, table, size in zip(SPLITTERS, tables, (config.vocab_size, config.output_size), strict=True)
-        ]  # fmt: skip
+        tokenizers = files.open(config)
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError("{path}: {error}", path=path, error=error) from error
-    rule, alpha = _search(path, about)
-    model = _holding(config, weights).requires_grad_(False).eval()
+    rule, alpha, notes = search_rule(_settings(path, about, config), config)
+    if kinds[0] == OPENED[1]:
+        notes.append(
+            Text(
+                "The folder holds a MarianModel, which has no output layer: as in transformers' MarianMTModel, the "
+                "embedding table makes the logits, without a bias."
+            )
+        )
     return Checkpoint(
-        path.name, path, model, tokenizers[1], languages_in(options), {},
-        source_tokenizer=tokenizers[0], rule=rule, alpha=alpha,
+        path.name, path, _holding(config, weights).requires_grad_(False).eval(), tokenizers[1],
+        languages_in(files.options), {}, source_tokenizer=tokenizers[0], rule=rule, alpha=alpha,
+        notes=(*files.notes(config, tokenizers), *notes),
     )  # fmt: skip
+
+
+def _settings(folder: Path, about: Mapping[str, Any], config: ModelConfig) -> dict[str, Any]:
+    """The settings of `generate`; without a file of their own they are in config.json, by default with a last </s>."""
+    path = folder / SETTINGS
+    settings = read_json(path) if path.is_file() else {"forced_eos_token_id": config.end_id, **about}
+    return {"eos_token_id": about.get("eos_token_id"), **(settings if isinstance(settings, dict) else {})}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import sentencepiece
@@ -10,6 +11,9 @@ import sentencepiece
 from transformer.text.piece_file import LONGEST_PIECE
 from transformer.text.tokenizer import PIECE_MARK, TokenizerError, clean
 
+CODE = re.compile(r"(>>.*?<<)?(.*)")  # a language code, and the rest
+# What transformers' `clean_up_tokenization` writes without blanks.
+TIDIED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 UNKNOWN = "⁇"  # U+2047, SentencePiece's own sign for <unk> in decoded text
 
 
@@ -19,6 +23,9 @@ class VocabularyTokenizer:
     processor: SentencePiece, which divides text into pieces; its ids are not used.
     vocabulary: piece -> id, each id once, from 0 to below size; other pieces become <unk>.
     controls: ids that are not text (<pad>, </s>).
+    added: pieces that are one token wherever they stand in a text; SentencePiece divides what is between them.
+    silent: further ids that a decoded text leaves out.
+    tidy: whether a decoded text loses the blanks of TIDIED.
     A language code at the start of a text, ">>deu<<", is one token; models for several target languages have these
     codes in their vocabulary.
     Immutable after construction and safe to share between threads. Raises TokenizerError.
@@ -31,6 +38,9 @@ class VocabularyTokenizer:
         size: int,
         unknown: int,
         controls: Iterable[int],
+        added: Collection[str] = (),
+        silent: Iterable[int] = (),
+        tidy: bool = False,
     ) -> None:
         self._processor, self._vocabulary, self._unknown = processor, dict(vocabulary), unknown
         self._pieces: list[str | None] = [None] * size
@@ -53,6 +63,9 @@ class VocabularyTokenizer:
                 )
             self._pieces[token_id] = piece
         self._controls = frozenset(controls)
+        self._added, self._silent, self._tidy = list(added), self._controls | set(silent), tidy
+        longest_first = map(re.escape, sorted(added, key=len, reverse=True))
+        self._whole = re.compile(f"({'|'.join(longest_first) or '(?!)'})")  # (?!) is nowhere
 
     def to_bytes(self) -> bytes:
         """The SentencePiece model in the form of its file."""
@@ -62,24 +75,36 @@ class VocabularyTokenizer:
         """What makes ids of the pieces, for JSON: the arguments after the processor."""
         return {
             "vocabulary": self._vocabulary, "size": len(self), "unknown": self._unknown,
-            "controls": sorted(self._controls),
+            "controls": sorted(self._controls), "added": self._added, "silent": sorted(self._silent),
+            "tidy": self._tidy,
         }  # fmt: skip
 
     def __len__(self) -> int:
         return len(self._pieces)
 
-    def _split(self, text: str) -> tuple[list[str], str]:
-        """The language code at the start, if there is one, and the rest."""
-        text = clean(text)
-        if text.startswith(">>") and "<<" in text:
-            end = text.index("<<") + 2
-            return [text[:end]], text[end:]
-        return [], text
+    def lacking(self) -> tuple[int, int]:
+        """How many pieces of the SentencePiece model are not in the vocabulary, and how many pieces it has."""
+        model = self._processor
+        pieces = [
+            model.IdToPiece(number)
+            for number in range(len(model))
+            if not (model.IsControl(number) or model.IsUnused(number) or model.IsUnknown(number))
+        ]
+        return sum(piece not in self._vocabulary for piece in pieces), len(pieces)
+
+    def _divide(self, text: str, divide: Callable[[str], list[str]]) -> list[str]:
+        """The tokens of a text: added ones and language codes, and what `divide` makes of the parts between them."""
+        tokens = []
+        for index, part in enumerate(self._whole.split(clean(text))):
+            whole, rest = (part, "") if index % 2 else CODE.findall(part)[0]
+            tokens += [whole] * bool(whole) + divide(rest)
+        return tokens
 
     def encode(self, text: str) -> list[int]:
         """Ids of the text's pieces, without </s>. Markup such as "</s>" in text stays text."""
-        code, rest = self._split(text)
-        ids = (self._vocabulary.get(piece, self._unknown) for piece in code + self._processor.EncodeAsPieces(rest))
+        ids = (
+            self._vocabulary.get(piece, self._unknown) for piece in self._divide(text, self._processor.EncodeAsPieces)
+        )
         return [self._unknown if token_id in self._controls else token_id for token_id in ids]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
@@ -89,14 +114,18 @@ class VocabularyTokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Text of the ids; special tokens are left out, <unk> shows as U+2047."""
-        text_ids = [token_id for token_id in map(int, ids) if token_id not in self._controls]
+        text_ids = [token_id for token_id in map(int, ids) if token_id not in self._silent]
         pieces = zip(text_ids, self.pieces(text_ids), strict=True)
         text = self._processor.DecodePieces(
             [f"{PIECE_MARK}{UNKNOWN}" if token_id == self._unknown else piece for token_id, piece in pieces]
         )
-        return text.replace(PIECE_MARK, " ").strip()
+        text = text.replace(PIECE_MARK, " ").strip()
+        for blank in TIDIED if self._tidy else ():
+            text = text.replace(blank, blank.strip())
+        return text
 
     def surfaces(self, text: str) -> list[str]:
         """The text of each piece of `encode(text)`, with the piece mark; for <unk> the typed characters."""
-        code, rest = self._split(text)
-        return [*code, *self._processor.Encode(rest, return_type="offset_mapping")["pieces"]]
+        return self._divide(
+            text, lambda part: list(self._processor.Encode(part, return_type="offset_mapping")["pieces"])
+        )
