@@ -279,7 +279,7 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
     else:
         alike = {name for name in METHODS if found.removed[name].area - found.removed[best].area < SAME}
         text = (
-            _("“{token}” rests most on “{word}”, say {count} of {all} methods: those that rank the tokens best.")
+            _("“{token}” rests most on “{word}”, say the best {count} of {all} methods.")
             if len(alike) > 1 and {strongest[name] for name in alike} == {strongest[best]}
             else _("“{token}” rests most on “{word}”, says {method}, the method that ranks the tokens best.")
         ).format(token=token, word=word, count=len(alike), all=len(METHODS), method=names[best])

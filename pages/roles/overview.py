@@ -127,9 +127,9 @@ def draw(frame: PageFrame) -> None:
     with about:
         paragraph(
             _("A cell is a head, which looks from every token at other tokens."),
-            _(
-                "Its number: from how many of 100 tokens it looks most at what its role says, over {count} sentences."
-            ).format(count=len(pairs))
+            _("Its colour says at what it looks most, its number how often of 100 times, in {count} sentences.").format(
+                count=len(pairs)
+            )
             if colour == "role"
             else measure_meanings()[colour],
             quiet=True,

@@ -137,7 +137,7 @@ export class AnatomyView {
     this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);
     this.element.replaceChildren(
       this.look.sentinel,
-      el("p", { class: "hs-point hs-an-lead", "aria-hidden": "true" }, t("start_title")), // the panel says it, too
+      el("p", { class: "hs-point hs-an-lead", "aria-hidden": "true" }, t("start_lead")), // the panel says it, too
       el("div", { class: "hs-an-top" }, crumbs, el("div", { class: "hs-an-choices" }, layers, heads), slider),
       this.broken,
       this.notes,

@@ -189,7 +189,7 @@ export class Sight {
     this.fresh = false;
     this.svg.replaceChildren(lines, ...this.texts("target", view.rowLabels, strong.target, told));
     if (this.columns) this.svg.append(...this.texts("source", view.columnLabels, strong.source, told));
-    else this.svg.append(...this.marks(strong.source));
+    else this.svg.append(svgEl("g", { class: "hs-sight-marks" }, ...this.marks(strong.source)));
     this.svg.setAttribute("aria-label", this.hooks.describe(view));
     this.say(about);
   }

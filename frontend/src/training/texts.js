@@ -50,7 +50,7 @@ export const TRAINING_TEXTS = {
   label_remove: "{label}: remove from this page",
   play: "Play",
   play_title: "Play from the start",
-  play_hold: "Hold",
+  play_hold: "Pause",
   play_hold_title: "Stay at this step",
   live: "Live",
   live_title: "Follow the newest step",

@@ -106,6 +106,7 @@ export const ANATOMY_TEXTS = {
 
   // the first view
   start_title: "Follow one sentence through the model",
+  start_lead: "Press ▶ to follow one sentence through the model",
   start_begin: "Begin",
   start_keys: "or press →; the space key plays",
   start_strip: "A strip: one row for each token, {d_model} numbers in a row. Strong colour: far from 0. Grey: below 0.",
