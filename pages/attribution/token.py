@@ -357,6 +357,8 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
     )
     paragraph(
         _("Percent of the sum of a row's absolute values. Grey: the token speaks against this output."),
-        _("<s>, </s> and the token fed in last cannot be hidden, so they are not shaded above."),
+        _("{start}, {end} and the token fed in last cannot be hidden, so they are not shaded above.").format(
+            start=trace.target_in_labels[0], end=trace.source_labels[-1]
+        ),
         quiet=True,
     )

@@ -16,7 +16,7 @@ PLACES = {  # event -> which of its arguments are paths that are changed
     "os.truncate": (0,), "os.chmod": (0,), "os.chown": (0,), "os.utime": (0,), "os.setxattr": (0,),
 }  # fmt: skip
 PROCESSES = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty")
-NEVER = ("/dev/null", "/proc/", "/dev/tty")
+NEVER = ("/dev/null", "/proc/", "/dev/tty", "/dev/shm/")  # the last is memory
 
 _watching: list[Watch] = []
 
@@ -28,10 +28,13 @@ class Watch:
         self.allowed = os.path.realpath(allowed) if allowed is not None else None
         self.found: list[tuple[str, str]] = []
 
-    def see(self, event: str, path: Any) -> None:
+    def see(self, event: str, path: Any, folder: int = -1) -> None:
+        """folder: the descriptor of the one that the path begins in; -1: the current one."""
         if isinstance(path, int) or path is None:  # a descriptor: its opening was seen
             return
-        name = os.path.abspath(os.fsdecode(path))
+        name = os.path.abspath(
+            os.path.join(os.readlink(f"/proc/self/fd/{folder}") if folder >= 0 else "", os.fsdecode(path))
+        )
         if name.startswith(NEVER) or (self.allowed and (name + os.sep).startswith(self.allowed + os.sep)):
             return
         self.found.append((event, name))
@@ -48,7 +51,7 @@ def _hook(event: str, given: tuple[Any, ...]) -> None:
             watch.see(event, path)
     elif event in PLACES:
         for place in PLACES[event]:
-            watch.see(event, given[place])
+            watch.see(event, given[place], given[-1] if event in ("os.mkdir", "os.remove", "os.rmdir") else -1)
     elif event in PROCESSES:
         watch.found.append((event, repr(given[:2])))
         raise PermissionError(errno.EACCES, "the test lets nobody start a process")

@@ -74,6 +74,6 @@ def test_where_it_cannot_be_used_nothing_changes(missing, monkeypatch):
     elif missing == "processor":
         monkeypatch.setattr(ctranslate.ctranslate2, "get_supported_compute_types", lambda device: {"float32"})
     else:
-        monkeypatch.setattr(ctranslate.tempfile, "TemporaryDirectory", lambda: (_ for _ in ()).throw(OSError))
+        monkeypatch.setattr(ctranslate.tempfile, "TemporaryDirectory", lambda dir: (_ for _ in ()).throw(OSError))
     model.prepare_draft()
     assert not any(model._draft) and model.translate(sentences()[0]) == wanted

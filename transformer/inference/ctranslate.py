@@ -20,6 +20,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.transformer import Transformer
 
+MEMORY = "/dev/shm"  # a folder in memory, on Linux: the server writes nothing to disk
 ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}
 
 
@@ -95,7 +96,7 @@ class Translator:
         spec, self.config, threads = _spec(model), model.config, torch.get_num_threads()
         spec.validate()
         spec.optimize(kind)
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
             spec.save(folder)
             self._size = sum(entry.stat().st_size for entry in os.scandir(folder))
             self._translator = ctranslate2.Translator(
