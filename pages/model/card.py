@@ -69,7 +69,7 @@ def summary(model: Pretrained) -> str:
 
 def comparable(model: Pretrained) -> None:
     """That two BLEU scores on different test sets are not comparable; nothing without a score."""
-    bleu, sentences, signature = (model.metrics.get(name) for name in ("bleu", "sentences", "bleu_signature"))
+    bleu, sentences = (model.metrics.get(name) for name in ("bleu", "sentences"))
     if not isinstance(bleu, int | float):
         return
     text = (
@@ -83,12 +83,14 @@ def comparable(model: Pretrained) -> None:
             "newstest2014, longer sentences from the news. Two scores on different test sets cannot be compared."
         )
     )
-    paragraph(
-        text.format(bleu=f"{bleu:.1f}", sentences=f"{sentences:,}" if isinstance(sentences, int) else ""),
-        _("sacreBLEU's signature: {signature}.").format(signature=signature[:200])
-        if isinstance(signature, str)
-        else "",
-    )
+    paragraph(text.format(bleu=f"{bleu:.1f}", sentences=f"{sentences:,}" if isinstance(sentences, int) else ""))
+
+
+def signature(model: Pretrained) -> None:
+    """How sacreBLEU computed the score, if it is known."""
+    found = model.metrics.get("bleu_signature")
+    if isinstance(found, str):
+        paragraph(_("sacreBLEU's signature: {signature}.").format(signature=found[:200]), quiet=True)
 
 
 def differences(config: ModelConfig) -> list[str]:

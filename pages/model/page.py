@@ -24,6 +24,7 @@ def draw(frame: PageFrame) -> None:
     with right:
         card.curve(model)
     card.card(model)
+    card.signature(model)
 
 
 CONTENT = Content(draw, sentence=False)

@@ -53,7 +53,7 @@ class DecodingQueue:
             for mate in mates:
                 mate.taken = True
         if not mates:
-            with MODEL_QUEUE.apart():  # who decodes it may wait for a turn
+            with MODEL_QUEUE.step_aside():  # who decodes it may wait for a turn
                 request.done.wait()
         if request.output is not None:
             return request.output

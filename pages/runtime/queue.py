@@ -160,7 +160,7 @@ class TurnQueue:
             self._take(turn)
 
     @contextlib.contextmanager
-    def apart(self) -> Iterator[None]:
+    def step_aside(self) -> Iterator[None]:
         """Without the turn inside `with`: to wait for what another thread does, who may need a turn for it."""
         turn = self._turn()
         if turn is None:

@@ -85,7 +85,7 @@ class SharedCache(Generic[Value]):
             with self._lock:
                 making = self._making.setdefault(key, threading.Lock())
             while not making.acquire(blocking=False):
-                with MODEL_QUEUE.apart(), making:  # who makes it may wait for a turn
+                with MODEL_QUEUE.step_aside(), making:  # who makes it may wait for a turn
                     pass
             try:
                 value = self._find(key)

@@ -56,14 +56,14 @@ export class Lab {
     this.models = {};
     this.exact = { before: new Map(), after: new Map() };
     this.knocking = false;
-    this.standing = new WeakMap(); // part of the page -> what it shows
+    this.drawn = new WeakMap(); // part of the page -> what it shows
     this.element = el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region", "aria-label": this.t("lab") });
     this.element.inert = true; // until the first picture
     this.look = followLook(
       this.element,
       () => this.retheme(),
       () => {
-        this.standing = new WeakMap();
+        this.drawn = new WeakMap();
         this.schedule();
       },
       { fitsWindow: true },
@@ -537,7 +537,7 @@ export class Lab {
       Object.assign(pane.reader.explorer, { model: name === "difference" ? this.models.after : pane.model, state });
     }
     const { queries } = this.models.after.kinds[state.kind];
-    const known = this.stands(this.work, width, window.innerHeight, theme.key, state, queries, opened, !this.says);
+    const known = this.isDrawn(this.work, width, window.innerHeight, theme.key, state, queries, opened, !this.says);
     if (!known) {
       this.drawWords();
       this.sizes = measureLabRoom(this);
@@ -545,7 +545,7 @@ export class Lab {
     const { gridWidth, grid } = this.sizes;
     for (const name of PANES) {
       const pane = this.panes[name];
-      if (!this.stands(pane.grid, pane.model, state, theme.key, gridWidth, grid))
+      if (!this.isDrawn(pane.grid, pane.model, state, theme.key, gridWidth, grid))
         pane.grid.draw(pane.model, state, theme, gridWidth, grid);
     }
     this.drawHeads();
@@ -553,9 +553,9 @@ export class Lab {
   }
 
   // Whether a part of the page shows all this already, as "before" does after a switch; else it is drawn now.
-  stands(part, ...shown) {
-    const last = this.standing.get(part);
-    this.standing.set(part, shown);
+  isDrawn(part, ...shown) {
+    const last = this.drawn.get(part);
+    this.drawn.set(part, shown);
     return Boolean(last?.every((one, i) => one === shown[i]));
   }
 
@@ -644,7 +644,7 @@ export class Lab {
         [view.columns, this.column],
       ].map(([groups, token]) => groups.findIndex((group) => group.includes(token)));
       const cell = this.shownRow === q && row >= 0 && column >= 0 ? [row, column] : null;
-      if (this.stands(head, view, theme.key, width, height, row, String(cell))) continue;
+      if (this.isDrawn(head, view, theme.key, width, height, row, String(cell))) continue;
       head.lit = row < 0 ? null : row;
       head.draw(view, state, theme, { top: 1, cell, width, height, label });
     }
