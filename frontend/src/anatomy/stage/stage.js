@@ -12,7 +12,8 @@ const RIM = 6; // pixels around a matrix in which its outlines and marks lie
 const NUMBERS = ["x", "y", "w", "h", "alpha"];
 
 const eased = (at) => (at < 0.5 ? 4 * at ** 3 : 1 - (-2 * at + 2) ** 3 / 2);
-const between = (a, b, at) => a + (b - a) * at;
+// Exactly b at 1: half a pixel that is not quite one would draw a strip one pixel further.
+const between = (a, b, at) => a * (1 - at) + b * at;
 const rectBetween = ({ x, y, w, h }) => ({ x, y, w: w || 0, h: h || 0 });
 
 export class Stage {
