@@ -1,8 +1,9 @@
-"""What people type first: 300 sentences with every accepted translation, 200 names that have to be copied, and 500 long
-inputs made of these sentences.
+"""What people type first: 300 sentences with every accepted translation, 200 others, 200 names that have to be copied,
+and 500 long inputs made of the 300.
 
-`typed.tsv` has a kind, a sentence and its accepted translations in each line, `names.tsv` a kind, a name and a sentence
-with it. Both were written for this project; no sentence of the list is trained on, and no name is in the training text.
+`typed.tsv` and `blind.tsv` have a kind, a sentence and its accepted translations in each line, `names.tsv` a kind, a
+name and a sentence with it. All were written for this project, `blind.tsv` without sight of `typed.tsv` and of the
+training text. No sentence of `typed.tsv` is trained on, and no name is in the training text.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ def rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
 
 
-def typed_list() -> list[Typed]:
+def typed_list(name: str = "typed.tsv") -> list[Typed]:
     return [
         Typed(kind, source, frozenset(text for template in accepted.split(" || ") for text in expand(template)))
-        for kind, source, accepted in rows("typed.tsv")
+        for kind, source, accepted in rows(name)
     ]
 
 
@@ -103,12 +104,15 @@ def copied(name: str, translation: str) -> bool:
 
 def measure(model: Pretrained, quick: bool = False) -> list[Table]:
     step = 10 if quick else 1
-    sentences = typed_list()
+    sentences, blind = typed_list()[::step], typed_list("blind.tsv")[::step]
+    title = "translations that are exactly one of the accepted ones"
     return [
-        sentences_table(model, sentences[::step]),
-        near_table(model, sentences[::step]),
+        sentences_table(f"What people type: {title}", model, sentences),
+        near_table(model, sentences),
+        sentences_table(f"The blind list: {title}", model, blind),
+        near_table(model, blind),
         names_table(model, rows("names.tsv")[::step]),
-        joined_table(model, joined([one.source for one in sentences], model.tokenizer.encode, JOINED // step)),
+        joined_table(model, joined([one.source for one in typed_list()], model.tokenizer.encode, JOINED // step)),
     ]
 
 
@@ -124,13 +128,10 @@ def joined(sources: Sequence[str], encode: Callable[[str], Sequence[int]], count
     return texts
 
 
-def sentences_table(model: Pretrained, sentences: list[Typed]) -> Table:
+def sentences_table(title: str, model: Pretrained, sentences: list[Typed]) -> Table:
     sources = [sentence.source for sentence in sentences]
     greedy, searched = model.translate_all(sources), model.translate_all(sources, beam=BEAMS)
-    table = Table(
-        "What people type: translations that are exactly one of the accepted ones",
-        ("kind", "sentences", "greedy", f"beam {BEAMS}", "run away", "made-up words"),
-    )
+    table = Table(title, ("kind", "sentences", "greedy", f"beam {BEAMS}", "run away", "made-up words"))
     found: dict[str, list[tuple[bool, bool, bool, list[str]]]] = {}
     for sentence, first, best in zip(sentences, greedy, searched, strict=True):
         found.setdefault(sentence.kind, []).append((

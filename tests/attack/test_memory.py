@@ -47,8 +47,7 @@ def test_loaded_models_leave_with_their_sessions(app: App) -> None:
         for visitor in range(6):
             await upload(app, (large_zip(2 * visitor + number) for number in range(2)))
 
-    run(upload(app, [padded_zip(0)]))  # opens what every server has open
-    time.sleep(8)  # and makes what drafts translations
+    run(upload(app, [large_zip(12)]))  # what such a visit loads once takes 95 MB and stays
     before = resident(app.pid)
     run(load())
     full = resident(app.pid)

@@ -40,11 +40,13 @@ def test_a_broken_template_is_refused(wrong: str) -> None:
         list(expand(wrong))
 
 
-def test_the_list_has_twenty_kinds_of_fifteen_different_sentences() -> None:
+def test_the_lists_have_different_sentences_the_longer_one_twenty_kinds_of_fifteen() -> None:
     assert len({sentence.source for sentence in LIST}) == 300
     assert set(collections.Counter(sentence.kind for sentence in LIST).values()) == {15}
     assert len({sentence.kind for sentence in LIST}) == 20
-    for sentence in LIST:
+    blind = typed_list("blind.tsv")
+    assert len({sentence.source for sentence in blind}) == 200
+    for sentence in LIST + blind:
         for text in (sentence.source, *sentence.accepted):
             assert text and text == unicodedata.normalize("NFC", " ".join(text.split())), sentence.source
 
