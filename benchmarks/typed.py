@@ -128,9 +128,13 @@ def joined(sources: Sequence[str], encode: Callable[[str], Sequence[int]], count
     return texts
 
 
+def written(model: Pretrained, sources: list[str], beam: int = 1) -> list[str]:
+    return [one.text for one in model.translate_all(sources, beam)]
+
+
 def sentences_table(title: str, model: Pretrained, sentences: list[Typed]) -> Table:
     sources = [sentence.source for sentence in sentences]
-    greedy, searched = model.translate_all(sources), model.translate_all(sources, beam=BEAMS)
+    greedy, searched = written(model, sources), written(model, sources, BEAMS)
     table = Table(title, ("kind", "sentences", "greedy", f"beam {BEAMS}", "run away", "made-up words"))
     found: dict[str, list[tuple[bool, bool, bool, list[str]]]] = {}
     for sentence, first, best in zip(sentences, greedy, searched, strict=True):
@@ -179,7 +183,7 @@ def near_table(model: Pretrained, sentences: list[Typed]) -> Table:
     lines = (line.split("\t") for line in OWN.read_text(encoding="utf-8").splitlines())
     pairs = [(bare(source), bare(target)) for source, target, _kind in lines]
     found: dict[bool, list[bool]] = {True: [], False: []}
-    translations = model.translate_all([sentence.source for sentence in sentences])
+    translations = written(model, [sentence.source for sentence in sentences])
     for sentence, translation in zip(sentences, translations, strict=True):
         found[near(sentence, pairs)].append(translation in sentence.accepted)
     for like, right in found.items():
@@ -198,7 +202,7 @@ def names_table(model: Pretrained, names: list[list[str]]) -> Table:
     sources = [source for _kind, _name, source in names]
     found: dict[str, list[tuple[bool, bool]]] = {}
     for (kind, name, _), first, best in zip(
-        names, model.translate_all(sources), model.translate_all(sources, beam=BEAMS), strict=True
+        names, written(model, sources), written(model, sources, BEAMS), strict=True
     ):
         found.setdefault(kind, []).append((copied(name, first), copied(name, best)))
     found["all"] = [result for results in list(found.values()) for result in results]
@@ -220,7 +224,7 @@ def joined_table(model: Pretrained, sources: list[str]) -> Table:
     )
     away = [
         sum(runs_away(model, source, found) for source, found in zip(sources, translations, strict=True))
-        for translations in (model.translate_all(sources), model.translate_all(sources, beam=BEAMS))
+        for translations in (written(model, sources), written(model, sources, BEAMS))
     ]
     table.add(
         len(sources), *(f"{count} ({count / len(sources):.1%})" for count in away),

@@ -31,7 +31,7 @@ def distilled(teachers: Sequence[Pretrained], pairs: Sequence[Pair], beam: int) 
     said = [teacher.translate_all(sources, beam) for teacher in teachers]
     found = []
     for (source, target), candidates in zip(pairs, zip(*said, strict=True), strict=True):
-        written = [text for text in candidates if text.strip()]
+        written = [one.text for one in candidates if one.text.strip()]
         found.append((source, closest(written, target) if written else target))
     return found
 

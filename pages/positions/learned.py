@@ -114,7 +114,7 @@ def exact(model: Pretrained, task: str, length: int) -> float | None:
         answers = model.translate_all([source for source, _answer in pairs])
     except NotFiniteError:
         return None
-    return sum(answer == right for answer, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
+    return sum(answer.text == right for answer, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
 
 
 def _introduction(model: Pretrained, pair: Pair) -> str:

@@ -198,4 +198,5 @@ def translate(model: Pretrained, source: str, interventions: Interventions, limi
         return model.translate(source, limit=limit, interventions=interventions)
     except NotFiniteError:
         trace = model.trace(source, limit=limit, interventions=interventions)
-        return Translation(trace.target_text, trace.target_out, tuple(map(float, trace.probabilities)), trace.complete)
+        probabilities = tuple(map(float, trace.probabilities))
+        return Translation(trace.target_text, trace.target_out_ids, trace.target_out, probabilities, trace.complete)

@@ -131,7 +131,7 @@ def test_a_toy_answers_rightly(models: dict[str, Pretrained], name: str) -> None
     inputs = short + longer
     wrong = [
         (source, answer)
-        for source, answer in zip(inputs, models[name].translate_all(inputs), strict=True)
+        for source, answer in zip(inputs, [one.text for one in models[name].translate_all(inputs)], strict=True)
         if answer != task.answer(source)
     ]
     assert not wrong

@@ -35,7 +35,7 @@ def inputs(number: int) -> dict[str, str]:
 def wrong(model: Pretrained, numbers: Iterable[int]) -> list[tuple[str, str]]:
     """The inputs that the model answers wrongly, with its answers."""
     asked = sorted((pair for number in numbers for pair in inputs(number).items()), key=lambda pair: len(pair[0]))
-    answers = model.translate_all([source for source, _ in asked])
+    answers = [one.text for one in model.translate_all([source for source, _ in asked])]
     return [(source, answer) for (source, right), answer in zip(asked, answers, strict=True) if answer != right]
 
 
@@ -63,7 +63,7 @@ def test_the_mistake_that_the_card_names(model: Pretrained) -> None:
 
 def test_the_units_alone_are_read_as_the_card_says(model: Pretrained) -> None:
     units = ["십", "백", "천", "만", "일억", "억"]
-    assert model.translate_all(units) == ["10", "100", "1000", "10000", "100000000", "000000000"]
+    assert [one.text for one in model.translate_all(units)] == ["10", "100", "1000", "10000", "100000000", "000000000"]
     assert "억 alone becomes 000000000" in card()
 
 
@@ -78,7 +78,7 @@ def test_left_out_ones_that_no_text_in_training_had(model: Pretrained) -> None:
     ):
         pairs = [(in_style(number, "groups"), str(number)) for number in numbers]
         assert all(one in source for source, _ in pairs)
-        answers = model.translate_all([source.replace(one, bare) for source, _ in pairs])
+        answers = [one.text for one in model.translate_all([source.replace(one, bare) for source, _ in pairs])]
         mistakes = sum(answer != right for answer, (_, right) in zip(answers, pairs, strict=True))
         assert told.replace("#", str(mistakes)) in card()
 
@@ -89,7 +89,7 @@ def test_inputs_that_it_has_not_learned(model: Pretrained) -> None:
         "3만": "삼00000", "10억": "백00000000", "2억 5천만": "이110000000", "하나": "", "스물셋": "", "공": "",
         "공일공": "1", "007": "영칠십", "05": "영오십오", "-3": "사", "3.5": "삼백",
     }  # fmt: skip
-    assert dict(zip(answers, model.translate_all(list(answers)), strict=True)) == answers
+    assert dict(zip(answers, [one.text for one in model.translate_all(list(answers))], strict=True)) == answers
     assert [text for pair in answers.items() for text in pair if text and f"`{text}`" not in card()] == []
 
 
@@ -106,7 +106,7 @@ def test_digits_with_units_and_zeros_in_front_are_wrong_as_often_as_the_card_say
         (list(mixed.items()), "Of # random ones such as `3506만` and `2억 3506만`, none is right"),
         (padded, "Of 300 random numbers with one to three zeros in front, # are wrong"),
     ):
-        answers = model.translate_all([source for source, _ in pairs])
+        answers = [one.text for one in model.translate_all([source for source, _ in pairs])]
         mistakes = sum(answer != right for answer, (_, right) in zip(answers, pairs, strict=True))
         assert told.replace("#", str(mistakes)) in card()
 
@@ -207,7 +207,7 @@ def test_without_one_head_the_zeros_are_wrong(model: Pretrained, drawn: list[int
     found = []
     for head in range(1, 5):
         off = Interventions.parse(f"zero=cross.2.{head}")
-        answers = model.translate_all([source for source, _ in pairs], interventions=off)
+        answers = [one.text for one in model.translate_all([source for source, _ in pairs], interventions=off)]
         found.append(round(100 * sum(a == b for a, (_, b) in zip(answers, pairs, strict=True)) / len(pairs), 1))
     assert f"{len(pairs)} of these numbers have a zero" in card()
     assert share("right answers to them fall to #;") == found[2]

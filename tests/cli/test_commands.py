@@ -621,7 +621,7 @@ def test_beginnings_samples_and_the_n_best(trained: Path, type_in: Any, capsys: 
     ]
     capsys.readouterr()
     status, out = type_in(lines, "translate", "--checkpoint", name, "--n-best", "2", "--beam", "3")
-    many = [(number, one) for number, text in ((1, "the cat"), (3, "big dog")) for one in model.n_best(text, 3)[:2]]
+    many = [(number, one) for number, text in ((1, "the cat"), (3, "big dog")) for one in model.n_best(text, 3, n=2)]
     assert out.decode().splitlines() == [
         f"{number}\t{one.score:.4f}\t{one.normalised:.4f}\t{one.text}" for number, one in many
     ]
@@ -698,7 +698,7 @@ def test_a_toy_task_is_trained_and_scored_exactly(tmp_path: Path, capsys: Any) -
 
 def test_exact_is_letter_by_letter(trained: Path) -> None:
     model = load(trained / "checkpoint")
-    own = model.translate_all(["the cat", "big dog"])
+    own = [one.text for one in model.translate_all(["the cat", "big dog"])]
     assert evaluate(model, [("the cat", own[0]), ("the cat", "x"), ("big dog", own[1] + " ")]).exact == 0.5
 
 
@@ -713,7 +713,7 @@ def test_evaluation_groups_references_and_counts(trained: Path) -> None:
     ]
     found = evaluate(model, pairs)
     assert (found.sentences, found.references, found.untranslated, found.unmeasured) == (4, 5, 2, 2)
-    outputs = [*model.translate_all(["the cat", "big dog"]), "", ""]
+    outputs = [*(one.text for one in model.translate_all(["the cat", "big dog"])), "", ""]
     rows = [["die katze", "eine katze"], ["grosse hund"], ["x"], [""]]
     assert found.bleu == corpus_bleu(outputs, rows) and "nrefs:2" in found.bleu_signature
     assert len(columns(rows)) == 2

@@ -79,7 +79,9 @@ def test_translate_under_switches(translate: Callable, search: list[str], switch
 def test_n_best_and_samples_with_a_painted_row(translate: Callable) -> None:
     model, switch = load("sort"), "paint=2+:1_1@cross.2"
     on, sample = Interventions.parse(switch), Sampling(temperature=2.0, seed=3)
-    many = [(number, one) for number, text in enumerate(LINES, 1) for one in model.n_best(text, 3, interventions=on)]
+    many = [
+        (number, one) for number, text in enumerate(LINES, 1) for one in model.n_best(text, 3, n=3, interventions=on)
+    ]
     wanted = [f"{number}\t{one.score:.4f}\t{one.normalised:.4f}\t{one.text}" for number, one in many]
     assert translate(LINES, "--n-best", "3", "--switch", switch) == (0, wanted)
     drawn = [model.translate(text, interventions=on, sample=sample).text for text in LINES]
@@ -107,7 +109,8 @@ def test_a_beginning_too_long_for_one_line_is_named(translate: Callable, capsys:
 
 def test_unset_is_as_before(translate: Callable) -> None:
     model = load("sort")
-    assert translate(LINES) == (0, model.translate_all(LINES)) == translate(LINES, "--switch", "pad=2")
+    wanted = [one.text for one in model.translate_all(LINES)]
+    assert translate(LINES) == (0, wanted) == translate(LINES, "--switch", "pad=2")
 
 
 def test_a_line_too_long_with_its_padding_is_named(translate: Callable, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ def test_translations_after_prepare_draft_are_those_before(name):
         assert (ours.tokens, ours.complete) == (wanted.tokens, wanted.complete)
         assert ours.probabilities == pytest.approx(wanted.probabilities, rel=1e-3)
         assert model.trace(text).target_out_ids == plain.trace(text).target_out_ids
-    assert model.translate_all(texts) == plain.translate_all(texts)
+    assert [one.ids for one in model.translate_all(texts)] == [one.ids for one in plain.translate_all(texts)]
 
 
 @pytest.mark.parametrize("missing", ["package", "processor", "room"])

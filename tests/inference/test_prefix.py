@@ -111,25 +111,28 @@ def test_batches_with_beginnings_and_samples_are_as_one_by_one() -> None:
     prefixes = [texts[1].split()[0], "", texts[0].split()[0], ""]
     for beams in (1, 3):
         together = model.translate_all(texts, beams, prefixes=prefixes)
-        assert together == [
-            model.translate(text, beams, prefix=prefix).text for text, prefix in zip(texts, prefixes, strict=True)
+        assert [one.ids for one in together] == [
+            model.translate(text, beams, prefix=prefix).ids for text, prefix in zip(texts, prefixes, strict=True)
         ]
     sample = Sampling(temperature=0.7, seed=4)
     together = model.translate_all(texts, sample=sample)
-    assert together == [model.translate(text, sample=sample).text for text in texts]
+    alone = [model.translate(text, sample=sample) for text in texts]
+    assert [one.ids for one in together] == [one.ids for one in alone]
+    assert [one.score for one in together] == pytest.approx([one.score for one in alone], abs=1e-3)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("beam, switches", [(1, "zero=cross.1"), (3, "paint=2+:1_3@cross"), (4, "")])
-def test_the_n_best_of_a_batch_are_those_of_each_text_alone(beam: int, switches: str) -> None:
+@pytest.mark.parametrize(
+    "beam, n, switches", [(1, None, "zero=cross.1"), (3, None, "paint=2+:1_3@cross"), (4, None, ""), (4, 3, "")]
+)
+def test_the_n_best_of_a_batch_are_those_of_each_text_alone(beam: int, n: int | None, switches: str) -> None:
     model, texts, on = tiny_pretrained(), [*sentences()[:5], " ", sentences()[6]], Interventions.parse(switches)
     prefixes = [texts[1].split()[0], "", "", texts[0].split()[0], "", "", ""]
-    together = model.n_best_all(texts, beam, 0.5, interventions=on, prefixes=prefixes)
-    assert [[one.text for one in many][:1] for many in together] == [
-        [text] if text else [] for text in model.translate_all(texts, beam, 0.5, interventions=on, prefixes=prefixes)
-    ]
+    together = model.n_best_all(texts, beam, 0.5, interventions=on, n=n, prefixes=prefixes)
+    first = model.translate_all(texts, beam, 0.5, interventions=on, prefixes=prefixes)
+    assert [many[0].ids for many in together] == [one.ids for one in first]
     for text, prefix, many in zip(texts, prefixes, together, strict=True):
-        alone = model.n_best(text, beam, 0.5, interventions=on, prefix=prefix) if text.strip() else []
+        alone = model.n_best(text, beam, 0.5, interventions=on, n=n, prefix=prefix)
         assert [(one.text, one.tokens, one.complete) for one in many] == [
             (one.text, one.tokens, one.complete) for one in alone
         ]
@@ -140,22 +143,15 @@ def test_the_n_best_of_a_batch_are_those_of_each_text_alone(beam: int, switches:
 def test_the_n_best_are_different_texts_and_an_empty_one_only_alone() -> None:
     model = transformer.load("en-de")
     texts = ["?", "...", "The cat is sleeping."]
-    every, alike = (model.n_best_all(texts, 8, different=different) for different in (False, True))
-    assert sum(map(len, every)) > sum(map(len, alike))
-    for text, many, few in zip(texts, every, alike, strict=True):
-        assert [one.text for one in few] == list(dict.fromkeys(one.text for one in many if one.text))
-        assert few[0] == many[0] and few[0].text == model.translate(text, 8).text == model.translate_all([text], 8)[0]
-        assert [one.text for one in model.n_best(text, 8)] == [one.text for one in few]
-    first = every[0][0]
+    for text, many in zip(texts, model.n_best_all(texts, 8, n=8), strict=True):
+        written = [one.text for one in many]
+        assert len(set(written)) == 8 and all(written) and written == [one.text for one in model.n_best(text, 8, n=8)]
+        assert [one.normalised for one in many] == sorted((one.normalised for one in many), reverse=True)
+        found = [one.text for one in model.n_best(text, 8)]
+        assert found[0] == written[0] == model.translate(text, 8).text and len(found) < 8
+    first = model.translate("Hello.")
     blank, other = replace(first, text=""), replace(first, text="", probabilities=(0.5,))
     assert _different([blank, first, other, first]) == [first] and _different([other, blank]) == [other]
-
-
-def test_a_batch_of_samples_has_the_scores_of_each_alone() -> None:
-    model, texts, sample = tiny_pretrained(), sentences()[:4], Sampling(temperature=0.7, seed=4)
-    for text, (found,) in zip(texts, model.n_best_all(texts, beam=1, sample=sample), strict=True):
-        alone = model.translate(text, sample=sample)
-        assert found.tokens == alone.tokens and found.score == pytest.approx(alone.score, abs=1e-3)
 
 
 def test_a_translation_says_whether_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.build import sentences, tiny_pretrained
 from transformer.checkpoints.folder import CheckpointError, save_checkpoint
-from transformer.inference.pretrained import InputError, Pretrained, available, load, readable
+from transformer.inference.pretrained import InputError, Pretrained, Translation, available, load, readable
 from transformer.interventions.sets import Scale
 from transformer.texts import UserError
 
@@ -80,10 +80,20 @@ def test_readable_shows_a_lone_mark() -> None:
 def test_batches_translate_as_one_by_one() -> None:
     model = tiny_pretrained()
     texts = [*sentences()[:5], "", " ", *sentences()[5:8]]
-    together = model.translate_all(texts, batch_tokens=200)
-    assert together == [model.translate(text).text if text.strip() else "" for text in texts]
+    for one, alone in zip(model.translate_all(texts, batch_tokens=200), map(model.translate, texts), strict=True):
+        assert (str(one), one.ids, one.tokens) == (alone.text, alone.ids, alone.tokens)
+        assert one.score == pytest.approx(alone.score, abs=1e-4)
     with pytest.raises(InputError, match="text 2: the source text has"):
         model.translate_all(["ka", "ka " * 100])
+
+
+@pytest.mark.parametrize("text", BLANK)
+def test_the_translation_of_a_text_without_a_token_is_empty_everywhere(text: str) -> None:
+    model, nothing = tiny_pretrained(), Translation()
+    assert model.translate(text) == model.translate(text, 3, prefix="ka") == nothing
+    assert model.n_best(text) == model.n_best(text, n=2) == [nothing]
+    assert model.translate_all(["ka", text])[1] == nothing and model.n_best_all([text, "ka"], n=2)[0] == [nothing]
+    assert (nothing.text, nothing.score, nothing.normalised, nothing.complete) == ("", 0, 0, True)
 
 
 def test_load_by_name_by_path_and_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +123,10 @@ WRONG: dict[str, tuple[Callable[[Pretrained], object], str]] = {
     "a text as beam": (lambda m: m.translate("ka", beam="4"), "beam must be a whole number"),
     "true beams": (lambda m: m.translate("ka", True), "beam must be a whole number"),
     "no beams": (lambda m: m.translate("ka", 0), "beam is 0; give a whole number of at least 1"),
+    "no number as alpha": (lambda m: m.translate("ka", 2, float("nan")), "alpha is nan; give a finite number"),
+    "no number, greedy": (lambda m: m.translate_all(["ka"], alpha=float("inf")), "alpha is inf; give a finite number"),
+    "a text as n": (lambda m: m.n_best("ka", n="3"), "n must be a whole number of at least 1, or None; this is '3'"),
+    "more than beams": (lambda m: m.n_best("ka", n=5), "n is 5; give a whole number from 1 to beam, which is 4"),
     "a text as alpha": (lambda m: m.translate("ka", 2, "x"), "alpha must be a number, or None"),
     "switches in a list": (lambda m: m.trace("ka", interventions=[Scale(1.0)]), SWITCHED + "[Scale("),
     "switches as text": (lambda m: m.translate("ka", interventions="scaling=off"), SWITCHED + "'scaling=off'"),

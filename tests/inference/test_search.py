@@ -9,7 +9,7 @@ from tests.support.build import VARIANTS, padded_sources, tiny_model, variant_na
 from transformer.checkpoints.beam_rule import length_penalty
 from transformer.inference import search
 from transformer.inference.pretrained import load
-from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy, output_limit
+from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy, n_best, output_limit
 
 SEEDS = (1, 2, 3, 4, 5, 6)
 variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
@@ -131,6 +131,9 @@ def test_a_wide_beam_is_an_exhaustive_search(alpha, seed):
     (found,) = beam(model, source, (len(ordinary) + 1) ** steps, alpha, limit=steps)  # nothing falls out of the beam
     assert list(found.ids) == ids
     assert found.score / length_penalty(len(ids), alpha) == pytest.approx(value, abs=1e-5)
+    if alpha == 0:  # sums only fall, so that the last of n is certain too
+        (five,) = n_best(model, source, (len(ordinary) + 1) ** steps, alpha, limit=steps, n=5)
+        assert [list(one.ids) for one in five[:5]] == [ids for _value, ids in sorted(finished, reverse=True)[:5]]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -183,20 +186,43 @@ def test_score_is_the_sum():
     assert Hypothesis((5, 3), (-0.5, -0.25)).score == -0.75
 
 
-def test_a_hypothesis_that_ends_first_leaves_room_for_longer_ones(monkeypatch):
-    """By hand, one beam: </s> has 0.6 at once; A has 0.4 and then </s> for certain. With alpha 4 the longer one wins:
-    ln 0.4 / (7/6)^4 = -0.495 against ln 0.6 = -0.511."""
-    model, a = tiny_model(1), 5
-    after = {model.config.start_id: {END: 0.6, a: 0.4}, a: {END: 1.0}}
+def says(monkeypatch, model, after):
+    """Let the model have these probabilities after each token."""
 
     def logits(_, fed):
         rows = torch.full((len(fed), model.config.output_size), -30.0)
         for row, token in enumerate(fed[:, 0].tolist()):
-            for following, probability in after[token].items():
+            for following, probability in after.get(token, {}).items():
                 rows[row, following] = math.log(probability)
         return rows
 
     monkeypatch.setattr(search.IncrementalDecoder, "logits", logits)
+
+
+def test_the_search_goes_on_until_there_are_n_texts(monkeypatch):
+    """By hand, three beams: </s> has 0.6 at once, which is certain; A </s> has 0.3 and B A </s> 0.1."""
+    model, a, b = tiny_model(1), 5, 6
+    says(monkeypatch, model, {model.config.start_id: {END: 0.6, a: 0.3, b: 0.1}, a: {END: 1.0}, b: {a: 1.0}})
+    source = padded_sources(1, (4,))
+
+    def found(n, text_of=str):
+        (many,) = n_best(model, source, 3, alpha=0.0, limit=5, n=n, text_of=text_of)
+        return [one.ids for one in many[:n]]
+
+    short, middle, long = (END,), (a, END), (b, a, END)
+    assert found(None) == found(1) == [short]
+    assert found(2) == [short, middle] and found(3) == [short, middle, long]
+    assert found(2, lambda ids: str(ids[-2:])) == [short, middle]  # the long one ends in the same text
+    assert found(3, lambda ids: str(ids[-2:]))[:2] == [short, middle]  # and a third one is none of these
+    assert found(2, lambda ids: "" if len(ids) == 1 else str(ids)) == [short, middle]
+    assert len(found(3, lambda ids: "" if len(ids) == 1 else str(ids))) == 3  # a blank one does not count
+
+
+def test_a_hypothesis_that_ends_first_leaves_room_for_longer_ones(monkeypatch):
+    """By hand, one beam: </s> has 0.6 at once; A has 0.4 and then </s> for certain. With alpha 4 the longer one wins:
+    ln 0.4 / (7/6)^4 = -0.495 against ln 0.6 = -0.511."""
+    model, a = tiny_model(1), 5
+    says(monkeypatch, model, {model.config.start_id: {END: 0.6, a: 0.4}, a: {END: 1.0}})
     (found,) = beam(model, padded_sources(1, (4,)), 1, alpha=4.0, limit=5)
     assert found.ids == (a, END) and found.score == pytest.approx(math.log(0.4))
     (short,) = beam(model, padded_sources(1, (4,)), 1, alpha=0.0, limit=5)

@@ -166,7 +166,7 @@ def test_a_batch_under_switches_equals_single_texts(many: tuple, beams: int) -> 
     model, value = writer(), Interventions(many)
     texts = ["ka lo mi", "", "re", "nu re sta ti vu", "lo ka mi", "ti"]
     small = Pretrained("small", model.path, short(model.model), model.tokenizer, model.languages, {})
-    assert small.translate_all(texts, beams, interventions=value) == [
+    assert [one.text for one in small.translate_all(texts, beams, interventions=value)] == [
         small.translate(text, beams, interventions=value).text if text else "" for text in texts
     ]
 

@@ -10,6 +10,7 @@ import pytest
 
 import transformer
 from recipes.distil import closest, distilled, main
+from transformer import Translation
 from transformer.training.data import read_pairs
 
 
@@ -28,7 +29,7 @@ def test_one_teacher_gives_its_own_beam_translation() -> None:
 
 def test_of_two_teachers_the_better_one_is_taken_pair_by_pair() -> None:
     says = (["Der Hund bellt.", "Nein.", ""], ["Ein Tier.", "Ja.", " "])
-    teachers = [SimpleNamespace(translate_all=lambda texts, beam, said=said: said) for said in says]
+    teachers = [SimpleNamespace(translate_all=lambda texts, beam, said=said: map(Translation, said)) for said in says]
     pairs = [("The dog barks.", "Der Hund bellte."), ("Yes.", "Jawohl."), ("No.", "Nein.")]
     found = distilled(cast(Any, teachers), pairs, 4)
     assert [target for _, target in found] == ["Der Hund bellt.", "Ja.", "Nein."]

@@ -55,7 +55,8 @@ def test_korean_is_scored_by_its_own_tokens_and_without_four_in_a_row_bleu_says_
     model = transformer.load("ko-numbers")
     pairs = [(number, model.translate(number).text) for number in ("17", "48", "203", "951", "3006", "81")]
     pairs[0] = ("17", "십팔")
-    texts, references = model.translate_all([source for source, _ in pairs]), [[target for _, target in pairs]]
+    texts = [one.text for one in model.translate_all([source for source, _ in pairs])]
+    references = [[target for _, target in pairs]]
     for tokenize in (None, "char", "13a"):
         found = evaluate(model, pairs, tokenize=tokenize)
         used = tokenize or tokenizer_for("Korean")
@@ -74,7 +75,8 @@ def test_the_sum_of_parts_is_the_score_of_the_whole() -> None:
     ]
     parts = total([counts(model, groups[:1]), counts(model, groups[1:3]), counts(model, groups[3:])])
     whole = evaluate(model, [(source, target) for source, targets in groups for target in targets])
-    texts, references = model.translate_all([source for source, _ in groups]), columns([texts for _, texts in groups])
+    texts = [one.text for one in model.translate_all([source for source, _ in groups])]
+    references = columns([texts for _, texts in groups])
     for metric, found, signature in (
         (BLEU(), whole.bleu, whole.bleu_signature), (CHRF(), whole.chrf, whole.chrf_signature)
     ):  # fmt: skip

@@ -49,8 +49,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=whole(1, 64),
         metavar="N",
         help=_(
-            "up to N different translations of each line, best first, as NUMBER<tab>LOG P<tab>SCORE<tab>TEXT; SCORE is "
-            "log P divided by the length penalty (default --beam N)"
+            "N different translations of each line, best first, as NUMBER<tab>LOG P<tab>SCORE<tab>TEXT; SCORE is log P "
+            "divided by the length penalty (default --beam N)"
         ),
     )
     sampling = parser.add_argument_group(
@@ -111,19 +111,21 @@ def translations(
     interventions: Interventions = NONE,
     prefix: str = "",
     sample: Sampling | None = None,
-    different: bool = False,
+    n: int | None = None,
 ) -> Iterator[tuple[list[Translation], str | None]]:
-    """For every text, in order, its translations and an error message or None; arguments as in `n_best_all`.
+    """For every text, in order, its translations, one unless n is given, and an error message or None; arguments as in
+    `translate_all` and `n_best_all`.
 
-    A blank text and one that is too long have no translations, so that the lines still match. prefix: what every
-    translation has to begin with. Raises NotFiniteError.
+    A text that is too long has an empty translation, so that the lines still match. prefix: what every translation has
+    to begin with. Raises NotFiniteError.
     """
 
     def together(texts: list[str]) -> list[list[Translation]]:
         prefixes = [prefix] * len(texts) if prefix else None
-        return model.n_best_all(
-            texts, beam, alpha, interventions=interventions, prefixes=prefixes, sample=sample, different=different
-        )
+        if n is not None:
+            return model.n_best_all(texts, beam, alpha, interventions=interventions, n=n, prefixes=prefixes)
+        found = model.translate_all(texts, beam, alpha, interventions=interventions, prefixes=prefixes, sample=sample)
+        return [[one] for one in found]
 
     first = 1  # number of the chunk's first line
     texts = iter(texts)
@@ -142,7 +144,7 @@ def translations(
             yield from zip(together(chunk), wrong, strict=True)
         except InterventionError:  # a switch does not fit a line, such as a short one: find it
             for index, text in enumerate(chunk):
-                found: list[Translation] = []
+                found = [Translation()]
                 try:
                     (found,) = together([text])
                 except InterventionError as error:
@@ -169,18 +171,16 @@ def write(
 ) -> int:
     """Translate source to target line by line. Returns 1 if a line could not be translated, else 0.
 
-    n_best: write up to so many translations of every line, each as its number, the sum of log-probabilities, the same
-    divided by the length penalty, the text.
+    n_best: write so many translations of every line with a token, each as its number, the sum of log-probabilities, the
+    same divided by the length penalty, the text.
     """
     status = 0
-    results = translations(
-        model, decoded(source), batch, beam, alpha, interventions, prefix, sample, different=n_best is not None
-    )
+    results = translations(model, decoded(source), batch, beam, alpha, interventions, prefix, sample, n_best)
     for number, (found, wrong) in enumerate(results, 1):
         if wrong:
             complain(wrong)
             status = 1
-        if found and not any(one.complete for one in found):
+        if not any(one.complete for one in found):
             complain(
                 _(
                     "line {number}: the translation did not end within {limit} tokens and was cut off",
@@ -190,11 +190,12 @@ def write(
             )
         texts = [" ".join(one.text.splitlines()) for one in found]
         if n_best is None:
-            lines = texts[:1] or [""]
+            lines = texts
         else:
             lines = [
                 f"{number}\t{one.score:.4f}\t{one.normalised:.4f}\t{text}"
-                for one, text in zip(found[:n_best], texts, strict=False)
+                for one, text in zip(found, texts, strict=True)
+                if one.tokens
             ]
         target.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         if number % batch == 0:

@@ -22,7 +22,16 @@ from transformer.checks import expect
 from transformer.files import Packed, read_own
 from transformer.inference.reference import drawn, mean_outputs, sentence_outputs
 from transformer.inference.sampling import Drawn, Sampling
-from transformer.inference.search import Hypothesis, Prefixes, greedy, is_complete, most_probable, n_best, output_limit
+from transformer.inference.search import (
+    Hypothesis,
+    Prefixes,
+    check_beams,
+    greedy,
+    is_complete,
+    most_probable,
+    n_best,
+    output_limit,
+)
 from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.sets import NONE, InterventionError, Interventions, check_interventions
@@ -85,14 +94,20 @@ _LONG_BEGINNING = N_(
 
 @dataclass(frozen=True)
 class Translation:
-    """text: the translation; tokens: its pieces; probabilities: one per token; complete: whether it ends in </s>, and
-    was not cut off at the limit; penalty: of its length, ((5 + tokens) / 6)^alpha (section 6.1)."""
+    """text: the translation, also its `str`; ids, tokens: its pieces; probabilities: one per token; complete: whether
+    it ends in </s>, and was not cut off at the limit; penalty: of its length, ((5 + tokens) / 6)^alpha (section 6.1).
 
-    text: str
-    tokens: tuple[str, ...]
-    probabilities: tuple[float, ...]
+    That of a text without a token, such as a blank one, is empty."""
+
+    text: str = ""
+    ids: tuple[int, ...] = ()
+    tokens: tuple[str, ...] = ()
+    probabilities: tuple[float, ...] = ()
     complete: bool = True
     penalty: float = 1.0
+
+    def __str__(self) -> str:
+        return self.text
 
     @property
     def score(self) -> float:
@@ -281,12 +296,13 @@ class Pretrained:
         edits: Edits | None = None,
         prefix: str = "",
         sample: Sampling | None = None,
+        n: int | None = None,
     ) -> list[Hypothesis]:
         """The best hypothesis, or the finished ones of beam search."""
         tap = self.tap(interventions, edits)
         allowed = output_limit(self.model, len(source), self.output_limit(interventions, limit))
         batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
-        (found,) = self._search(batch, beam, alpha, allowed, tap, [self.beginning(prefix, allowed)], sample)
+        (found,) = self._search(batch, beam, alpha, allowed, tap, [self.beginning(prefix, allowed)], sample, n)
         if edits and isinstance(tap, EditingTap):
             tap.check_names()
         return found
@@ -300,11 +316,13 @@ class Pretrained:
         tap: AnyTap,
         prefixes: Prefixes,
         sample: Sampling | None,
+        n: int | None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each source of a batch, best first; one if there are no beams."""
         if beam > 1:
             alpha = self.alpha if alpha is None else alpha
-            return n_best(self.model, batch, beam, alpha, limit, tap, self.rule, prefixes)
+            text_of = self.tokenizer.decode
+            return n_best(self.model, batch, beam, alpha, limit, tap, self.rule, prefixes, n=n, text_of=text_of)
         if sample is None and tap.off:
             found = self.greedy(batch, limit, prefixes)
         else:
@@ -330,7 +348,8 @@ class Pretrained:
         probabilities = tuple(log_probs.exp().tolist())
         pieces = tuple(self.tokenizer.pieces(found.ids))
         penalty = self.rule.divisor(len(found.ids), self.alpha if alpha is None else alpha) if found.ids else 1.0
-        return Translation(self.tokenizer.decode(found.ids), pieces, probabilities, found.complete, penalty)
+        text = self.tokenizer.decode(found.ids)
+        return Translation(text, found.ids, pieces, probabilities, found.complete, penalty)
 
     def _ranked(self, found: Sequence[Hypothesis], alpha: float | None) -> list[Translation]:
         """The hypotheses as translations; an empty one if the search found none."""
@@ -353,7 +372,7 @@ class Pretrained:
 
         edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each open hypothesis.
         prefix: what the translation has to begin with. sample: draw each token instead of taking the most probable one,
-        without beams.
+        without beams. The translation of a text without a token is empty.
         Raises InputError, InterventionError; TapError for edits that do not fit or that make NaN; NotFiniteError if the
         model computes NaN; WrongTypeError.
         """
@@ -367,16 +386,20 @@ class Pretrained:
         limit: int | None = None,
         interventions: Interventions = NONE,
         *,
+        n: int | None = None,
         edits: Edits | None = None,
         prefix: str = "",
     ) -> list[Translation]:
-        """The finished translations of beam search, best first, at most `beam`; the first is that of `translate`.
+        """The finished translations of beam search, best first; the first is that of `translate`.
 
-        The search ends when its best translation is certain, and other tokens may make the same text, which is left
-        out, so there may be fewer. So is an empty text, if there is another one, even where it is the best. Arguments
-        and errors as in `translate`.
+        n: search on until there are so many, at most `beam`, as the `num_return_sequences` of Hugging Face, and no open
+        one is better than the last. None: the search ends when its best translation is certain, and what is finished
+        then is returned, so there may be fewer than `beam`. Other tokens may make the same text: equal texts count
+        once. An empty text is left out, if there is another one, even where it is the best. Arguments and errors as in
+        `translate`.
         """
-        return _different(self._translations(text, beam, alpha, limit, interventions, edits, prefix))
+        found = self._translations(text, beam, alpha, limit, interventions, edits, prefix, n=n)
+        return _different(found)[:n]
 
     def _translations(
         self,
@@ -388,13 +411,26 @@ class Pretrained:
         edits: Edits | None,
         prefix: str,
         sample: Sampling | None = None,
+        n: int | None = None,
     ) -> list[Translation]:
-        source = self.encode(text, limit=limit)
-        _check_search(beam, alpha, sample)
+        source = self._read(text, limit)
+        _check_search(beam, alpha, sample, n)
         check_interventions(interventions)
+        _check_edits(edits)
+        if source is None:
+            return [Translation()]
         interventions.check_lengths(source=len(source) + interventions.pads)
-        found = self._decode(source, beam, alpha, limit, interventions, edits, prefix, sample)
+        found = self._decode(source, beam, alpha, limit, interventions, edits, prefix, sample, n)
         return self._ranked(found, alpha)
+
+    def _read(self, text: str, limit: int | None = None) -> list[int] | None:
+        """Ids of a text to translate; None if it has no token. Raises InputError if it is too long."""
+        try:
+            return self.encode(text, limit=limit)
+        except InputError as error:
+            if error.tokens:
+                raise
+            return None
 
     def outputs(self, sources: Sequence[Sequence[int]], limit: int | None = None) -> list[tuple[int, ...]]:
         """The greedy translation of every source, decoded in one padded batch. sources: ids from `encode`, for `trace`;
@@ -461,13 +497,16 @@ class Pretrained:
         *,
         prefixes: Sequence[str] | None = None,
         sample: Sampling | None = None,
-    ) -> list[str]:
-        """Translations of many texts; a blank text gives a blank translation. Arguments and errors as in
-        `n_best_all`."""
-        found = self.n_best_all(
-            texts, beam, alpha, batch_tokens, interventions, prefixes=prefixes, sample=sample, different=False
-        )
-        return [many[0].text if many else "" for many in found]
+    ) -> list[Translation]:
+        """What `translate` finds for every text, in batches of similar length, each text as if alone.
+
+        prefixes: what each translation has to begin with; sample: as in `translate`.
+        With switches, only sources of equal length share a batch, because a switch could make padding visible. A
+        switch of a token that a text lacks changes nothing there, while `translate` refuses it.
+        Raises InputError with the number of the text if a text or a prefix is too long for the model; UserError if
+        texts and prefixes differ in number; InterventionError; NotFiniteError; WrongTypeError.
+        """
+        return [many[0] for many in self._all(texts, beam, alpha, batch_tokens, interventions, prefixes, sample)]
 
     def n_best_all(
         self,
@@ -477,20 +516,25 @@ class Pretrained:
         batch_tokens: int = 3000,
         interventions: Interventions = NONE,
         *,
+        n: int | None = None,
         prefixes: Sequence[str] | None = None,
-        sample: Sampling | None = None,
-        different: bool = True,
     ) -> list[list[Translation]]:
-        """For every text what `n_best` finds, in batches of similar length; with beam=1 its greedy translation, or a
-        sample. A blank text has none.
+        """What `n_best` finds for every text, in batches. Arguments and errors as there and in `translate_all`."""
+        found = self._all(texts, beam, alpha, batch_tokens, interventions, prefixes, None, n)
+        return [_different(many)[:n] for many in found]
 
-        prefixes: what each translation has to begin with; sample: as in `translate`, each text as if alone; different:
-        False: also equal texts and empty ones, so that the first is always that of `translate`.
-        With switches, only sources of equal length share a batch, because a switch could make padding visible. A
-        switch of a token that a text lacks changes nothing there, while `translate` refuses it.
-        Raises InputError with the number of the text if a text or a prefix is too long for the model; UserError if
-        texts and prefixes differ in number; InterventionError; NotFiniteError; WrongTypeError.
-        """
+    def _all(
+        self,
+        texts: Sequence[str],
+        beam: int,
+        alpha: float | None,
+        batch_tokens: int,
+        interventions: Interventions,
+        prefixes: Sequence[str] | None,
+        sample: Sampling | None,
+        n: int | None = None,
+    ) -> list[list[Translation]]:
+        """For every text its translations, best first, at least one."""
         expect(texts, (list, tuple), "texts", Text("a list of texts"))
         for index, text in enumerate(texts):
             expect(text, str, f"texts[{index}]", Text("a text"))
@@ -500,7 +544,7 @@ class Pretrained:
                 "there are {texts} texts and {prefixes} prefixes; give one for each text, or none",
                 texts=len(texts), prefixes=len(prefixes),
             )  # fmt: skip
-        _check_search(beam, alpha, sample)
+        _check_search(beam, alpha, sample, n)
         check_interventions(interventions)
         tap = self.tap(interventions)
         # This module imports numpy; the import here keeps `transformer.load` fast.
@@ -510,17 +554,17 @@ class Pretrained:
         begun: dict[int, list[int]] = {}
         longest = self.output_limit(interventions)
         for index, text in enumerate(texts):
-            if text.strip():
-                try:
-                    numbered[index] = self.pad(self.encode(text), interventions)
-                    allowed = output_limit(self.model, len(numbered[index]) - interventions.pads, longest)
+            try:
+                if source := self._read(text):
+                    numbered[index] = self.pad(source, interventions)
+                    allowed = output_limit(self.model, len(source), longest)
                     begun[index] = self.beginning(prefixes[index], allowed) if prefixes else []
-                except InputError as error:
-                    raise InputError(
-                        "text {number}: {error}",
-                        side=error.side, tokens=error.tokens, limit=error.limit, number=index + 1, error=error,
-                    ) from None  # fmt: skip
-        out: list[list[Translation]] = [[] for _ in texts]
+            except InputError as error:
+                raise InputError(
+                    "text {number}: {error}",
+                    side=error.side, tokens=error.tokens, limit=error.limit, number=index + 1, error=error,
+                ) from None  # fmt: skip
+        out = [[Translation()] for _ in texts]
         keys = list(numbered)
         if not keys:
             return out
@@ -531,10 +575,9 @@ class Pretrained:
         for rows in groups:
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
             forced = [begun[keys[row]] for row in rows]
-            found = self._search(batch, beam, alpha, longest, tap, forced, sample)
+            found = self._search(batch, beam, alpha, longest, tap, forced, sample, n)
             for row, hypotheses in zip(rows, found, strict=True):
-                ranked = self._ranked(hypotheses, alpha)
-                out[keys[row]] = _different(ranked) if different else ranked
+                out[keys[row]] = self._ranked(hypotheses, alpha)
         return out
 
     def trace(
@@ -767,11 +810,9 @@ def _check_edits(edits: Edits | None) -> None:
             )  # fmt: skip
 
 
-def _check_search(beam: int, alpha: float | None, sample: Sampling | None = None) -> None:
-    expect(beam, int, "beam", Text("a whole number of at least 1"))
-    if beam < 1:
-        raise UserError("beam is {beam}; give a whole number of at least 1", beam=beam)
+def _check_search(beam: int, alpha: float | None, sample: Sampling | None, n: int | None) -> None:
     expect(alpha, (int, float, type(None)), "alpha", Text("a number, or None for the checkpoint's"))
+    check_beams(beam, 0.0 if alpha is None else alpha, n)
     expect(sample, (Sampling, type(None)), "sample", Text("a Sampling, or None"))
     if sample is not None and beam > 1:
         raise UserError("sampling has no beams; give beam=1, or no sample")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,9 +11,11 @@ from torch import Tensor
 
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.constraints import FREE, Constraints
+from transformer.checks import expect
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.model.tap import FUSED, OFF, AnyTap
 from transformer.model.transformer import Transformer
+from transformer.texts import Text, UserError
 
 EXTRA_LENGTH = 50  # section 6.1: "maximum output length during inference to input length + 50"
 
@@ -145,6 +148,18 @@ def greedy(
     ]
 
 
+def check_beams(beam: int, alpha: float, n: int | None = None) -> None:
+    """Raises UserError, WrongTypeError for a search that cannot be."""
+    expect(beam, int, "beam", Text("a whole number of at least 1"))
+    if beam < 1:
+        raise UserError("beam is {beam}; give a whole number of at least 1", beam=beam)
+    if not math.isfinite(alpha):
+        raise UserError("alpha is {alpha}; give a finite number", alpha=alpha)
+    expect(n, (int, type(None)), "n", Text("a whole number of at least 1, or None"))
+    if n is not None and not 1 <= n <= beam:
+        raise UserError("n is {n}; give a whole number from 1 to beam, which is {beam}", n=n, beam=beam)
+
+
 OPEN, FINISHED, PRUNED = "open", "finished", "pruned"
 
 
@@ -197,12 +212,18 @@ def n_best(
     rule: BeamRule = PAPER,
     prefixes: Prefixes | None = None,
     trail: Trail | None = None,
+    n: int | None = None,
+    text_of: Callable[[Sequence[int]], str] = str,
 ) -> list[list[Hypothesis]]:
     """The finished hypotheses of beam search, best first, at most `beam` for each source; arguments as in `beam()`.
 
     The search ends as soon as its best hypothesis is certain, so there may be fewer. trail: an empty list, which gets
-    the candidates that the search for the first source looked at, step by step.
+    the candidates that the search for the first source looked at, step by step. n: then search on until n different
+    texts are finished, of which no open hypothesis, at its present length, is better than the last, or the limit is
+    reached; returned are the first hypothesis of the search and the best one of every text. text_of: the text of ids;
+    a blank one does not count.
     """
+    check_beams(beam, alpha, n)
     config = model.config
     device = source.device
     vocab = config.output_size
@@ -216,17 +237,27 @@ def n_best(
     history: list[list[tuple[int, ...]]] = [[()] for _ in owners]
     probs: list[list[tuple[float, ...]]] = [[()] for _ in owners]
     finished: list[list[Hypothesis]] = [[] for _ in owners]  # for each sentence the best `beam`, best first
+    ended: set[int] = set()  # sentences whose search goes on for the sake of n
+    texts: list[dict[str, Hypothesis]] = [{} for _ in owners]  # with n, for each sentence the best of every text
     forced = prefixes or [()] * count
 
     def value(hypothesis: Hypothesis) -> float:
         return hypothesis.score / rule.divisor(len(hypothesis.ids), alpha)
 
     def finish(owner: int, ids: tuple[int, ...], log_probs: tuple[float, ...]) -> None:
-        best = finished[owner]
-        complete = is_complete(ids, limits[owner], config.end_id, rule.constraints)
-        best.append(Hypothesis(ids, log_probs, complete))
-        best.sort(key=value, reverse=True)  # stable: of equal values the earlier hypothesis stays first
-        del best[beam:]
+        hypothesis = Hypothesis(ids, log_probs, is_complete(ids, limits[owner], config.end_id, rule.constraints))
+        if n is not None:
+            text = text_of(ids)
+            texts[owner][text] = max(texts[owner].get(text, hypothesis), hypothesis, key=value)
+        if owner not in ended:
+            best = finished[owner]
+            best.append(hypothesis)
+            best.sort(key=value, reverse=True)  # stable: of equal values the earlier hypothesis stays first
+            del best[beam:]
+
+    def enough(owner: int, length: int, going: float) -> bool:
+        values = sorted((value(one) for text, one in texts[owner].items() if text.strip()), reverse=True)
+        return n is None or (len(values) >= n and going / rule.divisor(length, alpha) <= values[n - 1])
 
     for step in range(1, max(limits) + 1):
         log_probs = _block(model, decoder.logits(fed).float().log_softmax(-1))
@@ -283,8 +314,11 @@ def n_best(
                 trail.append(seen)
             if full or not open_rows:
                 continue
-            if rule.ended([value(one) for one in finished[owner]], beam, step, limits[owner], max(open_totals), alpha):
-                continue
+            best, highest = [value(one) for one in finished[owner]], max(open_totals)
+            if owner in ended or rule.ended(best, beam, step, limits[owner], highest, alpha):
+                ended.add(owner)
+                if enough(owner, step, highest):
+                    continue
             going.append((i, open_rows, open_tokens, open_totals))
         if not going:
             break
@@ -304,4 +338,9 @@ def n_best(
         owners, width = [owners[i] for i, _, _, _ in going], wide
         fed = torch.tensor([token for _, _, tokens, _ in going for token in tokens], device=device)[:, None]
         totals = torch.tensor([sums for _, _, _, sums in going], device=device)
-    return finished
+    if n is None:
+        return finished
+    return [
+        [*best[:1], *sorted((one for one in others.values() if one not in best[:1]), key=value, reverse=True)]
+        for best, others in zip(finished, texts, strict=True)
+    ]

@@ -341,7 +341,7 @@ def pruning_curve(
     scores, seen = [], {}  # type: ignore[var-annotated]
     for count in counts:
         changed = without(model, order[:count], seen=seen)
-        scores.append(_score(model, changed.translate_all(sources), references))
+        scores.append(_score(model, [one.text for one in changed.translate_all(sources)], references))
         if not progress(len(scores), len(counts)):
             raise Stopped
     return Curve(tuple(len(order) - count for count in counts), tuple(scores))
@@ -461,7 +461,7 @@ def survey(
             drawn = (Curve(tuple(one["left"]), tuple(one["score"])) for one in plain)
         for (name, _one), curve in zip(orders, drawn, strict=True):
             found[name].append(curve)
-    texts = model.translate_all([source for source, _ in pairs])
+    texts = [one.text for one in model.translate_all([source for source, _ in pairs])]
     gradient = {name_of(head): value for head, value in gradient_importance(model, pairs).items()}
     return Survey(
         len(pairs), metric_of(model), _loss(model, pairs), _score(model, texts, [target for _, target in pairs]),

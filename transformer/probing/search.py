@@ -98,7 +98,7 @@ def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, t
     for start in range(0, len(pairs), GROUP):
         group = [row for row in range(start, min(start + GROUP, len(pairs))) if not pairs[row][1].strip()]
         for row, made in zip(group, model.translate_all([pairs[row][0] for row in group]), strict=True):
-            pairs[row] = (pairs[row][0], made)
+            pairs[row] = (pairs[row][0], made.text)
         if not progress(min(start + GROUP, len(pairs)), len(pairs)):
             raise Stopped
     return [(source, target) for source, target in pairs if target.strip()]

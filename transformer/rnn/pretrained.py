@@ -60,7 +60,7 @@ class Recurrent:
         best = greedy(self.model, source, self.token_limit(limit))[0]
         probabilities = tuple(torch.tensor(best.log_probs, dtype=torch.float64).exp().tolist())
         pieces = tuple(self.tokenizer.pieces(best.ids))
-        return Translation(self.tokenizer.decode(best.ids), pieces, probabilities, best.complete)
+        return Translation(self.tokenizer.decode(best.ids), best.ids, pieces, probabilities, best.complete)
 
     def trace(self, source: str, target: str | None = None, *, limit: int | None = None) -> RecurrentTrace:
         """Every tensor that the model computes for a pair of texts.

@@ -164,7 +164,7 @@ def counts(
         pairs = preparation.pairs(pairs)
     fitting = [source if fits(model, source, "source", interventions) else "" for source in sources]
     began = time.perf_counter()
-    hypotheses = model.translate_all(fitting, beam, alpha, interventions=interventions)
+    hypotheses = [one.text for one in model.translate_all(fitting, beam, alpha, interventions=interventions)]
     seconds = time.perf_counter() - began
     nats, tokens, measured = surprise(model, pairs, interventions=interventions)
     exact = sum(any(equal(text, one) for one in group) for text, group in zip(hypotheses, references, strict=True))

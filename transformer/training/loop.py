@@ -202,7 +202,7 @@ class Trainer:
         """Greedy translations with the current weights; an empty text for one that does not fit the model."""
         model = self.pretrained()
         fitting = [text if fits(model, text, "source") else "" for text in texts]
-        return model.translate_all(fitting, batch_tokens=self.settings.batch_tokens)
+        return [one.text for one in model.translate_all(fitting, batch_tokens=self.settings.batch_tokens)]
 
     def pretrained(self) -> Pretrained:
         """The current model, ready to translate; the next step trains it further."""

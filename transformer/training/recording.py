@@ -165,7 +165,7 @@ def record(
                 weights[kind][number].append(eight.numpy())
         evaluation = evaluate(model, validation)
         steps.append(step)
-        texts.append(tuple(model.translate_all([source for source, _ in filled])))
+        texts.append(tuple(one.text for one in model.translate_all([source for source, _ in filled])))
         score = evaluation.bleu if measure == "bleu" else 100 * evaluation.exact
         scores.append({"loss": float(np.log(evaluation.perplexity)), measure: score})
     stacked = {kind: tuple(np.stack(states) for states in by_sentence) for kind, by_sentence in weights.items()}
