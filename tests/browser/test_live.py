@@ -101,3 +101,25 @@ def test_what_only_the_server_knows_comes_from_the_server(
     type_(without, "k a")
     expect(output(without)).to_contain_text("</s>")
     wait_for_params(without, source="k a")
+
+
+# In every frame of the page: whether translations of the Lab are there, and marked as old.
+WATCH = """
+const written = [];
+const seen = (root) => root.querySelectorAll("*").forEach((element) => {
+  const found = element.shadowRoot?.querySelector(".hs-lab-translations");
+  if (found?.textContent) written.push(found.hasAttribute("data-old"));
+});
+const watch = () => { seen(document); requestAnimationFrame(watch); };
+watch();
+window.written = written;
+"""
+
+
+def test_translations_stay_when_the_engine_takes_over(visitor: BrowserContext, live_server: str) -> None:
+    page = visitor.new_page()
+    page.add_init_script(WATCH)
+    page.goto(f"{live_server}/lab?checkpoint=reverse&source=k+a+l+o")
+    page.wait_for_function("window.written.length && window.__headscopeLive?.comparison?.written")
+    page.wait_for_function("seen => window.written.length > seen + 2", arg=page.evaluate("window.written.length"))
+    assert not any(page.evaluate("window.written"))

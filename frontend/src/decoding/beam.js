@@ -41,7 +41,6 @@ class View extends PlainView {
   build() {
     this.slider = el("input", {
       type: "range",
-      class: "hs-slide",
       min: 0,
       max: (this.data.ends.length - 1) / this.data.positions,
       step: 1 / this.data.positions,

@@ -118,7 +118,6 @@ class View extends PlainView {
       const token = printable(key);
       const slider = el("input", {
         type: "range",
-        class: "hs-slide",
         min: 0,
         max: 1,
         step: STEP,

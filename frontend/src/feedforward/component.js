@@ -75,7 +75,6 @@ export class Activity extends LiveView {
     const move = () => this.choose({ threshold: Math.round(100 * thresholds[Number(this.range.value)]) }, MOVED);
     this.range = el("input", {
       type: "range",
-      class: "hs-slide",
       ...{ min: 0, max: thresholds.length - 1, step: 1 },
       "aria-label": this.t("threshold_name"),
       "data-testid": "feedforward-threshold",

@@ -9,7 +9,7 @@ const TICK_SIZE = 13 / 15; // em of a label's text, as in formation.css
 
 // The position of stop `at` along the track: the slider's thumb stays within its track.
 function positionOf(at, count) {
-  return `calc(var(--fm-thumb) / 2 + (100% - var(--fm-thumb)) * ${(at / Math.max(1, count - 1)).toFixed(5)})`;
+  return `calc(var(--thumb) / 2 + (100% - var(--thumb)) * ${(at / Math.max(1, count - 1)).toFixed(5)})`;
 }
 
 export function numberText(value) {
@@ -19,7 +19,7 @@ export function numberText(value) {
 export function formationCurves(view, width) {
   const { data, t, theme } = view;
   const unit = theme.size / 15;
-  const thumb = parseFloat(getComputedStyle(view.range).getPropertyValue("--fm-thumb")) * theme.size || 16;
+  const thumb = parseFloat(getComputedStyle(view.range).getPropertyValue("--thumb")) || 18;
   const high = HEIGHT * unit;
   const count = data.steps.length;
   const x = (at) => thumb / 2 + ((width - thumb) * at) / Math.max(1, count - 1);
@@ -81,7 +81,7 @@ export function stopLabels(view, width) {
     .map((forming) => {
       const span = el("span", { class: "fm-span", "data-kind": forming.kind });
       span.style.left = positionOf(Math.max(0, forming.state - 1), count);
-      span.style.width = `calc((100% - var(--fm-thumb)) / ${Math.max(1, count - 1)})`;
+      span.style.width = `calc((100% - var(--thumb)) / ${Math.max(1, count - 1)})`;
       return span;
     });
   return [...ticks, ...spans];

@@ -508,8 +508,11 @@ export class Lab {
   // What the switches do to the translation, in one sentence above both.
   drawTranslations() {
     const { says, t } = this;
-    const { id, in_words, switches, tries } = this.models.after.header;
-    const old = !says || says.id !== id;
+    const { id, in_words, switches, tries, checkpoint, sentences, trained_scale } = this.models.after.header;
+    // The engine's ids are not the server's: what is written stays as long as it is of the same sentence and switches.
+    const about = JSON.stringify([checkpoint, sentences.source, Object.entries(switches ?? {}).sort()]);
+    if (says?.id === id) says.about = about;
+    const old = says?.about !== about;
     this.translations.toggleAttribute("data-old", old);
     if (old && this.translations.childElementCount) return; // they keep their room
     this.translations.hidden = !tries || (!old && !says.before); // the page has its own, or the model cannot write
@@ -523,7 +526,12 @@ export class Lab {
         el("small", null, t("lab_" + name)),
         el("span", { dir: "auto" }, ...says[name].map(([text, marked]) => (marked ? el("b", null, text) : text))),
       );
-    const point = el("p", { class: "hs-point" }, ...boldText(t("lab_wrote_" + said, { switches: in_words })));
+    const pressed = said === "trained" ? null : this.pressed();
+    const root = Number((1 / trained_scale).toPrecision(2));
+    const text = pressed
+      ? `${t("lab_did_" + pressed, { root })} ${t("lab_writes_" + said)}`
+      : t("lab_wrote_" + said, { switches: in_words });
+    const point = el("p", { class: "hs-point" }, ...boldText(text));
     this.translations.replaceChildren(point, ...["before", "after"].map(side));
   }
 
@@ -603,9 +611,7 @@ export class Lab {
       view: this.chosenView(name),
     }));
     const { header } = this.models.after;
-    const done = readSwitches(header.switches, SWITCH_FORMS);
-    const pressed = tryOf(done, NO_SWITCHES, this.chosenHead());
-    this.pressed = pressed;
+    const pressed = this.pressed();
     const { sentence, measures } = labSentence({
       ...{ t, before, after, pressed, lists },
       switched: this.isSwitchedAtAll(),
@@ -618,6 +624,11 @@ export class Lab {
     const same = this.isSwitched("zero") || this.isSwitched("replaced") ? "" : this.sameText(); // nothing to measure
     const training = pressed === "scaling" && !same ? t("lab_says_training", TRAINED) : "";
     this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...boldText(` ${training}`));
+  }
+
+  // The button of the row "Try" whose switches are on; null if none is.
+  pressed() {
+    return tryOf(readSwitches(this.models.after.header.switches, SWITCH_FORMS), NO_SWITCHES, this.chosenHead());
   }
 
   isSwitchedAtAll() {
@@ -689,7 +700,7 @@ export class Lab {
     row.note.textContent = this.shownRow === null && changed ? t("lab_row_most") : "";
     // Queries and keys of a later layer are made from vectors that the switch has changed in the layers before.
     const later = state.kind === "cross" || this.chosen().layer > 0;
-    row.how.firstChild.textContent = t(this.pressed === "scaling" && later ? "lab_row_earlier" : "lab_row_hint");
+    row.how.firstChild.textContent = t(this.pressed() === "scaling" && later ? "lab_row_earlier" : "lab_row_hint");
     return undefined;
   }
 

@@ -14,15 +14,19 @@ export function labLegend(t, theme, kind) {
   const palette = differencePalette(theme, kind);
   const stops = Array.from({ length: 33 }, (_, i) => cssColour(palette[Math.round((i / 32) * 510)]));
   change.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  const legend = (ramp, low, high, label) =>
+  const legend = (ramp, low, high, label, ...says) =>
     el(
       "span",
       { class: "hs-legend-one", role: "img", "aria-label": t(label, { low, high }), title: t(label, { low, high }) },
+      ...says,
       el("span", { class: "hs-number" }, low),
       ramp,
       el("span", { class: "hs-number" }, high),
     );
-  return [legend(weights, "0", "1", "legend"), legend(change, t("lab_lost"), t("lab_gained"), "lab_legend_difference")];
+  return [
+    legend(weights, "0", "1", "legend", el("span", null, t("lab_weight"))),
+    legend(change, t("lab_lost"), t("lab_gained"), "lab_legend_difference"),
+  ];
 }
 
 // Sizes of the canvases: the heads and the row fit into the window if it is high enough; the grids stand below.

@@ -405,7 +405,7 @@ export class SwitchCards {
     const on = Math.abs(factor / this.std - 1) < 1e-6;
     this.press(seg, on ? "on" : factor === 1 ? "off" : "");
     mark.textContent = t("lab_scaling_mark", { d: Math.round(1 / this.std ** 2) });
-    const left = (octaves) => `calc(8px + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - 16px))`;
+    const left = (octaves) => `calc(var(--thumb) / 2 + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - var(--thumb)))`;
     mark.style.left = left(0);
     const off = Math.log2(1 / this.std);
     one.hidden = off < 0.5 || off > OCTAVES;

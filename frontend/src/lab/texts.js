@@ -83,29 +83,26 @@ export const LAB_TEXTS = {
   lab_cards: "All switches",
   lab_reset: "Put back",
   lab_says_saturated:
-    "Scores are no longer divided by √dₖ: **{saturated}** of this head's rows now look at one token alone, with over 0.99 of their " +
-    "weight (before: **{saturated_before}**). The softmax is **saturated**: its gradient (1 − Σp²) falls from " +
-    "{gradient_before} to **{gradient}**.",
+    "**{saturated}** of this head's rows now look at one token alone, with over 0.99 of their weight (before: " +
+    "**{saturated_before}**). The softmax is **saturated**: its gradient (1 − Σp²) falls from {gradient_before} to " +
+    "**{gradient}**.",
   lab_says_sharper:
-    "Scores are no longer divided by √dₖ: the largest weight of a row grows from **{largest_before}** to **{largest}** on average. " +
-    "In this head **{saturated}** of the rows are saturated (above 0.99); with √dₖ **{saturated_before}**.",
+    "The largest weight of a row grows from **{largest_before}** to **{largest}** on average. In this head " +
+    "**{saturated}** of the rows are saturated (above 0.99); before **{saturated_before}**.",
   lab_says_training:
     "Models that reverse letters, trained without √dₖ: **{unscaled}%** right; with it, **{scaled}%** ({seeds} seeds).",
   lab_says_causal:
-    "Without the causal mask, **{share}** of this head's weight goes to later tokens. When the model writes a " +
-    "translation, these do not exist yet.",
+    "**{share}** of this head's weight goes to later tokens. When the model writes a translation, these do not exist " +
+    "yet.",
   lab_says_causal_other:
     "The causal mask belongs to the decoder's self-attention: choose it to see its weights. Here, weights change only " +
     "because the decoder's input to this layer changed.",
-  lab_says_padding:
-    "Without the padding mask, **{share}** of this head's weight goes to the {pads} tokens <pad>, which only fill up " +
-    "a batch and mean nothing.",
+  lab_says_padding: "**{share}** of this head's weight goes to the {pads} tokens <pad>, which mean nothing.",
   lab_says_padding_other:
     "The decoder's self-attention sees no <pad>: choose encoder self-attention or cross-attention to see the weights " +
     "on <pad>.",
   lab_says_uniform:
-    "With uniform weights, every visible token gets the same weight: the head selects nothing. The largest weight of " +
-    "a row falls from **{largest_before}** to **{largest}** on average.",
+    "The largest weight of a row falls from **{largest_before}** to **{largest}** on average: the head selects nothing.",
   lab_says_out:
     "**{title}** is knocked out: its weights are still computed, but its output is 0. The translation shows whether " +
     "the model misses it.",
@@ -140,6 +137,14 @@ export const LAB_TEXTS = {
   lab_all_heads: "All heads: {side}",
   lab_wrote_changed: "With {switches}, the model writes **something else**:",
   lab_wrote_same: "With {switches}, the model writes **the same**:",
+  // What a button of the row "Try" did; then what the model writes.
+  lab_did_scaling: "Without scaling, scores are not divided by {root}, so the softmax favours single words.",
+  lab_did_causal: "Without the causal mask, each output word also sees the words after it.",
+  lab_did_padding: "Without the padding mask, attention also goes to <pad>, which only fills up a batch.",
+  lab_did_uniform: "With uniform weights, every head looks at all words alike.",
+  lab_did_head: "One head is out: what it passes on is 0.",
+  lab_writes_changed: "The model writes **something else**:",
+  lab_writes_same: "The model writes **the same**:",
   lab_wrote_trained: "As trained. Press a button: what does the model write then?",
   lab_caption: "{kind}, {title}: {switches}",
   lab_csv_before: "before",
@@ -149,7 +154,7 @@ export const LAB_TEXTS = {
   lab_before: "Before",
   lab_before_about: "as trained",
   lab_after: "After",
-  lab_after_about: "fed Before's words; {switches}",
+  lab_after_about: "on the same words; {switches}",
   lab_after_none: "no switch is set: the same picture",
   lab_difference: "Difference",
   lab_difference_about: "after − before",
@@ -161,6 +166,7 @@ export const LAB_TEXTS = {
   lab_changed_none: "difference {value}",
   lab_out: "knocked out: its output is 0, whatever its weights are",
   lab_replaced: "its output is replaced, whatever its weights are",
+  lab_weight: "how much a head looks there",
   lab_legend_difference: "Difference: from {low}, with a minus in the cell, to {high}",
   lab_lost: "−1 lost",
   lab_gained: "+1 gained",

@@ -69,14 +69,7 @@ export class Softmax extends PlainView {
   }
 
   slider(testid, label, values, input) {
-    return el("input", {
-      type: "range",
-      class: "hs-slide",
-      "data-testid": testid,
-      "aria-label": label,
-      ...values,
-      input,
-    });
+    return el("input", { type: "range", "data-testid": testid, "aria-label": label, ...values, input });
   }
 
   preset(text, testid, scores) {

@@ -23,7 +23,6 @@ export class Timeline {
     );
     this.slider = el("input", {
       type: "range",
-      class: "hs-slide",
       min: 0,
       max: 0,
       step: 1,

@@ -71,7 +71,6 @@ export class Why extends PlainView {
     this.number = el("output", { class: "why-depth", "data-testid": "why-depth" });
     this.slider = el("input", {
       type: "range",
-      class: "hs-slide",
       min: 0,
       max: Math.log2(last),
       step: 0.001,
