@@ -3,15 +3,21 @@ it."""
 
 from __future__ import annotations
 
+import json
+import random
+import unicodedata
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 import transformer
 from tests.support.build import sentences
-from tests.support.t5 import KINDS, t5_folder
+from tests.support.t5 import KINDS, scripts, t5_folder
+from transformer.checkpoints.folder import CheckpointError
+from transformer.checkpoints.importers import open_folder
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import beam, greedy
 from transformer.model.config import ModelConfig
@@ -120,3 +126,116 @@ def test_beam_output_is_theirs(pair, beams: int, alpha: float) -> None:
     wanted = generated(theirs, source, mask, 17, num_beams=beams, length_penalty=alpha)
     found = beam(ours.model, source, beams, alpha, 17, rule=ours.rule)
     assert [list(one.ids) for one in found] == wanted
+
+
+@pytest.fixture(scope="module", params=["spiece.model", "tokenizer.json"])
+def of_scripts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pretrained, object]:
+    """A model whose pieces are of five scripts, from SentencePiece's file and from what transformers 5 writes, with one
+    added token; and its tokenizer."""
+    from transformers import T5Tokenizer
+
+    folder = tmp_path_factory.mktemp("scripts")
+    t5_folder(folder, size=420, of=tuple(text for text in scripts()[::2] if not set(text) & set("😀€日")))
+    theirs = T5Tokenizer.from_pretrained(folder)
+    if request.param == "tokenizer.json":
+        theirs.add_tokens(["<name>"])
+        theirs.save_pretrained(folder)
+        (folder / "spiece.model").unlink()
+    assert (folder / request.param).is_file()
+    return transformer.load(folder), T5Tokenizer.from_pretrained(folder)
+
+
+def test_ids_and_texts_of_five_scripts_are_theirs(of_scripts) -> None:
+    ours, theirs = of_scripts
+    unknown = 0
+    for text in scripts():
+        text = unicodedata.normalize("NFC", text)
+        *wanted, end = theirs(text)["input_ids"]
+        assert ours.tokenizer.encode(text) == wanted and end == ours.config.end_id, text
+        assert len(ours.tokenizer.surfaces(text)) == len(wanted)
+        assert ours.tokenizer.pieces(wanted) == theirs.convert_ids_to_tokens(wanted)
+        unknown += ours.config.unk_id in wanted
+        if ours.config.unk_id not in wanted:
+            assert ours.tokenizer.decode(wanted) == theirs.decode(wanted, skip_special_tokens=True)
+    assert 0 < unknown < len(scripts()) / 2
+
+
+def test_extra_tokens_are_one_token_each(of_scripts) -> None:
+    ours, theirs = of_scripts
+    rng = random.Random(3)
+    parts = ["<extra_id_0>", "<extra_id_99>", "<name>", " ", "  ", ".", *scripts()[:5]]
+    for _ in range(300):
+        text = " ".join("".join(rng.choices(parts, k=rng.randint(1, 6))).split())
+        if not text:
+            continue
+        wanted = theirs(text)["input_ids"][:-1]
+        assert ours.tokenizer.encode(text) == wanted, text
+    assert ours.encode("<extra_id_0>")[0] == len(theirs) - 1 - ("<name>" in theirs.get_vocab())
+    assert ours.tokenizer.decode(ours.encode("<extra_id_1>")) == ""
+    assert ours.config.vocab_size > len(theirs) and ours.tokenizer.pieces([len(theirs)]) == [f"<{len(theirs)}>"]
+    assert ours.config.end_id not in ours.tokenizer.encode("</s> <pad>")
+
+
+def refusal(folder: Path, *words: str) -> None:
+    with pytest.raises(CheckpointError) as caught:
+        open_folder(folder)
+    message = str(caught.value)
+    assert all(word in message for word in words), message
+    assert "\n" not in message and len(message) < 600
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    t5_folder(tmp_path, "mt5")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"feed_forward_proj": "tanh"}, ["feed_forward_proj is 'tanh'", "relu"]),
+        ({"feed_forward_proj": "wide-relu"}, ["feed_forward_proj is 'wide-relu'"]),
+        ({"feed_forward_proj": "relu"}, ["wi_0.weight", "does not belong to the model"]),
+        ({"architectures": ["MT5EncoderModel"]}, ["holds ['MT5EncoderModel'], not an encoder-decoder"]),
+        ({"relative_attention_max_distance": 16}, ["farthest is 16 with 32 buckets"]),
+        ({"d_kv": 9}, ["has shape", "config.json needs"]),
+        ({"vocab_size": 170}, ["the tokenizer has 173 tokens, and the embedding table has 170 rows"]),
+        ({"num_layers": 2}, ["no tensor model.encoder.block.1"]),
+        ({"d_kv": "wide"}, ["d_k is 'wide'"]),
+        ({"eos_token_id": None}, ["special ids"]),
+    ],
+)
+def test_an_invalid_configuration_is_refused(folder: Path, changes: dict, words: list[str]) -> None:
+    about = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**about, **changes}))
+    refusal(folder, *words)
+
+
+def test_a_damaged_tokenizer_is_refused(folder: Path) -> None:
+    (folder / "tokenizer_config.json").write_text(json.dumps({"extra_ids": -1}))
+    refusal(folder, "extra_ids is -1", "0 to 10,000")
+    (folder / "tokenizer_config.json").unlink()
+    (folder / "spiece.model").write_bytes(b"no")
+    refusal(folder, "spiece.model")
+    (folder / "spiece.model").unlink()
+    refusal(folder, "spiece.model and tokenizer.json are both missing")
+    for damaged in ([], {}, {"model": {"vocab": []}, "normalizer": None, "added_tokens": []}):
+        (folder / "tokenizer.json").write_text(json.dumps(damaged))
+        refusal(folder, "tokenizer.json is not the tokenizer of a T5 model")
+
+
+def test_files_of_other_years_give_the_same_model(tmp_path: Path) -> None:
+    """The same table three times, a table that no one reads, and a config.json that does not say what is scaled."""
+    t5_folder(tmp_path, "1.0")
+    plain = transformer.load(tmp_path).model
+    weights = load_file(tmp_path / "model.safetensors")
+    copies = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+    weights |= {name: weights["shared.weight"].clone() for name in copies}
+    unused = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
+    save_file({**weights, unused: torch.zeros(8, 3)}, tmp_path / "model.safetensors")
+    about = json.loads((tmp_path / "config.json").read_text())
+    about = {name: value for name, value in about.items() if "scale" not in name and "tie" not in name}
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    old = transformer.load(tmp_path).model
+    assert old.config == plain.config and old.config.tied_output and old.config.embedding_scale
+    assert all(torch.equal(a, b) for a, b in zip(plain.parameters(), old.parameters(), strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ ENDING = 3.0  # times the row of </s> in the output, so that texts end
 
 
 @functools.cache
-def pieces(size: int = 73, of: tuple[str, ...] = ()) -> bytes:
+def pieces(size: int, of: tuple[str, ...] = ()) -> bytes:
     """A SentencePiece model as T5's are: <pad>, </s>, <unk>, no <s>. of: the text it is made from."""
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.Train(
@@ -52,6 +53,29 @@ def pieces(size: int = 73, of: tuple[str, ...] = ()) -> bytes:
         bos_id=-1,
     )
     return written.getvalue()
+
+
+# Letters of five scripts, with marks that join the letter before them, and letters that NFKC replaces.
+SCRIPTS = (
+    "abcdefghijklmnopqrstuvwxyzäöüßéñ ﬁ½²ＡＢｃ",
+    "абвгдежзийклмнопрстуфхцчшщъыьэюяёЁ",
+    "가나다라마바사아자차카타파하강남동로말밥선앞읽",
+    "अआइईउकखगघचछजटडतदनपबमयरलवशसहाििीुूेैोौ्ंँ",
+    "日本語学校東京大阪春夏秋冬人火水木金土月ひらがなカタカナガギ。、",
+)
+
+
+@functools.cache
+def scripts(count: int = 2000, seed: int = 7) -> tuple[str, ...]:
+    """Sentences of invented words of the five scripts, with digits and punctuation; some mix two scripts."""
+    rng = random.Random(seed)
+    words = [["".join(rng.choices(script, k=rng.randint(1, 7))) for _ in range(70)] for script in SCRIPTS]
+    found = []
+    for number in range(count):
+        near = words[number % len(SCRIPTS)] + rng.choice(words) * (number % 7 == 0)
+        text = " ".join(rng.choices(near, k=rng.randint(1, 9)))
+        found.append(text + rng.choice(["", ".", "!", "?", " 3,20 €", " (x)", " 2024", "😀"]))
+    return tuple(found)
 
 
 def random_t5(kind: str, vocab: int, seed: int = 0) -> T5ForConditionalGeneration:
@@ -84,12 +108,12 @@ def random_t5(kind: str, vocab: int, seed: int = 0) -> T5ForConditionalGeneratio
 
 
 def t5_folder(
-    folder: Path, kind: str = "1.0", seed: int = 0, of: tuple[str, ...] = (), extra: int = 100
+    folder: Path, kind: str = "1.0", seed: int = 0, size: int = 73, of: tuple[str, ...] = ()
 ) -> T5ForConditionalGeneration:
     """Write the folder of one of KINDS and return the model whose weights it holds. The embedding table has more rows
-    than there are tokens. of: the text that the pieces are made from."""
+    than there are tokens. size, of: the number of pieces, and the text they are made from."""
     folder.mkdir(parents=True, exist_ok=True)
-    model = random_t5(kind, 73 + extra + 5, seed)
+    model = random_t5(kind, size + 100 + 5, seed)
     model.save_pretrained(folder)
-    (folder / "spiece.model").write_bytes(pieces(of=of))
+    (folder / "spiece.model").write_bytes(pieces(size, of))
     return model

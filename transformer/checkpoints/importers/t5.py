@@ -12,16 +12,21 @@ and serves all of them; pre-norm with RMSNorm; scores are not divided by sqrt(d_
 d_model / heads; from version 1.1 on a gated feed-forward network and a separate output matrix. Version 1.0 multiplies
 the decoder's output by d_model^-0.5 before the shared table makes the logits. The paper divides in the other place: its
 table is smaller, and the embeddings are multiplied by sqrt(d_model) (section 3.4). So the table is divided by it here.
+
+SentencePiece cuts the text, as when T5 was trained; transformers 5 uses the library `tokenizers`. Where two ways to cut
+are equally probable ("..." as ".." and "." or as "." and ".."), rounding decides, and the two may choose differently.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
 
+import sentencepiece
 import torch
 
 from transformer.checkpoints.folder import (
@@ -35,17 +40,18 @@ from transformer.checkpoints.folder import (
 )
 from transformer.checkpoints.importers.generation import SETTINGS, search_rule
 from transformer.checkpoints.importers.marian import LOGITS, SHARED, _Tensors
-from transformer.checkpoints.importers.tokenizers import OPTIONS, languages_in
+from transformer.checkpoints.importers.tokenizers import LARGEST_VOCABULARY, OPTIONS, added_tokens, languages_in
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.model.config import ConfigError, ModelConfig
 from transformer.model.positions import positions_of
 from transformer.model.transformer import Transformer
-from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, read_processor
+from transformer.text.piece_file import unigram_file
+from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, processor_of, read_processor
 from transformer.texts import any_of
 
 MODEL_TYPES = ("t5", "mt5")
 OPENED = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration")
-PIECES = "spiece.model"
+PIECES, TOKENIZER = "spiece.model", "tokenizer.json"
 EXTRA_TOKENS, MOST_EXTRA = 100, 10_000
 LONGEST = 512  # tokens: T5 was trained with, and config.json may not say it
 ACTIVATIONS = {
@@ -130,28 +136,53 @@ def names(config: ModelConfig) -> dict[str, tuple[str, ...]]:
     return {ours: (theirs,) for ours, theirs in found.items()}
 
 
+def _pieces(folder: Path) -> tuple[sentencepiece.SentencePieceProcessor, dict[str, dict[str, Any]]]:
+    """SentencePiece with the pieces of the folder, and what tokenizer.json says of added tokens, as in `added_tokens`.
+    Raises TokenizerError."""
+    if (folder / PIECES).is_file():
+        return read_processor(folder / PIECES, LARGEST_TOKENIZER), {}
+    about = read_json(folder / TOKENIZER, LARGEST_VOCABULARY)
+    try:
+        model, rule = about["model"], about["normalizer"] or {}
+        rules = (rule, *rule.get("normalizers", ()))
+        charsmap = next((one["precompiled_charsmap"] for one in rules if "precompiled_charsmap" in one), "")
+        added = {token["content"]: token for token in about["added_tokens"]}
+        pieces = list(model["vocab"])
+        while pieces[-1][0] in added:  # <extra_id_N>, which SentencePiece's file lacks: no text is cut into them
+            pieces.pop()
+        ids = (model["unk_id"], added["</s>"]["id"], added["<pad>"]["id"])
+        data = unigram_file(pieces, base64.b64decode(charsmap), *ids)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise TokenizerError("{name} is not the tokenizer of a T5 model", name=TOKENIZER) from error
+    return processor_of(data, TOKENIZER), added
+
+
 def _tokenizer(folder: Path, options: Mapping[str, Any], about: Mapping[str, Any]) -> VocabularyTokenizer:
-    """The pieces, then <extra_id_N> with falling numbers; an embedding table may have more rows. Raises
-    TokenizerError."""
-    processor = read_processor(folder / PIECES, LARGEST_TOKENIZER)
+    """The pieces, then <extra_id_N> with falling numbers, then what was added; an embedding table may have more rows.
+    Raises TokenizerError."""
+    processor, listed = _pieces(folder)
     pieces = [processor.IdToPiece(number) for number in range(len(processor))]
     count = options.get("extra_ids", EXTRA_TOKENS)
     if type(count) is not int or not 0 <= count <= MOST_EXTRA:
         raise TokenizerError(
             "extra_ids is {count} in {name}; choose 0 to {most:,}", count=shown(count), name=OPTIONS, most=MOST_EXTRA
         )
-    extra = [f"<extra_id_{number}>" for number in reversed(range(count))]
+    extra = {f"<extra_id_{number}>": len(pieces) + count - 1 - number for number in range(count)}
+    added = {**added_tokens(folder, options), **listed}
+    whole = {**extra, **{token: entry["id"] for token, entry in added.items() if entry["id"] >= len(pieces)}}
+    silent = {*extra.values(), *(entry["id"] for entry in added.values() if entry.get("special") is True)}
     size = about.get("vocab_size")
-    if type(size) is not int or len(pieces) + count > size:
+    if type(size) is not int or max((len(pieces) - 1, *whole.values())) >= size:
         raise TokenizerError(
-            "{name} has {pieces:,} pieces and {count} extra ones, and the embedding table has {rows} rows; take all "
-            "files from the same model",
-            name=PIECES, pieces=len(pieces), count=count, rows=shown(size),
+            "the tokenizer has {tokens:,} tokens, and the embedding table has {rows} rows; take all files from the "
+            "same model",
+            tokens=len(pieces) + len(whole), rows=shown(size),
         )  # fmt: skip
-    vocabulary = {piece: number for number, piece in enumerate(pieces + extra)}
+    vocabulary = {**{piece: number for number, piece in enumerate(pieces)}, **whole}
     controls = [number for number in range(len(pieces)) if processor.IsControl(number)]
-    silent = range(len(pieces), len(pieces) + count)
-    return VocabularyTokenizer(processor, vocabulary, size, processor.unk_id(), controls, extra, silent, codes=False)
+    return VocabularyTokenizer(
+        processor, vocabulary, size, processor.unk_id(), controls, whole, silent - {processor.unk_id()}, codes=False
+    )
 
 
 def load_t5(path: Path) -> Checkpoint[Transformer]:
@@ -164,8 +195,11 @@ def load_t5(path: Path) -> Checkpoint[Transformer]:
             "{path} holds {kind}, not an encoder-decoder; Headscope opens {opened}",
             path=path, kind=shown(kinds), opened=any_of(OPENED),
         )  # fmt: skip
-    if not (path / PIECES).is_file():
-        raise CheckpointError("{path} is not a T5 checkpoint: {name} is missing", path=path, name=PIECES)
+    if not any((path / name).is_file() for name in (PIECES, TOKENIZER)):
+        raise CheckpointError(
+            "{path} is not a T5 checkpoint: {pieces} and {tokenizer} are both missing",
+            path=path, pieces=PIECES, tokenizer=TOKENIZER,
+        )  # fmt: skip
     options = read_json(path / OPTIONS) if (path / OPTIONS).is_file() else {}
     try:
         tokenizer = _tokenizer(path, options, about)
