@@ -154,7 +154,9 @@ def test_json_of_other_models_is_refused(folder, text):
     refusal(folder, "another architecture")
 
 
-@pytest.mark.parametrize(("kind", "name"), [("t5", "T5"), ("bart", "BART"), ("x\n" * 99, "x"), ("new_one", "new_one")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("umt5", "UMT5"), ("bart", "BART"), ("x\n" * 99, "x"), ("new_one", "new_one")]
+)
 def test_other_models_of_hugging_face_are_named(tmp_path, kind, name):
     """Also where files are missing that only our checkpoints have."""
     (tmp_path / CONFIG).write_text(json.dumps({"model_type": kind, "architectures": ["T5ForConditionalGeneration"]}))

@@ -22,9 +22,9 @@ def lively_model(seed, **changes):
     Tied embeddings make a random model repeat what it is fed; a random last LayerNorm stops that, or an output matrix
     of its own where there is none. Positions and source are made to matter more, and </s> likelier.
     """
-    model = tiny_model(seed, tied_output=changes.get("norm") != "none", **changes)
+    model = tiny_model(seed, **{"tied_output": changes.get("norm") != "none", **changes})
     last = model.decoder_norm if model.config.norm == "pre" else model.decoder[-1].feed_forward_residual.norm
-    if isinstance(last, torch.nn.LayerNorm):
+    if isinstance(last, torch.nn.LayerNorm | torch.nn.RMSNorm):
         last.weight.copy_(torch.randn(last.weight.shape, generator=torch.Generator().manual_seed(seed)))
     model.positions.table *= 20 if model.config.positions == "learned" else 4
     for layer in model.decoder:

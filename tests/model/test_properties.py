@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.support.build import CLOSE, attention_of, sub_layers
-from tests.support.reference_torch import check, projected
+from tests.support.reference_torch import ACTIVATION, check, projected
 from tests.support.strategies import Batch, batches, models
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import beam, greedy, output_limit
 from transformer.model.attention import attend
 from transformer.model.tap import FUSED, OFF, Tap, scope
 from transformer.model.transformer import Transformer
+
+ADDED = ("sinusoidal", "learned", "none")  # positions that are added to the embeddings
 
 
 def records_of(model: Transformer, batch: Batch) -> dict[str, Tensor]:
@@ -71,7 +73,10 @@ def test_every_head_of_every_sub_layer(data: st.DataObject) -> None:
         assert torch.equal(~mask, hidden.expand_as(mask))
         products = queries @ keys.transpose(-2, -1)
         divisor = math.sqrt(queries.shape[-1]) if config.scaling else 1
-        torch.testing.assert_close(scores, (products / divisor).masked_fill(~mask, -math.inf))
+        bias = records.get(scope(kind, layer) + "bias")
+        assert (bias is not None) == (config.positions == "relative" and kind != "cross")
+        products = products / divisor + (0 if bias is None else bias)
+        torch.testing.assert_close(scores, products.masked_fill(~mask, -math.inf))
         torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
         assert not weights[~mask].any() and (weights >= 0).all()
         assert torch.equal(weights, scores.softmax(-1)) and torch.equal(weights @ values, outputs)
@@ -80,7 +85,7 @@ def test_every_head_of_every_sub_layer(data: st.DataObject) -> None:
         parts = [
             outputs[:, head] @ columns.T for head, columns in enumerate(output.weight.split(config.d_head, 1))
         ]  # MultiHead(x) is a sum over heads and a bias
-        torch.testing.assert_close(sum(parts) + output.bias, update, **CLOSE)
+        torch.testing.assert_close(sum(parts) + (0 if output.bias is None else output.bias), update, **CLOSE)
 
 
 # -- the residual stream --------------------------------------------------------------------------------------------
@@ -110,7 +115,7 @@ def test_the_parts_add_up_to_the_whole(data: st.DataObject) -> None:
         if config.norm != "post" and config.residual:
             torch.testing.assert_close(whole, x, **CLOSE)  # one stream: what entered, and all that was ever added
         final = model.encoder_norm if stack == "encoder" else model.decoder_norm
-        assert isinstance(final, torch.nn.LayerNorm) == (config.norm == "pre")
+        assert isinstance(final, torch.nn.LayerNorm | torch.nn.RMSNorm) == (config.norm == "pre")
         assert torch.equal(records[f"{stack}.output"], final(x))
     torch.testing.assert_close(records["logits"], projected(model, records["decoder.output"]), **CLOSE)
 
@@ -232,6 +237,9 @@ def test_without_positions_order_is_lost_on_the_encoder(data: st.DataObject) -> 
 @settings(max_examples=40)
 def test_any_sizes_against_pytorch(data: st.DataObject) -> None:
     """Outputs and the weights of every head, with an nn.Transformer that has the same weights."""
-    model = data.draw(models(d_k=None, scaling=True, residual=True))  # it has no d_k of its own, always scales and adds
+    activation, positions = data.draw(st.sampled_from(sorted(ACTIVATION))), data.draw(st.sampled_from(ADDED))
+    # it has no d_k and d_v of its own, always scales and adds
+    usual = dict(d_k=None, d_v=None, scaling=True, residual=True, biases=True, gated=False, rms_norm=False)
+    model = data.draw(models(**usual, activation=activation, positions=positions))
     batch = data.draw(batches(model))
     check(model, batch.source, batch.target)

@@ -29,7 +29,7 @@ def _pass(model, edits=None, seed=1):
     return logits, tap.finish()
 
 
-def _table(d_k=D_HEAD):
+def _table(d_k=D_HEAD, d_v=D_HEAD, positions="sinusoidal", gated=False, **others):
     """Names and shapes of transformer/model/tap.py's docstring for the tiny model, written out once more."""
     shapes = {}
     for side, length in (("source", SOURCE), ("target", TARGET)):
@@ -42,13 +42,16 @@ def _table(d_k=D_HEAD):
             at = f"{stack}.{layer}.{kind}"
             shapes |= {f"{at}.{name}": (BATCH, query, D_MODEL) for name in ("enters", "update", "sum", "leaves")}
             shapes |= {f"{at}.queries": (BATCH, HEADS, query, d_k), f"{at}.keys": (BATCH, HEADS, key, d_k)}
-            shapes |= {f"{at}.values": (BATCH, HEADS, key, D_HEAD), f"{at}.head_outputs": (BATCH, HEADS, query, D_HEAD)}
+            shapes |= {f"{at}.values": (BATCH, HEADS, key, d_v), f"{at}.head_outputs": (BATCH, HEADS, query, d_v)}
             shapes |= {f"{at}.{name}": (BATCH, HEADS, query, key) for name in ("scores", "weights")}
             shapes[f"{at}.mask"] = (BATCH, HEADS, query, key)
+            if positions == "relative" and kind == "self":
+                shapes[f"{at}.bias"] = (BATCH, HEADS, query, key)
         for stack, length in (("encoder", SOURCE), ("decoder", TARGET)):
             at = f"{stack}.{layer}.ff"
             shapes |= {f"{at}.{name}": (BATCH, length, D_MODEL) for name in ("enters", "update", "sum", "leaves")}
-            shapes |= {f"{at}.{name}": (BATCH, length, D_FF) for name in ("pre_activation", "activation")}
+            names = ("pre_activation", "gate", "activation") if gated else ("pre_activation", "activation")
+            shapes |= {f"{at}.{name}": (BATCH, length, D_FF) for name in names}
     shapes["encoder.output"], shapes["decoder.output"] = (BATCH, SOURCE, D_MODEL), (BATCH, TARGET, D_MODEL)
     shapes["logits"] = (BATCH, TARGET, VOCAB)
     return shapes
@@ -57,7 +60,7 @@ def _table(d_k=D_HEAD):
 @variants
 def test_every_name_and_shape_of_the_table(changes):
     _, records = _pass(tiny_model(**changes))
-    assert {name: tuple(tensor.shape) for name, tensor in records.items()} == _table(changes.get("d_k", D_HEAD))
+    assert {name: tuple(tensor.shape) for name, tensor in records.items()} == _table(**changes)
     assert {name for name, tensor in records.items() if tensor.dtype != torch.float32} == {
         name for name in records if name.endswith((".mask", ".position_ids"))
     }
@@ -95,6 +98,7 @@ def test_identities_of_every_sub_layer(changes):
         assert torch.equal(weights @ records[at + "values"], records[at + "head_outputs"])
         raw = records[at + "queries"] @ records[at + "keys"].transpose(-2, -1)
         raw = raw / (changes.get("d_k", D_HEAD) ** 0.5 if changes.get("scaling", True) else 1)
+        raw = raw + records.get(at + "bias", 0)
         torch.testing.assert_close(records[at + "scores"], raw.masked_fill(hidden, -torch.inf), rtol=1e-6, atol=1e-6)
 
 

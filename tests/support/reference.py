@@ -51,12 +51,14 @@ def _reaches(where: Where, place: Place) -> bool:
 
 
 def _affine(module: nn.Linear, x: Tensor) -> Tensor:
-    return module.weight.double() @ x + module.bias.double()
+    return module.weight.double() @ x + (0 if module.bias is None else module.bias.double())
 
 
 def _layer_norm(module: nn.Module, x: Tensor) -> Tensor:
     if isinstance(module, nn.Identity):
         return x
+    if isinstance(module, nn.RMSNorm):
+        return x / ((x**2).mean() + module.eps).sqrt() * module.weight.double()  # type: ignore[operator]
     assert isinstance(module, nn.LayerNorm)
     spread = ((x - x.mean()) ** 2).mean()
     return (x - x.mean()) / (spread + module.eps).sqrt() * module.weight.double() + module.bias.double()
@@ -68,7 +70,7 @@ def position(model: Transformer, place: int) -> Tensor:
     wide = model.config.d_model
     if model.config.positions == "learned":
         return model.positions.table[place].double()  # type: ignore[index, union-attr]
-    if model.config.positions == "none":
+    if model.config.positions in ("none", "relative"):
         return torch.zeros(wide, dtype=torch.float64)
     values = []
     order = [*range(0, wide, 2), *range(1, wide, 2)] if model.config.layout == "halves" else range(wide)
@@ -76,6 +78,21 @@ def position(model: Transformer, place: int) -> Tensor:
         angle = place / 10_000 ** ((number - number % 2) / wide)
         values.append(math.cos(angle) if number % 2 else math.sin(angle))
     return torch.tensor(values, dtype=torch.float64)
+
+
+def bias(model: Transformer, kind: str, head: int, query: int, key: int) -> float:
+    """What T5 adds to a score: of half of its buckets each has one distance, the others grow logarithmically."""
+    module = {"encoder_self": model.encoder_bias, "decoder_self": model.decoder_bias}.get(kind)
+    if module is None:
+        return 0.0
+    count, first, far = model.config.buckets, 0, query - key
+    if kind == "encoder_self":
+        count //= 2
+        far, first = abs(far), count if key > query else 0
+    far, exact = max(far, 0), count // 2
+    if far >= exact:
+        far = exact + int(math.log(far / exact) / math.log(model.config.farthest / exact) * (count - exact))
+    return float(module.table[first + min(far, count - 1), head])
 
 
 def _visible(model: Transformer, place: Place, query: int, keys: Sequence[int], switches: Interventions) -> list[int]:
@@ -125,7 +142,8 @@ def _attention(
     config = model.config
     stack = model.encoder if kind == "encoder_self" else model.decoder
     module = getattr(stack[layer], "cross_attention" if kind == "cross" else "self_attention")
-    d_k, d_v = config.d_k or config.d_model // config.heads, config.d_model // config.heads
+    d_v = config.d_v or config.d_model // config.heads
+    d_k = config.d_k or d_v
     joined: list[list[Tensor]] = [[] for _ in x]
     for head in range(config.heads):
         place = (kind, layer, head)
@@ -144,7 +162,7 @@ def _attention(
         out.scores[place], out.weights[place], out.heads[place] = [], [], []
         for query, row in enumerate(x):
             q = _affine(module.query, row)[head * d_k : (head + 1) * d_k]
-            scores = [float(q @ k) * factor for k in keys]
+            scores = [float(q @ k) * factor + bias(model, kind, head, query, at) for at, k in enumerate(keys)]
             weights = _row_of_weights(scores, _visible(model, place, query, ids, switches), rule, out)
             mixed = torch.zeros(d_v, dtype=torch.float64)
             for weight, value in zip(weights, values, strict=True):
@@ -159,15 +177,19 @@ def _attention(
 
 
 def _feed_forward(model: Transformer, module: nn.Module, x: Tensor) -> Tensor:
-    """max(0, x W_1 + b_1) W_2 + b_2, equation 2; or x Phi(x), or x / (1 + e^-x), in place of max(0, x)."""
+    """max(0, x W_1 + b_1) W_2 + b_2, equation 2; or x Phi(x), or x / (1 + e^-x), in place of max(0, x); or with a gate,
+    (max(0, x W_1) * x V) W_2."""
+    gate = 1 if module.gate is None else _affine(module.gate, x)  # type: ignore[arg-type]
     inner = _affine(module.inner, x)  # type: ignore[arg-type]
     if model.config.activation == "gelu":
         inner = inner * (1 + torch.erf(inner / math.sqrt(2))) / 2
+    elif model.config.activation == "gelu_new":
+        inner = inner * (1 + torch.tanh(math.sqrt(2 / math.pi) * (inner + 0.044715 * inner**3))) / 2
     elif model.config.activation == "swish":
         inner = inner / (1 + (-inner).exp())
     else:
         inner = inner.clamp(min=0)
-    return _affine(module.outer, inner)  # type: ignore[arg-type]
+    return _affine(module.outer, inner * gate)  # type: ignore[arg-type]
 
 
 def reference(

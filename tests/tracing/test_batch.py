@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.support.build import pretrained_variant, tiny_pretrained
+from tests.support.build import T5, pretrained_variant, tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import InputError
 from transformer.tracing.batch import KeepError, names
@@ -19,18 +19,18 @@ PAIRS = [("ka lo mi vu", "lo mi"), ("mi", "ka lo vu ti ka"), ("vu ti ka", "mi mi
 
 
 @pytest.mark.parametrize("double", [False, True], ids=["float32", "float64"])
-@pytest.mark.parametrize("changes", [{}, {"norm": "pre", "d_k": 3}], ids=str)
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre", "d_k": 3}, {**T5, "scaling": True}], ids=str)
 def test_every_tensor_is_that_of_a_single_trace(changes: dict[str, object], double: bool) -> None:
     """To 2e-6 of the tensor's largest number; to 1e-6 if numbers are not rounded to 32 bits on the way."""
     model = pretrained_variant(**changes) if changes else tiny_pretrained()
     if double:
         model = dataclasses.replace(model, model=copy.deepcopy(model.model).double())
-    found = model.trace_all(PAIRS, names(), batch_tokens=40)
+    found = model.trace_all(PAIRS, names(model.config), batch_tokens=40)
     for pair, kept in zip(PAIRS, found, strict=True):
         trace = model.trace(*pair)
         assert kept.source_ids == trace.source_ids and kept.target_out_ids == trace.target_out_ids
         assert kept.target_in_ids == trace.target_in_ids
-        for name in names():
+        for name in names(model.config):
             kind, _, field = name.partition(".")
             single = getattr(getattr(trace, kind), field) if field else getattr(trace, kind)
             assert kept[name].shape == single.shape, name
@@ -51,7 +51,8 @@ def test_what_is_not_a_pair_gets_one_sentence(pair: Any) -> None:
 def test_nothing_else_is_kept() -> None:
     (kept, *_) = tiny_pretrained().trace_all(PAIRS)
     assert set(kept.tensors) == {"cross.weights"}
-    assert set(f"{kind}.weights" for kind in KINDS) < set(names()) and "cross.scale" not in names()
+    known = names(tiny_pretrained().config)
+    assert set(f"{kind}.weights" for kind in KINDS) < set(known) and not {"cross.scale", "cross.bias"} & set(known)
     assert tiny_pretrained().trace_all([]) == []
 
 

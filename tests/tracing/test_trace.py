@@ -45,7 +45,10 @@ def test_shapes_are_those_of_the_docstring(model: Pretrained, trace: Trace, kind
     assert part.weights.shape == part.scores.shape == (layers, 3, query, key)
     d_k = model.config.d_k or 22
     assert part.queries.shape == (layers, 3, query, d_k) and part.keys.shape == (layers, 3, key, d_k)
-    assert part.values.shape == (layers, 3, key, 22) and part.head_outputs.shape == (layers, 3, query, 22)
+    d_v = model.config.d_v or 22
+    assert part.values.shape == (layers, 3, key, d_v) and part.head_outputs.shape == (layers, 3, query, d_v)
+    biased = model.config.positions == "relative" and kind != "cross"
+    assert (part.bias is not None) == biased and (not biased or part.bias.shape == (layers, 3, query, key))
     assert part.mask.shape == (layers, 3, query, key) and part.mask.dtype == torch.bool
     assert part.rule.shape == part.zero.shape == (layers, 3) and not part.rule.any() and not part.zero.any()
     for name in ("enters", "update", "sum", "leaves"):
@@ -57,7 +60,8 @@ def test_scores_weights_and_outputs_follow_from_q_k_v(model: Pretrained, trace: 
     part = trace.attention(kind)
     divisor = math.sqrt(model.config.d_k or 22) if model.config.scaling else 1
     assert torch.allclose(part.scale, torch.full(part.weights.shape[:2], 1 / divisor, dtype=torch.float64))
-    scores = (part.queries @ part.keys.transpose(-2, -1) / divisor).masked_fill(~part.mask, -math.inf)
+    scores = part.queries @ part.keys.transpose(-2, -1) / divisor + (0 if part.bias is None else part.bias)
+    scores = scores.masked_fill(~part.mask, -math.inf)
     assert torch.allclose(part.scores, scores, atol=1e-5)
     assert torch.equal(part.weights, part.scores.softmax(-1))
     assert torch.allclose(part.head_outputs, part.weights @ part.values, atol=1e-5)

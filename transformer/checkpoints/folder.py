@@ -61,7 +61,7 @@ OTHERS = {
 }
 # model_type of Hugging Face's encoder-decoders that one may try -> their names
 OTHER_NAMES = {
-    "t5": "T5", "mt5": "mT5", "umt5": "UMT5", "bart": "BART", "mbart": "mBART", "m2m_100": "M2M100", "fsmt": "FSMT",
+    "umt5": "UMT5", "bart": "BART", "mbart": "mBART", "m2m_100": "M2M100", "fsmt": "FSMT",
     "pegasus": "Pegasus", "nllb-moe": "NLLB", "bert": "BERT", "gpt2": "GPT-2", "llama": "Llama",
 }  # fmt: skip
 FORMAT = 1

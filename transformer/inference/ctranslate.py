@@ -21,12 +21,23 @@ from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.transformer import Transformer
 
 MEMORY = "/dev/shm"  # a folder in memory, on Linux: the server writes nothing to disk
-ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}
+ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,
+    "gelu_new": Activation.GELUTanh,
+    "swish": Activation.SWISH,
+}
 
 
 def expressible(config: ModelConfig) -> bool:
-    """Whether CTranslate2 knows such a model."""
-    return config.causal and config.residual and config.norm != "none" and config.d_k in (None, config.d_head)
+    """Whether CTranslate2 knows such a model, written as here: it reads T5's parts in another form."""
+    usual = config.causal and config.residual and config.norm != "none" and config.d_k in (None, config.d_head)
+    return (
+        usual
+        and config.biases
+        and not (config.gated or config.rms_norm or config.d_v)
+        and config.positions != "relative"
+    )
 
 
 def _own(tensor: Tensor) -> Any:

@@ -35,9 +35,11 @@ class JointSelfAttention(MultiHeadAttention):
         self.addresses = tuple(projection.weight.data_ptr() for projection in self.projections)
         self.widths = [projection.out_features for projection in self.projections]
         self.joint_weight = weight
-        self.joint_bias = torch.cat([projection.bias.data for projection in self.projections])
-        for projection, bias in zip(self.projections, self.joint_bias.split(self.widths), strict=True):
-            projection.bias.data = bias
+        biases = [projection.bias.data for projection in self.projections if projection.bias is not None]
+        self.joint_bias = torch.cat(biases) if biases else None
+        if self.joint_bias is not None:
+            for projection, bias in zip(self.projections, self.joint_bias.split(self.widths), strict=True):
+                projection.bias.data = bias
 
     def project(
         self, x: Tensor, memory: Tensor, tap: AnyTap = OFF, cache: AttentionCache | None = None
@@ -67,7 +69,9 @@ def _lay_out(model: Transformer) -> None:
         assert isinstance(layer, DecoderLayer)
         attention, cross, ff = layer.self_attention, layer.cross_attention, layer.feed_forward
         groups.append((attention.query, attention.key, attention.value))
-        groups += [(module,) for module in (attention.output, cross.query, cross.output, ff.inner, ff.outer)]
+        groups += [
+            (module,) for module in (attention.output, cross.query, cross.output, ff.inner, ff.gate, ff.outer) if module
+        ]
     if model.output_matrix is None:
         groups.append((model.embedding if model.target_embedding is None else model.target_embedding,))
     memory = model.embedding.weight.new_empty(sum(module.weight.numel() for group in groups for module in group))

@@ -11,9 +11,9 @@ from typing import Any
 from transformer.checks import SHARE, TRUTH, check_fields, from_table, number, one_of, optional, whole
 from transformer.texts import N_, Text, UserError, any_of
 
-ACTIVATIONS = ("relu", "gelu", "swish")
+ACTIVATIONS = ("relu", "gelu", "gelu_new", "swish")
 NORMS = ("post", "pre", "none")
-POSITIONS = ("sinusoidal", "learned", "none")
+POSITIONS = ("sinusoidal", "learned", "relative", "none")
 LAYOUTS = ("interleaved", "halves")
 
 # Bounds of every whole number in a configuration. They are far above any model this project can show, and they stop a
@@ -26,12 +26,28 @@ LIMITS = {
     "encoder_layers": (1, 64),
     "decoder_layers": (1, 64),
     "max_positions": (2, 16_384),
+    "buckets": (4, 1024),
+    "farthest": (4, 16_384),
 }
 RULES = {
     **{name: whole(*bounds) for name, bounds in LIMITS.items()},
     "d_k": optional(whole(1, LIMITS["d_model"][1]), N_("{allowed}, or none for d_model / heads")),
+    "d_v": optional(whole(1, LIMITS["d_model"][1]), N_("{allowed}, or none for d_model / heads")),
     "target_vocab_size": optional(whole(*LIMITS["vocab_size"]), N_("{allowed}, or none for one shared vocabulary")),
-    **dict.fromkeys(("scaling", "embedding_scale", "tied_output", "output_bias", "residual", "causal"), TRUTH),
+    **dict.fromkeys(
+        (
+            "scaling",
+            "embedding_scale",
+            "tied_output",
+            "output_bias",
+            "residual",
+            "causal",
+            "biases",
+            "gated",
+            "rms_norm",
+        ),
+        TRUTH,
+    ),
     **dict.fromkeys(("dropout", "attention_dropout"), SHARE),
     "layer_norm_eps": number(lambda value: 0 < value < 1, Text("a number between 0 and 1")),
     "activation": one_of(ACTIVATIONS),
@@ -58,19 +74,27 @@ class ModelConfig:
     decoder_layers:  N
     dropout:         P_drop of section 5.4, on each sub-layer's output and on the sums of embeddings and encodings
     attention_dropout: on the attention weights; the paper does not describe it, but its code has it
-    activation:      "relu" (equation 2), "gelu" (Hendrycks and Gimpel 2016) or "swish", z sigmoid(z) (Ramachandran et
-                     al. 2017), also known as SiLU
+    activation:      "relu" (equation 2), "gelu" (Hendrycks and Gimpel 2016), "gelu_new", the approximation of it by
+                     tanh in the same paper, or "swish", z sigmoid(z) (Ramachandran et al. 2017), also known as SiLU
+    gated:           multiply what the activation returns by a second product, x V (Shazeer 2020)
+    biases:          add b_1, b_2 (equation 2) and the biases of the attention's projections; False: T5 has none
     norm:            "post", LayerNorm(x + Sublayer(x)) as in section 3.1; "pre", x + Sublayer(LayerNorm(x)), and one
                      more LayerNorm at the end of each stack (Xiong et al. 2020); or "none", x + Sublayer(x)
+    rms_norm:        RMSNorm in place of every LayerNorm: no mean is subtracted, and there is no beta (Zhang and
+                     Sennrich 2019)
     residual:        the residual connection around each sub-layer (section 3.1), "x +" above; False: a sub-layer
                      returns only Sublayer(x), LayerNorm(Sublayer(x)) or Sublayer(LayerNorm(x))
     causal:          the decoder's self-attention hides the future (section 3.2.3); False: every position sees the whole
                      decoder input, in training and in use
-    positions:       "sinusoidal" (section 3.5), "learned" (Table 3, row E), or "none"
+    positions:       "sinusoidal" (section 3.5), "learned" (Table 3, row E), "none", or "relative": nothing is added to
+                     the embeddings; self-attention adds a learned number to each score, by head and distance (Raffel et
+                     al. 2020, section 2.1)
+    buckets, farthest: of relative positions: how many numbers a head has, and the distance from which all have one
     layout:          order of sinusoidal positions: "interleaved", sines and cosines alternate as in section 3.5; or
                      "halves", all sines before all cosines, as in Marian (the same numbers in another order)
     max_positions:   longest sequence, in tokens
     d_k:             width of a head's queries and keys; None: d_head, as in the paper except rows B of Table 3
+    d_v:             width of a head's values; None: d_model / heads, as in the paper
     scaling:         divide the scores by sqrt(d_k) (equation 1)
     embedding_scale: multiply the embeddings by sqrt(d_model) (section 3.4)
     tied_output:     the target's embedding table also makes the logits (section 3.4); False: a separate output matrix
@@ -94,6 +118,7 @@ class ModelConfig:
     positions: str = "sinusoidal"
     max_positions: int = 512
     d_k: int | None = None
+    d_v: int | None = None
     scaling: bool = True
     target_vocab_size: int | None = None
     layout: str = "interleaved"
@@ -102,6 +127,11 @@ class ModelConfig:
     output_bias: bool = False
     residual: bool = True
     causal: bool = True
+    biases: bool = True
+    gated: bool = False
+    rms_norm: bool = False
+    buckets: int = 32
+    farthest: int = 128
     layer_norm_eps: float = 1e-5
     pad_id: int = 0
     unk_id: int = 1
@@ -110,7 +140,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         check_fields(self, RULES, ConfigError)
-        if self.d_model % self.heads:
+        if self.d_v is None and self.d_model % self.heads:
             raise ConfigError(
                 "d_model is {d_model} with {heads} heads; choose a d_model that is divisible by the number of heads",
                 d_model=self.d_model,
@@ -120,6 +150,13 @@ class ModelConfig:
             raise ConfigError(
                 "d_model is {d_model}; sinusoidal positions pair sines with cosines, so choose an even number",
                 d_model=self.d_model,
+            )
+        if self.positions == "relative" and self.farthest <= self.buckets // 2:
+            raise ConfigError(
+                "farthest is {farthest} with {buckets} buckets of relative positions; choose a distance above {half}",
+                farthest=self.farthest,
+                buckets=self.buckets,
+                half=self.buckets // 2,
             )
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
         smallest = min(self.vocab_size, self.output_size)
@@ -138,7 +175,7 @@ class ModelConfig:
     @property
     def d_head(self) -> int:
         """Width of one head: d_v of section 3.2.2, and d_k unless the configuration sets it."""
-        return self.d_model // self.heads
+        return self.d_v or self.d_model // self.heads
 
     @property
     def output_size(self) -> int:

@@ -13,9 +13,10 @@ from transformer.model.feedforward import FeedForward
 from transformer.model.tap import OFF, AnyTap
 
 
-def layer_norm(config: ModelConfig) -> nn.LayerNorm:
-    """LayerNorm over the d_model numbers of a token (Ba et al. 2016), with gamma and beta."""
-    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
+def layer_norm(config: ModelConfig) -> nn.LayerNorm | nn.RMSNorm:
+    """LayerNorm over the d_model numbers of a token (Ba et al. 2016), with gamma and beta; or RMSNorm, gamma x divided
+    by the root mean square of x (Zhang and Sennrich 2019)."""
+    return (nn.RMSNorm if config.rms_norm else nn.LayerNorm)(config.d_model, eps=config.layer_norm_eps)
 
 
 class SubLayer(nn.Module):
@@ -42,7 +43,13 @@ class SubLayer(nn.Module):
 
 
 def _attention(config: ModelConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(config.d_model, config.heads, config.attention_dropout, config.d_k, config.scaling)
+    return MultiHeadAttention(
+        config.d_model, config.heads, config.attention_dropout, config.d_k, config.scaling, config.d_v, config.biases
+    )
+
+
+def _feed_forward(config: ModelConfig) -> FeedForward:
+    return FeedForward(config.d_model, config.d_ff, config.activation, config.gated, config.biases)
 
 
 class EncoderLayer(nn.Module):
@@ -52,13 +59,13 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = _attention(config)
         self.self_residual = SubLayer(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.feed_forward = _feed_forward(config)
         self.feed_forward_residual = SubLayer(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, tap: AnyTap = OFF) -> Tensor:
-        """x: [batch, source, d_model]; mask: broadcastable to [batch, head, source, source]."""
+    def forward(self, x: Tensor, mask: Tensor | None, tap: AnyTap = OFF, bias: Tensor | None = None) -> Tensor:
+        """x: [batch, source, d_model]; mask, bias: as in `attend`, with queries and keys of the source."""
         at = tap.at("self")
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, mask, tap=at), at)
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, mask, bias=bias, tap=at), at)
         at = tap.at("ff")
         return self.feed_forward_residual(x, lambda y: self.feed_forward(y, at), at)
 
@@ -72,7 +79,7 @@ class DecoderLayer(nn.Module):
         self.self_residual = SubLayer(config)
         self.cross_attention = _attention(config)
         self.cross_residual = SubLayer(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.feed_forward = _feed_forward(config)
         self.feed_forward_residual = SubLayer(config)
 
     def forward(
@@ -83,16 +90,18 @@ class DecoderLayer(nn.Module):
         cross_mask: Tensor | None,
         tap: AnyTap = OFF,
         cache: LayerCache | None = None,
+        bias: Tensor | None = None,
     ) -> Tensor:
         """x: [batch, target, d_model]; memory: [batch, source, d_model], the encoder's output.
 
         self_mask: broadcastable to [batch, head, target, target]; cross_mask: to [batch, head, target, source]; cache:
-        keys and values of earlier steps; x then holds only the tokens after them.
+        keys and values of earlier steps; x then holds only the tokens after them; bias: of self-attention, as in
+        `attend`.
         """
         at_self, at_cross, at_ff = tap.at("self"), tap.at("cross"), tap.at("ff")
         self_cache, cross_cache = (None, None) if cache is None else (cache.self_attention, cache.cross_attention)
         x = self.self_residual(
-            x, lambda y: self.self_attention(y, y, self_mask, tap=at_self, cache=self_cache), at_self
+            x, lambda y: self.self_attention(y, y, self_mask, bias=bias, tap=at_self, cache=self_cache), at_self
         )
         x = self.cross_residual(
             x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross, cache=cross_cache), at_cross

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -62,8 +64,45 @@ class LearnedPositions(Positions):
         nn.init.normal_(self.table, std=d_model**-0.5)
 
 
+def bucket(distance: Tensor, count: int, farthest: int) -> Tensor:
+    """The bucket of distances from 0 on, T5's rule: half of the buckets have one distance each, the others grow
+    logarithmically up to `farthest`; the last one has all from there. Returns integers from 0 to count - 1."""
+    exact = count // 2
+    share = torch.log(distance.float() / exact) / math.log(farthest / exact)
+    large = exact + (share * (count - exact)).clamp(min=0).long()
+    return torch.where(distance < exact, distance, large.clamp(max=count - 1))
+
+
+class RelativeBias(nn.Module):
+    """Relative positions (Raffel et al. 2020, section 2.1): one learned number for each head and bucket of distances
+    between query and key, which self-attention adds to the score. One table serves all layers of a stack.
+
+    both_ways: half of the buckets are for keys behind the query, half for those after it, as the encoder needs;
+    otherwise all are for keys behind it.
+    """
+
+    def __init__(self, config: ModelConfig, both_ways: bool) -> None:
+        super().__init__()
+        self.count, self.farthest, self.both_ways = config.buckets, config.farthest, both_ways
+        self.table = nn.Parameter(torch.empty(config.buckets, config.heads))
+        nn.init.normal_(self.table, std=config.d_model**-0.5)
+
+    def buckets(self, distance: Tensor) -> Tensor:
+        """distance: position of the key minus position of the query. Returns integers of the same shape."""
+        if not self.both_ways:
+            return bucket((-distance).clamp(min=0), self.count, self.farthest)
+        half = self.count // 2
+        return half * (distance > 0) + bucket(distance.abs(), half, self.farthest)
+
+    def forward(self, queries: int, keys: int) -> Tensor:
+        """The bias of the last `queries` of `keys` tokens, [1, head, query, key]."""
+        position = torch.arange(keys, device=self.table.device)
+        distance = position - position[keys - queries :, None]  # [query, key]
+        return F.embedding(self.buckets(distance), self.table).permute(2, 0, 1)[None]
+
+
 def positions_of(config: ModelConfig) -> Positions:
-    """The positions of a configuration."""
+    """What is added to the embeddings."""
     if config.positions == "sinusoidal":
         return SinusoidalPositions(config.max_positions, config.d_model, config.layout)
     kind = LearnedPositions if config.positions == "learned" else NoPositions

@@ -17,8 +17,11 @@ other's tensors (with hooks on shared modules they would). The recorded tensors;
       .queries                              [head, query, d_k]             Q = x W^Q, split into heads
       .keys                                 [head, key, d_k]               K, from x, or from memory for `cross`
       .values                               [head, key, d_head]            V, likewise; usually d_k = d_head
+      .bias                                 [head, query, key]             of relative positions, added to the scores;
+                                                                           only there, and not in `cross`
       .mask                                 [head, query, key], bool       True = may attend
-      .scores                               [head, query, key]             Q K^T times scale, masked cells -inf
+      .scores                               [head, query, key]             Q K^T times scale, plus bias; masked cells
+                                                                           -inf
       .weights                              [head, query, key]             softmax of scores over keys; no dropout
       .head_outputs                         [head, query, d_head]          weights times V, before W^O
       .update                               [query, d_model]               the sub-layer's result, Sublayer(x)
@@ -30,6 +33,7 @@ other's tensors (with hooks on shared modules they would). The recorded tensors;
     encoder.L.ff.* / decoder.L.ff.*                                        feed-forward sub-layers
       .enters, .update, .sum, .leaves       [token, d_model]               as above
       .pre_activation, .activation          [token, d_ff]                  before and after the non-linearity
+      .gate                                 [token, d_ff]                  x V, with gated=True: a factor of .activation
 
     encoder.output, decoder.output          [source | target, d_model]     the output of the stack
     logits                                  [target, vocab]                output @ embedding^T, before softmax

@@ -10,7 +10,7 @@ from transformer.model.cache import KeyValueCache
 from transformer.model.config import ModelConfig
 from transformer.model.layers import DecoderLayer, EncoderLayer, layer_norm
 from transformer.model.masks import causal_mask, needed, padding_mask, real_tokens
-from transformer.model.positions import positions_of
+from transformer.model.positions import RelativeBias, positions_of
 from transformer.model.tap import OFF, AnyTap, TapError
 from transformer.texts import UserError
 
@@ -24,8 +24,8 @@ class Transformer(nn.Module):
 
     Section 3.4: the encoder's input, the decoder's input and the output projection use the same table; at the input it
     is multiplied by sqrt(d_model). With norm="pre" each stack ends with one more LayerNorm. A configuration may add a
-    separate table for the target (`target_embedding`), a separate output matrix (`output_matrix`) and a bias of the
-    logits (`output_bias`); otherwise these are None.
+    separate table for the target (`target_embedding`), a separate output matrix (`output_matrix`), a bias of the logits
+    (`output_bias`) and biases of the scores by distance (`encoder_bias`, `decoder_bias`); otherwise these are None.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -36,6 +36,9 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        relative = config.positions == "relative"
+        self.encoder_bias = RelativeBias(config, both_ways=True) if relative else None
+        self.decoder_bias = RelativeBias(config, both_ways=False) if relative else None
         pre = config.norm == "pre"
         self.encoder_norm = layer_norm(config) if pre else nn.Identity()
         self.decoder_norm = layer_norm(config) if pre else nn.Identity()
@@ -51,7 +54,8 @@ class Transformer(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
         for name, table in self.named_parameters():
             if name in ("embedding.weight", "target_embedding.weight", "output_matrix"):
                 nn.init.normal_(table, std=self.config.d_model**-0.5)
@@ -101,9 +105,10 @@ class Transformer(nn.Module):
         """source: ids [batch, source], padded with pad_id. Returns the memory, [batch, source, d_model]."""
         mask = needed(padding_mask(source, self.config.pad_id), tap.fused)
         x = self.embed(source, tap=tap.at("source"))
+        bias = None if self.encoder_bias is None else self.encoder_bias(source.shape[1], source.shape[1])
         at = tap.at("encoder")
         for index, layer in enumerate(self.encoder):
-            x = layer(x, mask, at.at(str(index)))
+            x = layer(x, mask, at.at(str(index)), bias)
         return at("output", self.encoder_norm(x))
 
     def _self_mask(self, target: Tensor, past: int, fused: bool) -> Tensor | None:
@@ -144,10 +149,11 @@ class Transformer(nn.Module):
         cross_mask = None if source is None else needed(padding_mask(source, self.config.pad_id), tap.fused)
         self_mask = self._self_mask(target, past, tap.fused)
         x = self.embed(target, past, tap.at("target"), "target")
+        bias = None if self.decoder_bias is None else self.decoder_bias(target.shape[1], past + target.shape[1])
         at = tap.at("decoder")
         for index, layer in enumerate(self.decoder):
             stored = None if cache is None else cache.layers[index]
-            x = layer(x, memory, self_mask, cross_mask, at.at(str(index)), stored)
+            x = layer(x, memory, self_mask, cross_mask, at.at(str(index)), stored, bias)
         return at("output", self.decoder_norm(x))
 
     def project(self, hidden: Tensor, tap: AnyTap = OFF) -> Tensor:

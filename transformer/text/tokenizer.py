@@ -88,17 +88,22 @@ class AnyTokenizer(Protocol):
 def read_processor(path: Path, largest: int) -> sentencepiece.SentencePieceProcessor:
     """A SentencePiece model of at most `largest` bytes, with any special pieces. Raises TokenizerError."""
     try:
-        model = read_bounded(path, largest)
-        check_pieces(model)
+        return processor_of(read_bounded(path, largest), path.name)
     except OSError as error:
         raise TokenizerError("{name} cannot be read: {reason}", name=path.name, reason=error.strerror) from error
+
+
+def processor_of(model: bytes, name: str) -> sentencepiece.SentencePieceProcessor:
+    """The same for the bytes of a file of this name."""
+    try:
+        check_pieces(model)
     except PieceFileError as error:
-        raise TokenizerError("{name}: {error}", name=path.name, error=error) from error
+        raise TokenizerError("{name}: {error}", name=name, error=error) from error
     processor = sentencepiece.SentencePieceProcessor()
     try:
         processor.LoadFromSerializedProto(model)
     except (RuntimeError, TypeError, ValueError) as error:
-        raise TokenizerError("{name} is not a SentencePiece model", name=path.name) from error
+        raise TokenizerError("{name} is not a SentencePiece model", name=name) from error
     return processor
 
 

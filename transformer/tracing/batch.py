@@ -27,19 +27,24 @@ class KeepError(UserError):
     """A tensor that a trace does not have."""
 
 
-def names() -> tuple[str, ...]:
+def names(config: ModelConfig) -> tuple[str, ...]:
     """Every name that can be kept, as the fields of a Trace: "cross.weights", "encoder_ff.activation", "logits", .."""
+    lacking = {"cross.bias"}
+    if config.positions != "relative":
+        lacking |= {"encoder_self.bias", "decoder_self.bias"}
+    if not config.gated:
+        lacking |= {"encoder_ff.gate", "decoder_ff.gate"}
     kinds = {**dict.fromkeys(KINDS, AttentionTrace), **{f"{stack}_ff": FeedForwardTrace for stack in STACKS}}
     inner = [f"{kind}.{field.name}" for kind, of in kinds.items() for field in fields(of) if field.name not in MADE]
-    return (*inner, *WHOLE)
+    return (*(name for name in inner if name not in lacking), *WHOLE)
 
 
 def _tensors(name: str, config: ModelConfig) -> list[str]:
     """The names in `transformer.model.tap` of a field, one for each layer. Raises KeepError."""
     if name in WHOLE:
         return [WHOLE[name]]
-    if name not in names():
-        raise KeepError("there is no tensor {name!r} to keep; choose {names}", name=name, names=any_of(names(), name))
+    if name not in (known := names(config)):
+        raise KeepError("there is no tensor {name!r} to keep; choose {names}", name=name, names=any_of(known, name))
     kind, _, field = name.partition(".")
     if kind in KINDS:
         return [f"{scope(kind, layer)}{field}" for layer in range(layers_of(config, kind))]
@@ -88,7 +93,7 @@ def _unpadded(name: str, tensor: Tensor, source: int, target: int) -> Tensor:
     kind, _, field = name.partition(".")
     of_source = kind in ("encoder_self", "encoder_ff") or name in ("source_embedding", "encoder_output")
     rows, keys = source if of_source else target, source if of_source or kind == "cross" else target
-    if field in ("mask", "scores", "weights"):
+    if field in ("bias", "mask", "scores", "weights"):
         return tensor[..., :rows, :keys]
     return tensor[..., : keys if field in ("keys", "values") else rows, :]
 

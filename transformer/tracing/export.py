@@ -19,8 +19,9 @@ DESCRIPTIONS = {
     "queries": ("layer head query d_k", "Q"),
     "keys": ("layer head key d_k", "K"),
     "values": ("layer head key d_head", "V"),
+    "bias": ("layer head query key", "what relative positions add to the scores"),
     "mask": ("layer head query key", "True = may attend"),
-    "scores": ("layer head query key", "Q K^T times scale; masked cells are -inf"),
+    "scores": ("layer head query key", "Q K^T times scale, plus bias if there is one; masked cells are -inf"),
     "weights": ("layer head query key", "softmax of the scores over keys; every row sums to 1"),
     "head_outputs": ("layer head query d_head", "weights times V"),
     "update": ("layer token d_model", "Sublayer(x), the result of the sub-layer"),
@@ -31,7 +32,8 @@ DESCRIPTIONS = {
     "zero": ("layer head", "True = knocked out: head_outputs are 0"),
     "replaced": ("layer head", "True = head_outputs come from elsewhere: a mean, or another sentence"),
     "pre_activation": ("layer token d_ff", "before the non-linearity"),
-    "activation": ("layer token d_ff", "after the non-linearity"),
+    "activation": ("layer token d_ff", "after the non-linearity, and times the gate if there is one"),
+    "gate": ("layer token d_ff", "x V of a gated network, the second factor of activation"),
     "source_embedding": ("source d_model", "embeddings of the source tokens times sqrt(d_model)"),
     "target_embedding": ("target d_model", "embeddings of the target tokens fed in, times sqrt(d_model)"),
     "source_positions": ("source d_model", "what is added to source_embedding: the positions"),
@@ -75,7 +77,9 @@ def arrays(trace: Trace) -> dict[str, np.ndarray]:
             by_name[field.name] = value.numpy()
         elif isinstance(value, AttentionTrace | FeedForwardTrace):
             parts = {part.name: getattr(value, part.name) for part in fields(value)}
-            by_name.update({f"{field.name}.{name}": np.asarray(part) for name, part in parts.items()})
+            by_name.update(
+                {f"{field.name}.{name}": np.asarray(part) for name, part in parts.items() if part is not None}
+            )
     return by_name
 
 

@@ -54,7 +54,7 @@ class AttentionTrace:
     keys             [layer, head, key, d_k]        K
     values           [layer, head, key, d_head]     V
     mask             [layer, head, query, key]      True = may attend
-    scores           [layer, head, query, key]      Q K^T times scale, masked cells -inf
+    scores           [layer, head, query, key]      Q K^T times scale, plus bias if there is one; masked cells -inf
     weights          [layer, head, query, key]      softmax of the scores over keys
     head_outputs     [layer, head, query, d_head]   weights times V
     update           [layer, query, d_model]        the sub-layer's result, Sublayer(x)
@@ -64,6 +64,8 @@ class AttentionTrace:
     rule             [layer, head], whole           how the weights were made, an index of `replace.RULES`; 0 is softmax
     zero             [layer, head], bool            True = knocked out: head_outputs are 0
     replaced         [layer, head], bool            True = head_outputs come from elsewhere: a mean, or another sentence
+    bias             [layer, head, query, key]      what relative positions add to the scores; None in other models, and
+                                                    for `cross`
 
     Without interventions, all heads have the same mask, scale, rule, zero and replaced.
     """
@@ -83,6 +85,7 @@ class AttentionTrace:
     rule: Tensor
     zero: Tensor
     replaced: Tensor
+    bias: Tensor | None = None
 
     if not TYPE_CHECKING:
         __getattr__ = _missing
@@ -108,6 +111,8 @@ class FeedForwardTrace:
     -----------------------------  -------------------------  ------------------------------------
     enters, update, sum, leaves    [layer, token, d_model]    as in `AttentionTrace`
     pre_activation, activation     [layer, token, d_ff]       before and after the non-linearity
+    gate                           [layer, token, d_ff]       in a gated network the second factor of `activation`,
+                                                              x V; None in others
     """
 
     enters: Tensor
@@ -116,6 +121,7 @@ class FeedForwardTrace:
     update: Tensor
     sum: Tensor
     leaves: Tensor
+    gate: Tensor | None = None
 
     if not TYPE_CHECKING:
         __getattr__ = _missing
@@ -248,8 +254,8 @@ def pair(trace: _Pair) -> str:
 
 
 def _stack(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, kind: type) -> dict[str, Tensor]:
-    """Field name -> [layer, ...] of one sub-layer, batch dropped."""
-    names = [field.name for field in fields(kind) if field.name not in MADE]
+    """Field name -> [layer, ...] of one sub-layer, batch dropped, for what the model has."""
+    names = [field.name for field in fields(kind) if f"{prefix}.0.{sub}.{field.name}" in records]
     return {name: torch.stack([records[f"{prefix}.{i}.{sub}.{name}"][0] for i in range(layers)]) for name in names}
 
 

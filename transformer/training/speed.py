@@ -45,6 +45,7 @@ def attend_in_float32(
     values: Tensor,
     mask: Tensor | None = None,
     *,
+    bias: Tensor | None = None,
     scale: float | None = None,
     dropout: float = 0.0,
     tap: AnyTap = OFF,
@@ -52,7 +53,9 @@ def attend_in_float32(
     """`attend` with both matrix products in float32, also under autocast: at these sizes, a 16-bit backward pass is
     slower on CPUs."""
     with torch.autocast(queries.device.type, enabled=False):
-        return attend(queries.float(), keys.float(), values.float(), mask, scale=scale, dropout=dropout, tap=tap)
+        return attend(
+            queries.float(), keys.float(), values.float(), mask, bias=bias, scale=scale, dropout=dropout, tap=tap
+        )
 
 
 def prepare_for_training(model: Transformer) -> None:

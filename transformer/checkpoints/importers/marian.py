@@ -296,13 +296,16 @@ class _Tensors:
             entries.update({name: _Entry(file, entry) for name, entry in header.items()})
         return entries
 
-    def read(self, wanted: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
-        """wanted: `names`; shapes: of our parameters. Raises CheckpointError."""
+    def read(
+        self, wanted: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]], unused: Collection[str] = ()
+    ) -> dict[str, Tensor]:
+        """wanted: `names`; shapes: of our parameters; unused: names that a file may have, too. Raises
+        CheckpointError."""
         try:
             if self._pickled is not None:
-                return dict(self._read(wanted, shapes, self._pickled, lambda tensor: tensor))
+                return dict(self._read(wanted, shapes, unused, self._pickled, lambda tensor: tensor))
             with contextlib.ExitStack() as stack:
-                return dict(self._read(wanted, shapes, self._entries(stack), _Entry.tensor))
+                return dict(self._read(wanted, shapes, unused, self._entries(stack), _Entry.tensor))
         except OSError as error:
             raise CheckpointError(
                 "{name} cannot be read: {reason}", name=self.path.name, reason=error.strerror or error
@@ -316,11 +319,12 @@ class _Tensors:
         self,
         wanted: Mapping[str, tuple[str, ...]],
         shapes: Mapping[str, tuple[int, ...]],
+        unused: Collection[str],
         found: Mapping[str, Any],  # name -> what has a shape and a dtype
         fetch: Callable[[Any], Tensor],
     ) -> Iterator[tuple[str, Tensor]]:
         possible = (name for alternatives in wanted.values() for name in alternatives)
-        known = {SHARED, SOURCE, TARGET, LOGITS, *POSITION_TABLES, *possible}
+        known = {SHARED, SOURCE, TARGET, LOGITS, *POSITION_TABLES, *unused, *possible}
         if extra := sorted(set(found) - known):
             raise CheckpointError(
                 "{name} has a tensor {extra} that does not belong to the model in config.json; take all files from "

@@ -34,7 +34,7 @@ def _vocabulary(path: Path) -> dict[str, int]:
     return table
 
 
-def _added(folder: Path, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def added_tokens(folder: Path, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Token -> {"id": ..., "special": ..., "single_word": ...}, of the tokens that were added to the vocabulary, and of
     those of the vocabulary that are special. Raises TokenizerError."""
     try:
@@ -60,7 +60,7 @@ def _added(folder: Path, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
 @dataclass(frozen=True)
 class TokenizerFiles:
     """options: the values of tokenizer_config.json; vocabularies: of source and target, maybe the same; added: as in
-    `_added`."""
+    `added_tokens`."""
 
     folder: Path
     options: Mapping[str, Any]
@@ -76,7 +76,7 @@ class TokenizerFiles:
         source = target = _vocabulary(folder / VOCABULARY)
         if (folder / TARGET_VOCABULARY).is_file() and options.get("separate_vocabs", not shared):
             target = _vocabulary(folder / TARGET_VOCABULARY)
-        return cls(folder, options, (source, target), _added(folder, options))
+        return cls(folder, options, (source, target), added_tokens(folder, options))
 
     def open(self, config: ModelConfig) -> tuple[VocabularyTokenizer, VocabularyTokenizer]:
         """The tokenizers of source and target. Raises TokenizerError."""

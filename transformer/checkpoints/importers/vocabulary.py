@@ -26,8 +26,8 @@ class VocabularyTokenizer:
     added: pieces that are one token wherever they stand in a text; SentencePiece divides what is between them.
     silent: further ids that a decoded text leaves out.
     tidy: whether a decoded text loses the blanks of TIDIED.
-    A language code at the start of a text, ">>deu<<", is one token; models for several target languages have these
-    codes in their vocabulary.
+    codes: whether a language code at the start of a text, ">>deu<<", is one token; Marian's models for several target
+    languages have these codes in their vocabulary.
     Immutable after construction and safe to share between threads. Raises TokenizerError.
     """
 
@@ -41,8 +41,9 @@ class VocabularyTokenizer:
         added: Collection[str] = (),
         silent: Iterable[int] = (),
         tidy: bool = False,
+        codes: bool = True,
     ) -> None:
-        self._processor, self._vocabulary, self._unknown = processor, dict(vocabulary), unknown
+        self._processor, self._vocabulary, self.unknown, self._codes = processor, dict(vocabulary), unknown, codes
         self._pieces: list[str | None] = [None] * size
         for piece, token_id in self._vocabulary.items():
             if len(piece) > LONGEST_PIECE:
@@ -74,9 +75,9 @@ class VocabularyTokenizer:
     def table(self) -> dict[str, Any]:
         """What makes ids of the pieces, for JSON: the arguments after the processor."""
         return {
-            "vocabulary": self._vocabulary, "size": len(self), "unknown": self._unknown,
+            "vocabulary": self._vocabulary, "size": len(self), "unknown": self.unknown,
             "controls": sorted(self._controls), "added": self._added, "silent": sorted(self._silent),
-            "tidy": self._tidy,
+            "tidy": self._tidy, "codes": self._codes,
         }  # fmt: skip
 
     def __len__(self) -> int:
@@ -96,16 +97,16 @@ class VocabularyTokenizer:
         """The tokens of a text: added ones and language codes, and what `divide` makes of the parts between them."""
         tokens = []
         for index, part in enumerate(self._whole.split(clean(text))):
-            whole, rest = (part, "") if index % 2 else CODE.findall(part)[0]
+            whole, rest = (part, "") if index % 2 else CODE.findall(part)[0] if self._codes else ("", part)
             tokens += [whole] * bool(whole) + divide(rest)
         return tokens
 
     def encode(self, text: str) -> list[int]:
         """Ids of the text's pieces, without </s>. Markup such as "</s>" in text stays text."""
         ids = (
-            self._vocabulary.get(piece, self._unknown) for piece in self._divide(text, self._processor.EncodeAsPieces)
+            self._vocabulary.get(piece, self.unknown) for piece in self._divide(text, self._processor.EncodeAsPieces)
         )
-        return [self._unknown if token_id in self._controls else token_id for token_id in ids]
+        return [self.unknown if token_id in self._controls else token_id for token_id in ids]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Pieces as stored, with the piece mark and the names of special tokens; an id without a piece shows itself."""
@@ -117,7 +118,7 @@ class VocabularyTokenizer:
         text_ids = [token_id for token_id in map(int, ids) if token_id not in self._silent]
         pieces = zip(text_ids, self.pieces(text_ids), strict=True)
         text = self._processor.DecodePieces(
-            [f"{PIECE_MARK}{UNKNOWN}" if token_id == self._unknown else piece for token_id, piece in pieces]
+            [f"{PIECE_MARK}{UNKNOWN}" if token_id == self.unknown else piece for token_id, piece in pieces]
         )
         text = text.replace(PIECE_MARK, " ").strip()
         for blank in TIDIED if self._tidy else ():
