@@ -270,7 +270,8 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
         return _("“{token}” has only “{word}” to rest on, so there is no order to compare.").format(
             token=token, word=word
         )
-    before, after = (f"{100 * one:.0f}%" for one in found.removed[best].probabilities[:2])
+    probabilities = found.removed[best].probabilities[:2]
+    before, after = (f"{100 * one:.0f}%" if one >= 0.01 else _("under 1%") for one in probabilities)
     text = _("“{token}” rests most on “{word}”: hide that word, and its probability goes from {before} to {after}.")
     return text.format(token=token, word=word, before=before, after=after)
 
