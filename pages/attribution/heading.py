@@ -53,11 +53,11 @@ def choose_step(frame: PageFrame, trace: Trace) -> int:
     ]
     headgrid.draw(
         "attribution_step",
-        _("Which output token?"),
+        _("Press another output token; the number is its probability"),
         [
             {
                 "kind": "decoder_self",
-                "title": _("Which output token?"),
+                "title": _("Press another output token; the number is its probability"),
                 "rows": [""],
                 "columns": [str(index + 1) for index in range(steps)],
                 "cells": [cells],

@@ -34,7 +34,6 @@ from transformer.tracing.trace import Trace
 OPTIONS = ("output", "one")
 ATTENTION, ONE = "attention", "one"
 POINTS = 600  # tokens through both stacks that integrated gradients and smaller methods take for each token
-SAME = 0.001  # areas of curves that no reader can tell apart
 
 
 @dataclass(frozen=True)
@@ -253,7 +252,7 @@ def _head_label(head: Head) -> str:
 def _row_names(head: Head | None) -> dict[str, str]:
     if head is None:
         return method_names()
-    short = _("cross-attention {layer}.{head}") if head.kind == "cross" else _("decoder self {layer}.{head}")
+    short = _("one head (cross {layer}.{head})") if head.kind == "cross" else _("one head (decoder {layer}.{head})")
     return {ONE: short.format(layer=head.layer + 1, head=head.number + 1)} | method_names()
 
 
@@ -262,28 +261,19 @@ def _number(value: float) -> str:
 
 
 def _says(trace: Trace, step: int, found: Attributed) -> str:
-    """Of the tokens that removal ranks: the words of the source, and those fed in before the step."""
-    names, columns = method_names(), removable(trace, step)
+    """The token that matters most by the method that ranks them best, and what hiding it does."""
+    columns = removable(trace, step)
     labels = (*trace.source_labels, *trace.target_in_labels)
-    strongest = {name: max(columns, key=lambda index: found.rows[name][index]) for name in METHODS}
     best = min(METHODS, key=lambda name: found.removed[name].area)
-    token, word = trace.target_out_labels[step], labels[strongest[best]]
+    token, word = trace.target_out_labels[step], labels[max(columns, key=lambda index: found.rows[best][index])]
     if len(columns) == 1:
         return _("“{token}” has only “{word}” to rest on, so there is no order to compare.").format(
             token=token, word=word
         )
-    if len(set(strongest.values())) == 1:
-        text = _("“{token}” rests most on “{word}”, by all {count} methods.").format(
-            token=token, word=word, count=len(METHODS)
-        )
-    else:
-        alike = {name for name in METHODS if found.removed[name].area - found.removed[best].area < SAME}
-        text = (
-            _("“{token}” rests most on “{word}”, say the best {count} of {all} methods.")
-            if len(alike) > 1 and {strongest[name] for name in alike} == {strongest[best]}
-            else _("“{token}” rests most on “{word}”, says {method}, the method that ranks the tokens best.")
-        ).format(token=token, word=word, count=len(alike), all=len(METHODS), method=names[best])
-    return text
+    probabilities = found.removed[best].probabilities[:2]
+    before, after = (f"{100 * one:.0f}%" if one >= 0.01 else _("under 1%") for one in probabilities)
+    text = _("“{token}” rests most on “{word}”: hide that word, and its probability goes from {before} to {after}.")
+    return text.format(token=token, word=word, before=before, after=after)
 
 
 def _attention_agrees(found: Attributed) -> str:
@@ -307,8 +297,8 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
     sources = len(trace.source_ids)
     order = list(names)
     sides = (
-        ("encoder_self", _("From source tokens"), trace.source_labels, 0),
-        ("decoder_self", _("From tokens fed in so far"), trace.target_in_labels[: step + 1], sources),
+        ("encoder_self", _("Source: share of each token, in %, by each method"), trace.source_labels, 0),
+        ("decoder_self", _("Tokens fed in so far"), trace.target_in_labels[: step + 1], sources),
     )
     panels = []
     for kind, title, labels, start in sides:

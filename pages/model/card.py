@@ -50,21 +50,40 @@ def sizes(model: Pretrained) -> list[tuple[str, str, str]]:
             paper = _("27.3 (another test set)") if key == "bleu" else "–"
             rows.append((name, f"{metrics[key]:.1f}", paper))
     if _is_toy(model):
-        rows.append((_("exact match"), f"{100 * metrics['exact']:.2f}".rstrip("0").rstrip(".") + "%", "–"))
+        rows.append((_("exact match"), _percent(metrics["exact"]), "–"))
     return rows
 
 
 def summary(model: Pretrained) -> str:
-    """What this model is, beside the paper's, in one sentence or two."""
+    """What this model does, and its size beside the paper's, in one sentence."""
     count = model.model.parameter_count()
     size = PAPER / count
     text = (
-        _("The paper's Transformer at 1/{times} of its size: {count} parameters, where the paper's base has {paper}.")
+        _("From {source} to {target}: the paper's Transformer at 1/{times} of its size, with {count} weights.")
         if size >= 1
-        else _("The paper's Transformer at {times} × its size: {count} parameters, where the paper's base has {paper}.")
+        else _("From {source} to {target}: the paper's Transformer at {times} × its size, with {count} weights.")
     )
     size = max(size, 1 / size)
-    return text.format(times=f"{size:,.0f}" if size >= 1.5 else f"{size:.1f}", count=f"{count:,}", paper=f"{PAPER:,}")
+    source, target = map(translate, model.languages)
+    return text.format(
+        source=source, target=target, times=f"{size:,.0f}" if size >= 1.5 else f"{size:.1f}",
+        count=_("{count} million").format(count=f"{count / 1e6:,.0f}") if count >= 1e6 else f"{count:,}",
+    )  # fmt: skip
+
+
+def quality(model: Pretrained) -> str:
+    """How good its outputs are, in words; "" without a score."""
+    bleu = model.metrics.get("bleu")
+    if _is_toy(model):
+        return _("Of its test inputs, {share} come out exactly right.").format(share=_percent(model.metrics["exact"]))
+    if not isinstance(bleu, int | float):
+        return ""
+    text = _("It scores {bleu} BLEU, which compares with human translations: 100 is the same word for word.")
+    return text.format(bleu=f"{bleu:.1f}")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def comparable(model: Pretrained) -> None:
@@ -120,13 +139,13 @@ def differences(config: ModelConfig) -> list[str]:
 
 
 def architecture(model: Pretrained) -> None:
-    """Languages and differences from the paper; for a Marian folder, what its files do not say."""
-    source, target = map(translate, model.languages)
-    languages = _("From {source} to {target}.").format(source=source, target=target)
-    paper = _("Built as in the paper, except for: {differences}.").format(
-        differences=semicolon_list(differences(model.config))
-    )
-    paragraph(f"{languages} {paper}")
+    """Differences from the paper."""
+    text = _("Built as in the paper, except for: {differences}.")
+    paragraph(text.format(differences=semicolon_list(differences(model.config))))
+
+
+def notes(model: Pretrained) -> None:
+    """What the files of a Marian folder do not say, and what was noted when the model was read."""
     if isinstance(model.tokenizer, VocabularyTokenizer):
         message(
             _(
@@ -184,9 +203,10 @@ def curve(model: Pretrained) -> None:
 
 
 def tamed(markdown: str) -> str:
-    """The Markdown of a card for this page: headings one level below the page's own, pictures as text, d_model with a
-    subscript where no text is LaTeX already. Comments in code are no headings. Pictures are replaced in code too,
-    because Markdown may not read it as code."""
+    """The Markdown of a card for this page, without HTML and pictures: a checkpoint may come from anywhere, and a
+    picture on another server would tell that server who looks at it. Headings stand one level below the page's own,
+    pictures are text, d_model has a subscript where no text is LaTeX already. Comments in code are no headings.
+    Pictures are replaced in code too, because Markdown may not read it as code."""
     code = re.compile(r"(^ {0,3}(?:`{3,}|~{3,})[\s\S]*?(?:^ {0,3}(?:`{3,}|~{3,})|\Z)|`[^`\n]*`)", re.MULTILINE)
     # Markdown would read the front matter as a heading, so it is shown as code.
     front = re.match(r"---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|\Z)", markdown)
@@ -199,16 +219,21 @@ def tamed(markdown: str) -> str:
     return "".join(parts).replace("![", "!\\[")
 
 
-def card(model: Pretrained) -> None:
-    """The model card, in the reader's language if the checkpoint has it, as Markdown without HTML and pictures: a
-    checkpoint may come from anywhere, and a picture on another server would tell that server who looks at it."""
+def lead(text: str) -> str:
+    """The first paragraph after the title of a card; "" if something else stands there."""
+    found = re.match(r"\s*#[^\n]*\n\s*(\w.*?)(?=\n\s*\n|\Z)", text, re.DOTALL)
+    return found[1] if found else ""
+
+
+def card(model: Pretrained) -> str:
+    """The model card, in the reader's language if the checkpoint has it; "" and a caption if there is none."""
     translated = CARDS.get(reader_language().code, CARD)
     try:
         text = model.beside(translated, LARGEST_BESIDE[CARD]) or model.beside(CARD, LARGEST_BESIDE[CARD])
     except OSError as error:
         st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
-        return
+        return ""
     if text is None:
         st.caption(_("This checkpoint has no model card (README.md)."))
-        return
-    st.markdown(tamed(text.decode("utf-8", "replace")))
+        return ""
+    return text.decode("utf-8", "replace")

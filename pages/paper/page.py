@@ -19,12 +19,7 @@ from transformer.texts import _
 
 def draw(frame: PageFrame) -> None:
     pages = {page.name: page for page in frame.links}
-    point(
-        _(
-            "The Transformer as “Attention Is All You Need” (2017) draws it. Press a box to see that part at work in a "
-            "real model, whose sizes stand after “here”."
-        )
-    )
+    point(_("Press a part of the paper to see it at work."))
     with st.container(key="hs-paper"):
         # In big text the figures are higher than the window.
         with st.container(key="hs-paper-figures" if frame.state.view.big else "hs-paper-figures-stay"):

@@ -17,16 +17,12 @@ from pages.components.training_log import training_log
 from pages.frame.frame import PageFrame
 from transformer.figures.recipe import rates, warmup_losses
 from transformer.inference.pretrained import Pretrained
-from transformer.paths import app_folder
 from transformer.texts import _
-from transformer.training.recipe import read_recipe
 from transformer.training.schedule import learning_rate, paper_peak
-from transformer.training.settings import Settings
 
 OPTIONS = ("width", "warmup", "factor")
 BASE, BIG = 512, 1024  # d_model of the paper's models
 WARMUP = 4000  # section 5.3
-RECIPES = app_folder() / "recipes"  # of the bundled models, by their names
 POINTS = 200  # of a curve
 RECORDED = Path(__file__).with_name("recorded.json")
 Curve = tuple[list[float], list[float]]  # steps and rates
@@ -48,16 +44,6 @@ def line(width: int, warmup: int, steps: int, factor: float = 1.0) -> Curve:
     """Equation 3, times a factor."""
     peak = factor * paper_peak(width, warmup)
     return _curve(lambda step: learning_rate(step, peak, warmup, steps), steps, [warmup])
-
-
-@cache
-def planned(name: str) -> tuple[Settings, Curve]:
-    """The settings of a recipe in recipes/, and the learning rate it plans."""
-    settings = Settings.from_dict(read_recipe(RECIPES / f"{name}.toml")["training"])
-    peak, corners = settings.peak_rate, (settings.warmup, settings.steps - settings.cooldown)
-    assert peak is not None  # our recipes choose their own
-    schedule = (peak, settings.warmup, settings.steps, settings.cooldown, settings.ramp)
-    return settings, _curve(lambda step: learning_rate(step, *schedule), settings.steps, corners)
 
 
 def logged(model: Pretrained) -> Curve | None:
@@ -91,31 +77,26 @@ def draw(frame: PageFrame) -> None:
     controls, picture = controls_and_picture()
     first, second, third = controls.columns(3)
     with first:
-        width = options.number("width", _("Width of the model"), 64, 4096, BASE, slider=True, step=64)
+        width = options.number("width", _("Model width (wider: smaller steps)"), 64, 4096, BASE, slider=True, step=64)
     with second:
-        warmup = options.number("warmup", _("Warm-up steps"), 100, 20_000, WARMUP, slider=True, step=100)
+        warmup = options.number("warmup", _("Warm-up: steps that it rises"), 100, 20_000, WARMUP, slider=True, step=100)
     with third:
-        help_ = _("1: the rate of equation 3.")
-        factor = options.fraction(
-            "factor", _("Peak, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", slider=True, help=help_
-        )
+        factor = options.fraction("factor", _("Height, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", slider=True)
     steps = max(5 * warmup, 5 * WARMUP)
     lines = {
-        _("yours"): line(width, warmup, steps, factor),
-        _("the paper's base"): line(BASE, WARMUP, steps),
-        _("the paper's big"): line(BIG, WARMUP, steps),
+        _("yours: move the sliders"): line(width, warmup, steps, factor),
+        _("the paper's base model"): line(BASE, WARMUP, steps),
+        _("the paper's big model"): line(BIG, WARMUP, steps),
     }
-    if (RECIPES / f"{model.name}.toml").is_file():
-        lines[_("our recipe {name}").format(name=model.name)] = planned(model.name)[1]
+    runs = recorded()
+    curves = {int(steps): run["loss"] for steps, run in runs["warmup"].items()}
     with head:
-        point(_says(factor * paper_peak(width, warmup), warmup))
+        point(_says(curves))
     left, right = picture.columns(2)
     with left:
-        drawn = figure.built(rates, lines, own, _("recorded: {model}").format(model=model.name))
+        drawn = figure.built(rates, lines, own, _("{model}, as it was trained").format(model=model.name))
         figure.draw(drawn, "recipe-rate", "learning-rate", first=True, about=f"{width}-{warmup}-{factor:g}")
     with right:
-        runs = recorded()
-        curves = {int(steps): run["loss"] for steps, run in runs["warmup"].items()}
         at = next(iter(runs["warmup"].values()))["step"]
         figure.draw(figure.built(warmup_losses, at, curves, runs["peak"]), "recipe-warmup", "warm-up")
     left, right = st.columns(2)
@@ -125,13 +106,20 @@ def draw(frame: PageFrame) -> None:
         paragraph(_warmups(curves), quiet=True)
 
 
-def _says(peak: float, warmup: int) -> str:
+def _ends(curves: Mapping[int, list[list[float]]]) -> dict[int, float]:
+    """Steps of warm-up -> mean loss at the end."""
+    return {warmup: sum(run[-1] for run in runs) / len(runs) for warmup, runs in curves.items()}
+
+
+def _says(curves: Mapping[int, list[list[float]]]) -> str:
+    """What the best of the recorded warm-ups does."""
+    ends = _ends(curves)
+    best = min(ends, key=ends.__getitem__)
     text = _(
-        "The learning rate says how far each step moves the weights: it rises evenly for {warmup} steps, up to {peak}; "
-        "then it falls as 1 / √step, at {double} steps to {share} of that."
+        "A high learning rate (how far each step moves the weights) has to rise slowly: with a warm-up of {best} steps "
+        "a small model ends at a loss of {loss}, without one at {none}."
     )
-    share = learning_rate(2 * warmup, peak, warmup, 2 * warmup) / peak
-    return text.format(warmup=f"{warmup:,}", peak=f"{peak:.2g}", double=f"{2 * warmup:,}", share=f"{100 * share:.0f}%")
+    return text.format(best=best, loss=f"{ends[best]:.3f}", none=f"{ends[0]:.3f}")
 
 
 def _logged(steps: Sequence[float], rates: Sequence[float]) -> str:
@@ -146,11 +134,8 @@ def _logged(steps: Sequence[float], rates: Sequence[float]) -> str:
             _("By then equation 3 falls from its highest point to {expected} only: the run ends with a cool-down.")
         )
     again = [f"{steps[at]:,.0f}" for at in resumed(rates)]
-    sentences.append(
-        _("It rises again at step {steps}, where another run continued from the weights.")
-        if again
-        else _("Once it falls, it does not rise again.")
-    )
+    if again:
+        sentences.append(_("It rises again at step {steps}, where another run continued from the weights."))
     return " ".join(sentences).format(
         highest=f"{rates[highest]:.2g}", last=f"{rates[-1]:.2g}", step=f"{steps[-1]:,.0f}", expected=f"{expected:.2g}",
         steps=", ".join(again),
@@ -158,15 +143,14 @@ def _logged(steps: Sequence[float], rates: Sequence[float]) -> str:
 
 
 def _warmups(curves: Mapping[int, list[list[float]]]) -> str:
-    """What the recorded runs show, in their numbers."""
-    ends = {warmup: sum(run[-1] for run in runs) / len(runs) for warmup, runs in curves.items()}
-    best = min(ends, key=ends.__getitem__)
+    """What the recorded runs are, and their numbers."""
     text = _(
-        "Recorded: a small model that learns to write letters backwards in 1,000 steps, three runs each, at three "
-        "times its usual rate, where warm-up matters most. Mean loss at the end: {ends}. The best warm-up here is "
-        "{best} steps. At the usual rate no warm-up does no harm: Results, Table 3."
+        "A small model that learns to write letters backwards in 1,000 steps, three runs each, at three times its "
+        "usual rate, where warm-up matters most. Mean loss at the end: {ends}. At the usual rate no warm-up does no "
+        "harm: Results, Table 3."
     )
     listed = "; ".join(
-        _("{loss} with a warm-up of {steps}").format(loss=f"{loss:.3f}", steps=warmup) for warmup, loss in ends.items()
+        _("{loss} with a warm-up of {steps}").format(loss=f"{loss:.3f}", steps=warmup)
+        for warmup, loss in _ends(curves).items()
     )
-    return text.format(ends=listed, best=best)
+    return text.format(ends=listed)

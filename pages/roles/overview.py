@@ -63,17 +63,26 @@ def kind_names() -> dict[str, str]:
     }
 
 
+def kind_sides() -> dict[str, str]:
+    """Each with what looks at what."""
+    return {
+        "encoder_self": _("Encoder self-attention: in the source"),
+        "decoder_self": _("Decoder self-attention: in the output"),
+        "cross": _("Cross-attention: output → source"),
+    }
+
+
 def role_meanings() -> dict[str, str]:
-    """Each contains the name that the role has in the cells."""
+    """Each begins with the name that the role has in the cells."""
     return {
         "previous": _("previous token"),
         "same": _("same token"),
         "next": _("next token"),
-        "predicted": _("source word of the token predicted"),
-        "fed": _("source word of the token fed in"),
+        "predicted": _("predicted: that token's source word"),
+        "fed": _("fed in: that token's source word"),
         "resting": _("start/end token"),
-        "punctuation": _("a punctuation mark"),
-        "rarest": _("the rarest word of the sentence"),
+        "punctuation": _("mark: punctuation"),
+        "rarest": _("rarest word"),
         "broad": _("broad: everything alike"),
     }
 
@@ -126,8 +135,8 @@ def draw(frame: PageFrame) -> None:
     colour = str(options.segment("colour", _("Show"), MEASURES, "role", names.__getitem__, hidden=True))
     with about:
         paragraph(
-            _("A cell is a head, which looks from every token at other tokens."),
-            _("Its colour says at what it looks most, its number how often of 100 times, in {count} sentences.").format(
+            _("Each cell is a head, a part of the model that looks from each token at others."),
+            _("Its name says at what it looks most, its number how often of 100 times, in {count} sentences.").format(
                 count=len(pairs)
             )
             if colour == "role"
@@ -177,7 +186,7 @@ def _says(counts: Mapping[str, int]) -> str:
         "next": _("{share} of all heads look at the next token."),
         "predicted": _("{share} of all heads find the predicted token's source word."),
         "fed": _("{share} of all heads find the fed-in token's source word."),
-        "resting": _("{share} of all heads rest on the start or end token."),
+        "resting": _("{share} of all heads rest, looking at the start or end token."),
         "punctuation": _("{share} of all heads look at a punctuation mark."),
         "rarest": _("{share} of all heads look at the rarest word."),
         "broad": _("{share} of all heads are broad: they look at everything alike."),
@@ -250,7 +259,7 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
         panels.append(
             {
                 "kind": kind,
-                "title": kind_names()[kind],
+                "title": kind_sides()[kind],
                 "rows": [str(layer + 1) for layer in range(layers)],
                 "columns": [str(head + 1) for head in range(heads)],
                 "cells": cells,
@@ -265,11 +274,11 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
     keys: Sequence[Mapping[str, Any]] = ()
     if colour == "role":
         counts = _counts(found)
-        meanings = {**role_meanings(), "": _("no clear role")}
         keys = [
-            {"tone": name, "level": 0.9, "text": text, "name": name and translate(NAMES[name]), "count": counts[name]}
-            for name, text in meanings.items()
+            {"tone": name, "level": 0.9, "name": translate(NAMES[name]), "text": text, "count": counts[name]}
+            for name, text in role_meanings().items()
         ]
+        keys.append({"tone": "", "level": 0, "name": "–", "text": _("– no clear role"), "count": counts[""]})
     headgrid.draw(
         "roles_grid",
         _("What every head does: layers down, heads across"),

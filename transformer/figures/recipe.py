@@ -16,7 +16,7 @@ RATES = {
     "rate": N_("learning rate"),
 }
 WARMUPS = {
-    "title": N_("One small model, trained with other warm-ups"),
+    "title": N_("The loss of one small model, by its warm-up"),
     "subtitle": N_("loss on unseen inputs; thick: mean of three runs; peak rate {peak}"),
     "name": N_("warm-up {steps}"),
     "step": N_("training step"),
@@ -74,10 +74,10 @@ def rates(
     theme: str = "light",
     texts: Labels = RATES,
 ) -> Drawing:
-    """Learning rates. lines: name -> (steps, rates): the chosen one, up to two of the paper, and ours;
-    recorded: those of a training, as points."""
+    """Learning rates. lines: name -> (steps, rates): the chosen one, and up to two of the paper; recorded: those of a
+    training, as points."""
     figure = Drawing()
-    looks = [(TEAL, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2), (BLUE, "solid", 2)]
+    looks = [(TEAL, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2)]
     for (label, (steps, values)), (colour, dash, width) in zip(lines.items(), looks[: len(lines)], strict=True):
         line = {"color": colour[theme], "dash": dash, "width": width}
         figure.add_scatter(x=list(steps), y=list(values), name=plain(label), mode="lines", line=line)

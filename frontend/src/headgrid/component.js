@@ -7,8 +7,8 @@ import { HEADGRID_TEXTS } from "./texts.js";
 // Grids of buttons: every head of every kind of attention, or every token of every layer. data = {name, region, panels:
 // [{kind, title, rows: [label], columns: [label], cells: [row][column] of {text, note, tone, level, says: [line]} or null}],
 // keys: [{tone, level, text, name, count}], chosen: [panel, row, column] or null, saves: whether it can be saved, as
-// saved: {stem, caption, rows}}. tone: a colour of headgrid.css; level: how much of it, 0 to 1; name: the word of the text
-// that the cells have. Pointing at a key leaves only the cells of its tone. `pick`, the pressed cell, goes to Python.
+// saved: {stem, caption, rows}}. tone: a colour of headgrid.css; level: how much of it, 0 to 1; name: what the cells have,
+// with which the text begins. Pointing at a key leaves only the cells of its tone. `pick`, the pressed cell, goes to Python.
 
 class View extends PlainView {
   constructor(parent) {
@@ -30,7 +30,7 @@ class View extends PlainView {
     const focused = this.element.getRootNode().activeElement?.dataset.testid;
     this.panels.replaceChildren(...panels.map((panel, index) => this.panel(panel, index)));
     this.keys.replaceChildren(
-      ...keys.map(({ tone, level, text, name, count }) => {
+      ...keys.map(({ tone, level, text, name = "", count }) => {
         const swatch = el("i", { "data-tone": tone });
         swatch.style.setProperty("--level", level);
         const only = (on) => () => {
@@ -38,12 +38,11 @@ class View extends PlainView {
             cell.toggleAttribute("data-faded", on && (cell.dataset.tone ?? "") !== tone);
           }
         };
-        const [before, after] = name ? text.split(name) : [text, ""];
         return el(
           "span",
           { mouseenter: only(true), mouseleave: only(false) },
           swatch,
-          el("span", {}, before, name ? el("b", {}, name) : "", after),
+          el("span", {}, el("b", {}, name), text.slice(name.length)),
           el("span", {}, String(count)),
         );
       }),

@@ -51,11 +51,12 @@ class View extends PlainView {
     return this.t(text, { base: this.data.base[name], here: this.data.here[here] });
   }
 
-  frame({ x, y, width, height, size, stack, at }) {
+  frame({ x, y, width, height, size, stack, name, at }) {
     const rect = svgEl("rect", { class: "paper-frame", x, y, width, height, rx: 10 });
     const words = size ? this.size(size, size, stack === "decoder" ? "decoder_layers" : size) : "";
     const text = words ? svgEl("text", { class: "paper-size", x: at[0], y: at[1] }, ...withSubscript(words)) : null;
-    return svgEl("g", {}, rect, text);
+    const what = svgEl("text", { class: "paper-size", x: name, y: at[1] }, this.t(stack));
+    return svgEl("g", {}, rect, text, what);
   }
 
   arrow(points) {

@@ -35,8 +35,8 @@ export const FIGURE_1 = {
   width: 520,
   height: 645,
   frames: [
-    { x: 56, y: 286, width: 204, height: 224, size: "layers", stack: "encoder", at: [60, 278] },
-    { x: 280, y: 148, width: 204, height: 362, size: "layers", stack: "decoder", at: [392, 140] },
+    { x: 56, y: 286, width: 204, height: 224, size: "layers", stack: "encoder", name: 60, at: [172, 278] },
+    { x: 280, y: 148, width: 204, height: 362, size: "layers", stack: "decoder", name: 280, at: [392, 140] },
   ],
   boxes: [
     box("source", "source", ENCODER, 568, "embedding", "d_model"),

@@ -1,7 +1,8 @@
 // The texts of Figures 1 and 2.
 export const PAPER_TEXTS = {
   region: "Figures 1 and 2 of the paper: each box opens what it stands for",
-  figure1: "Figure 1: the Transformer",
+  figure1:
+    "Figure 1 of “Attention Is All You Need” (2017). “Here”: this model. “Add & Norm”: add the input, then rescale the sum.",
   figure2: "Figure 2: scaled dot-product attention (left), multi-head attention (right)",
   probabilities: "Output probabilities",
   softmax: "Softmax",
@@ -16,8 +17,8 @@ export const PAPER_TEXTS = {
   target: "Output Embedding",
   inputs: "Inputs",
   outputs: "Outputs (shifted right)",
-  encoder: "Encoder",
-  decoder: "Decoder",
+  encoder: "Encoder: reads",
+  decoder: "Decoder: writes",
   layers: "N = {base}, here {here}",
   heads: "h = {base}, here {here}",
   d_model: "d_model = {base}, here {here}",

@@ -74,11 +74,11 @@ def test_the_first_sentence_claims_no_difference_where_there_is_none(bundled: Ca
     row = [float(label == "Go") for label in (*trace.source_labels, *trace.target_in_labels)]
     agreed: Any = SimpleNamespace(
         rows=dict.fromkeys(METHODS, row),
-        removed=dict.fromkeys(METHODS, SimpleNamespace(area=0.5)),
+        removed=dict.fromkeys(METHODS, SimpleNamespace(area=0.5, probabilities=(0.9, 0.123, 0.1))),
         taus=dict.fromkeys(METHODS, dict.fromkeys(METHODS, 1.0)),
     )
     said = token._says(trace, 0, agreed)
-    assert said == "“Geh” rests most on “Go”, by all 9 methods."
+    assert said == "“Geh” rests most on “Go”: hide that word, and its probability goes from 90% to 12%."
     assert token._attention_agrees(agreed) == "Attention agrees with each of them alike (1.00)."
 
 
