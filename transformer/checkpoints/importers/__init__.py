@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.folder import CONFIG, Checkpoint, CheckpointError, language, load_checkpoint, read_json
-from transformer.checkpoints.importers.marian import MODEL_TYPE, load_marian
+from transformer.checkpoints.importers.bart import BART, load_family
+from transformer.checkpoints.importers.m2m_100 import M2M
+from transformer.checkpoints.importers.marian import MARIAN
+from transformer.checkpoints.importers.mbart import MBART
+from transformer.checkpoints.importers.pegasus import PEGASUS
 from transformer.checkpoints.importers.tokenizers import OPTIONS, languages_in
 from transformer.model.transformer import Transformer
 
-__all__ = ["languages_of", "load_marian", "open_folder"]
+__all__ = ["IMPORTERS", "languages_of", "open_folder"]
+
+FAMILIES = {"marian": MARIAN, "bart": BART, "mbart": MBART, "m2m_100": M2M, "pegasus": PEGASUS}
+# model_type in config.json -> what reads the folder
+IMPORTERS: dict[str, Callable[[Path], Checkpoint[Transformer]]] = {
+    kind: partial(load_family, family) for kind, family in FAMILIES.items()
+}
 
 
 def open_folder(path: Path) -> Checkpoint[Transformer]:
-    """The checkpoint in a folder, ours or Marian's. Raises CheckpointError."""
+    """The checkpoint in a folder, ours or of IMPORTERS. Raises CheckpointError."""
     path = Path(path)
-    return load_marian(path) if _is_marian(_values(path / CONFIG)) else load_checkpoint(path)
+    return IMPORTERS.get(_model_type(_values(path / CONFIG)), load_checkpoint)(path)
 
 
 def languages_of(path: Path) -> tuple[str, str]:
     """Source and target of the checkpoint in a folder, as `open_folder` would give them, without opening it."""
     about = _values(path / CONFIG)
-    if _is_marian(about):
+    if _model_type(about) in IMPORTERS:
         return languages_in(_values(path / OPTIONS))
     return language(about.get("source"), "source"), language(about.get("target"), "target")
 
@@ -36,5 +48,6 @@ def _values(path: Path) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _is_marian(about: dict[str, Any]) -> bool:
-    return about.get("model_type") == MODEL_TYPE and "architecture" not in about
+def _model_type(about: dict[str, Any]) -> str:
+    """The model_type of Hugging Face; "" for a model of ours."""
+    return "" if "architecture" in about else str(about.get("model_type"))
