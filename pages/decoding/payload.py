@@ -62,7 +62,7 @@ def line(
 def bars(model: Pretrained, step: Step, before: Sequence[int], rules: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     """The distribution of a step. before: ids written before it; rules: what each rule of sampling leaves of it, in
     order, {name, value, p, rest}."""
-    possible = model.config.output_size - len({model.config.pad_id, model.config.start_id})
+    possible = model.config.output_size - len(model.config.unwritten)
     return {
         "ids": list(step.ids),
         "tokens": labels(model, step.ids),

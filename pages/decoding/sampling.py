@@ -29,7 +29,7 @@ def after_each_rule(model: Pretrained, sample: Sampling, logits: Tensor, step: S
     """What is left of a distribution after temperature, then top-k, then top-p: probabilities of the step's tokens, and
     of all others together. logits: [vocab]; value: the rule's, None where it is off."""
     log_probs = logits.log_softmax(-1)
-    log_probs[[model.config.pad_id, model.config.start_id]] = -math.inf  # never written
+    log_probs[model.config.unwritten] = -math.inf
     ids = torch.tensor(step.ids, device=logits.device)
     temperature, top_k, top_p = sample.temperature, sample.top_k, sample.top_p
     rules = [

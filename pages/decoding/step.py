@@ -64,7 +64,7 @@ def translations(model: Pretrained, source: str, begin: tuple[int, ...], branche
     """Raises ValueError for a branch at a token that its translation does not have."""
     found = list(payload.continued(model, source, (begin,), limit))
     shared, forced = [0], [len(begin)]
-    closed = {model.config.pad_id, model.config.start_id}
+    closed = set(model.config.unwritten)
     for branch in branches:
         if branch.line >= len(found) or branch.token >= model.config.output_size or branch.token in closed:
             raise ValueError(branch)

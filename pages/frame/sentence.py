@@ -223,7 +223,7 @@ def _note_length(model: Pretrained, tokens: int) -> None:
 
 def _tokens(model: Pretrained, side: str, text: str) -> tuple[list[int], tuple[str, ...]]:
     """Ids and labels of a text, with </s>. Raises InputError."""
-    return model.encode(text, side, max_tokens()), readable([*model.tokenizer_of(side).surfaces(text), "</s>"])
+    return model.encode(text, side, max_tokens()), readable(model.surfaces(text, side))
 
 
 def traced(model: Pretrained, state: State, switch: Callable[[str], None], live: bool) -> tuple[Trace | None, bool]:

@@ -104,7 +104,7 @@ def source_labels(frame: PageFrame) -> tuple[str, ...]:
     """The source's tokens as a person reads them."""
     if frame.trace is not None:
         return frame.trace.source_labels
-    return readable([*frame.model.tokenizer_of("source").surfaces(frame.state.source), "</s>"])
+    return readable(frame.model.surfaces(frame.state.source))
 
 
 def own_values(frame: PageFrame) -> Values:

@@ -155,7 +155,7 @@ def test_json_of_other_models_is_refused(folder, text):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("umt5", "UMT5"), ("bart", "BART"), ("x\n" * 99, "x"), ("new_one", "new_one")]
+    ("kind", "name"), [("umt5", "UMT5"), ("bert", "BERT"), ("x\n" * 99, "x"), ("new_one", "new_one")]
 )
 def test_other_models_of_hugging_face_are_named(tmp_path, kind, name):
     """Also where files are missing that only our checkpoints have."""

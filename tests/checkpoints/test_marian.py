@@ -16,10 +16,10 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 import transformer
-from tests.support.build import saved_checkpoint, sentences
+from tests.support.build import saved_checkpoint
+from tests.support.imported import CLOSE, SENTENCES, batch, fed, generated
 from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, random_marian, splitter, vocabulary
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.constraints import Constraints
@@ -29,9 +29,6 @@ from transformer.checkpoints.importers.generation import ENDS, FOLLOWED, NAMED
 from transformer.inference.pretrained import CheckpointWarning, Pretrained
 from transformer.inference.search import beam, greedy
 
-CLOSE = dict(atol=1e-5, rtol=1e-5)
-SENTENCES = sentences()[:12]
-
 
 @pytest.fixture(scope="module", params=sorted(KINDS))
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pretrained, object, Path]:
@@ -39,21 +36,6 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("marian") / request.param
     theirs = marian_folder(folder, request.param)
     return transformer.load(folder), theirs, folder
-
-
-def batch(model: Pretrained, texts: tuple[str, ...] = SENTENCES) -> tuple[Tensor, Tensor]:
-    """Sources of several lengths, padded, and what tells padding: [batch, source] each."""
-    rows = [model.encode(text) for text in texts]
-    ids = torch.full((len(rows), max(map(len, rows))), model.config.pad_id)
-    for number, row in enumerate(rows):
-        ids[number, : len(row)] = torch.tensor(row)
-    return ids, (ids != model.config.pad_id).long()
-
-
-def fed(model: Pretrained, count: int, length: int = 7) -> Tensor:
-    """What a decoder is fed: the start token and any others but <pad>."""
-    others = torch.randint(0, model.config.output_size - 1, (count, length), generator=torch.Generator().manual_seed(5))
-    return torch.cat((torch.full((count, 1), model.config.start_id), others), 1)
 
 
 @pytest.mark.slow
@@ -92,21 +74,6 @@ def test_every_attention_and_every_state_of_a_trace_is_theirs(pair) -> None:
         states = torch.stack([state[0] for state in wanted[name][1:]])
         torch.testing.assert_close(stack.leaves, states, **CLOSE)
     assert trace.target_in_ids[0] == theirs.config.decoder_start_token_id and trace.target_in[0] == "<pad>"
-
-
-def generated(theirs, source: Tensor, mask: Tensor, limit: int, **changes: object) -> list[list[int]]:
-    """What `generate` writes, without the start token and the padding behind </s>."""
-    pad, start = theirs.config.pad_token_id, theirs.config.decoder_start_token_id
-    blocked = sorted({pad, start})
-    with torch.inference_mode():
-        found = theirs.generate(
-            input_ids=source, attention_mask=mask, max_length=limit + 1, do_sample=False,
-            **{"bad_words_ids": [[one] for one in blocked], **changes},
-        )  # fmt: skip
-    rows = []
-    for row in found[:, 1:].tolist():
-        rows.append(row[: row.index(0) + 1] if 0 in row else [one for one in row if one != pad])
-    return rows
 
 
 @pytest.mark.parametrize("limit", [3, 21])
@@ -494,7 +461,7 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"d_model": 1.5}, ["d_model", "1.5"]),
         ({"d_model": 4096, "encoder_attention_heads": 4, "decoder_attention_heads": 4}, ["parameters", "500,000,000"]),
         ({"encoder_layers": None}, ["encoder_layers", "None"]),
-        ({"decoder_start_token_id": 0}, ["special ids"]),
+        ({"decoder_start_token_id": 1}, ["special ids"]),
         ({"pad_token_id": 4_000}, ["special ids"]),
         ({"eos_token_id": [101]}, ["special ids"]),
         ({"eos_token_id": []}, ["special ids"]),

@@ -21,8 +21,10 @@ from tests.fuzz.common import anything, one_sentence, text
 from tests.fuzz.pieces import damaged_model
 from tests.support.marian import pieces_of, splitter, vocabulary
 from transformer.checkpoints.folder import CONFIG, WEIGHTS, CheckpointError
+from transformer.checkpoints.importers.bart import BIAS, configure, names
 from transformer.checkpoints.importers.generation import FOLLOWED, NAMED
-from transformer.checkpoints.importers.marian import BIAS, PICKLED, configure, names
+from transformer.checkpoints.importers.marian import MARIAN
+from transformer.checkpoints.importers.tensors import PICKLED
 from transformer.checkpoints.importers.tokenizers import SPLITTERS, TARGET_VOCABULARY, VOCABULARY
 from transformer.inference.pretrained import CheckpointWarning, InputError
 from transformer.model.transformer import Transformer
@@ -43,7 +45,7 @@ def base() -> tuple[dict[str, bytes], dict[str, torch.Tensor]]:
         "encoder_ffn_dim": 7, "decoder_ffn_dim": 7, "encoder_layers": 1, "decoder_layers": 1, "d_model": 12,
         "activation_function": "swish", "max_position_embeddings": 40, "scale_embedding": True,
     }  # fmt: skip
-    config = configure(about, table, [BIAS])
+    config = configure(MARIAN, about, table, [BIAS])
     with torch.random.fork_rng():
         torch.manual_seed(5)
         model = Transformer(config)

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.support.app import EXAMPLE, LEFT_OUT, SOURCE, TARGET, app_test, linked
 from tests.support.build import saved_variants, tiny_pretrained
+from tests.support.families import KINDS as FAMILIES
+from tests.support.families import family_folder
 from tests.support.marian import KINDS, marian_folder
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.live_training import workshop
@@ -61,10 +63,12 @@ def open_page(
 
 @pytest.fixture(scope="session")
 def variants(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a checkpoint of every kind: Marian's, and models without a part of the paper."""
+    """A folder with a checkpoint of every kind: Marian's, its relatives', and models without a part of the paper."""
     folder = saved_variants(tmp_path_factory.mktemp("variants"), LEFT_OUT)
     for kind in KINDS:
         marian_folder(folder / kind, kind)
+    for kind in FAMILIES:
+        family_folder(folder / kind, kind)
     return folder
 
 

@@ -28,7 +28,7 @@ from tests.support.app import (
 )
 from tests.support.marian import CODE, KINDS, marian_folder
 from transformer.analysis.embedding import neighbours
-from transformer.checkpoints.importers.marian import load_marian
+from transformer.checkpoints.importers import open_folder
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.probing.neuron_survey import reading
 from transformer.probing.probes import probe_pairs
@@ -240,7 +240,7 @@ def test_labels_name_the_words_of_their_own_side(apart: Pretrained) -> None:
 
 
 def test_the_probe_set_serves_english_to_german_by_its_codes(variants: Path) -> None:
-    assert load_marian(variants / "swish").languages == ("en", "de")
+    assert open_folder(variants / "swish").languages == ("en", "de")
     assert probe_pairs(transformer.load(variants / "swish"))
 
 

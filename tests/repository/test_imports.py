@@ -156,7 +156,7 @@ def test_nothing_unpickles() -> None:
     for path in OURS:
         assert not {name.split(".")[0] for name in imports(path)} & {"pickle", "cPickle", "dill", "shelve", "joblib"}
         loads = re.findall(r"torch\.load\([^\n]*", path.read_text(encoding="utf-8"))
-        assert bool(loads) == (name_of(path) == "transformer/checkpoints/importers/marian.py"), path
+        assert bool(loads) == (name_of(path) == "transformer/checkpoints/importers/tensors.py"), path
         assert all(one.endswith("weights_only=True)") for one in loads), path
 
 

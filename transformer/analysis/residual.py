@@ -65,16 +65,14 @@ def _carried(parts: Tensor, x: Tensor, norm: nn.LayerNorm) -> Tensor:
 
 
 def states(trace: Trace, stack: str) -> Tensor:
-    """The residual stream before the first layer (embedding plus positions) and after every layer; with residual=False
-    the output of every layer.
+    """The residual stream before the first layer (embedding plus positions, after the LayerNorm of embedding_norm) and
+    after every layer; with residual=False the output of every layer.
 
     Returns [point, token, d_model] with layers + 1 points, float32. With norm="pre" the last point is the input of the
     final LayerNorm, not its output.
     """
-    check_stack(stack)
-    side = SIDES[STACKS.index(stack)]
-    start = getattr(trace, f"{side}_embedding") + getattr(trace, f"{side}_positions")
-    return torch.cat((start[None], getattr(trace, f"{stack}_ff").leaves))
+    kinds = kinds_of(trace, stack)
+    return torch.cat((kinds["self"].enters[:1], kinds["ff"].leaves))
 
 
 @dataclass(frozen=True)
@@ -161,11 +159,16 @@ def decompose(trace: Trace, model: Transformer, stack: str, through: int | None 
         raise ValueError(f"the {stack} has {layers} layers; through is {through}, choose 1 to {layers}")
     side, post = SIDES[STACKS.index(stack)], model.config.norm == "post"
     update, total = _tensors(trace, stack, "update"), _tensors(trace, stack, "sum")
-    norms = norms_of(model, stack)
+    norms, first = norms_of(model, stack), model.source_norm if side == "source" else model.target_norm
     passed = [index for index, (layer, _) in enumerate(every) if through is None or layer < through]
-    vectors = torch.zeros(len(passed) + 2 + bool(norms), *total.shape[1:], dtype=torch.float64)
+    vectors = torch.zeros(
+        len(passed) + 2 + (bool(norms) or model.config.embedding_norm), *total.shape[1:], dtype=torch.float64
+    )
     vectors[0] = getattr(trace, f"{side}_embedding")
     vectors[1] = getattr(trace, f"{side}_positions")
+    if isinstance(first, nn.LayerNorm):
+        vectors = _carried(vectors, vectors.sum(0), first)
+        vectors[-1] += _weights(first)[1]
     for index in passed:
         if not model.config.residual:
             vectors.zero_()  # only the update leaves a sub-layer

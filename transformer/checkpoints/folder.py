@@ -35,6 +35,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
+from transformer.checkpoints.languages import Codes
 from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
 from transformer.files import Files, Folder, Packed, write_whole
 from transformer.model.config import ConfigError, ModelConfig
@@ -99,7 +100,8 @@ class Checkpoint(Generic[Model]):
     """The contents of a checkpoint directory. model: float32, eval mode, no gradients; shared by all viewers.
 
     source_tokenizer: only if the source has a different tokenizer; rule, alpha: of beam search; notes: sentences on
-    what another project's folder has that is done in another way here.
+    what another project's folder has that is done in another way here; family: of that project's models, "" for ours;
+    codes: of a model for many languages.
     """
 
     name: str
@@ -112,6 +114,8 @@ class Checkpoint(Generic[Model]):
     rule: BeamRule = PAPER
     alpha: float = ALPHA
     notes: tuple[Text, ...] = ()
+    family: str = ""
+    codes: Codes | None = None
 
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:

@@ -1,4 +1,4 @@
-"""Fetch a Marian model from the Hugging Face Hub into the folder of checkpoints. No other command uses a network."""
+"""Fetch a model from the Hugging Face Hub into the folder of checkpoints. No other command uses a network."""
 
 from __future__ import annotations
 
@@ -11,27 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from transformer.checkpoints.folder import CARD, CONFIG, WEIGHTS, CheckpointError, read_json
-from transformer.checkpoints.importers import load_marian
+from transformer.checkpoints.importers import FAMILIES, open_folder
 from transformer.checkpoints.importers.generation import SETTINGS
-from transformer.checkpoints.importers.marian import MODEL_TYPE, PICKLED, SHARDED
-from transformer.checkpoints.importers.tokenizers import (
-    ADDED,
-    OPTIONS,
-    SPECIAL,
-    SPLITTERS,
-    TARGET_VOCABULARY,
-    VOCABULARY,
-)
+from transformer.checkpoints.importers.tensors import PICKLED, SHARDED
+from transformer.checkpoints.importers.tokenizers import ADDED, OPTIONS, SPECIAL, TARGET_VOCABULARY
 from transformer.cli.common import CommandError
 from transformer.paths import checkpoint_folders
-from transformer.texts import N_, _
+from transformer.texts import N_, _, any_of
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi, ModelInfo
 
-SUMMARY = N_("Fetch a Marian model (OPUS-MT) from the Hugging Face Hub; the only command that uses a network.")
+SUMMARY = N_(
+    "Fetch a translation or summarisation model (OPUS-MT, NLLB, BART and others) from the Hugging Face Hub; the only "
+    "command that uses a network."
+)
 HUB = "https://huggingface.co"
-NEEDED = (CONFIG, VOCABULARY, *SPLITTERS)
 OPTIONAL = (TARGET_VOCABULARY, OPTIONS, ADDED, SPECIAL, SETTINGS, CARD)
 TIMEOUT = 20  # seconds until a server that does not answer counts as out of reach
 Answer = TypeVar("Answer")
@@ -88,33 +83,35 @@ def _ask(work: Callable[[], Answer], model: str, endpoint: str, folder: Path) ->
         ) from error
 
 
-def _wanted(sizes: dict[str, int], model: str) -> list[str]:
-    """The files of a model that Headscope reads, as far as they are there. Raises CommandError."""
+def _wanted(sizes: dict[str, int], kind: str, model: str) -> list[str]:
+    """The files of a model of this kind that Headscope reads, as far as they are there. Raises CommandError."""
+    ways = FAMILIES[kind].needed
+    needed = (CONFIG, *next((names for names in ways if set(names) <= sizes.keys()), ways[0]))
     shards = sorted(name for name in sizes if re.fullmatch(r"model-\d+-of-\d+\.safetensors", name))
     weights = next(
         (names for names in ([WEIGHTS], [SHARDED, *shards], [PICKLED]) if set(names) <= sizes.keys()),
         [f"{WEIGHTS} / {PICKLED}"],
     )
-    if missing := [name for name in (*NEEDED, *weights) if name not in sizes]:
+    if missing := [name for name in (*needed, *weights) if name not in sizes]:
         raise CommandError(
-            "{model} is not a Marian model that Headscope can open: {files} missing; choose another one, such as "
+            "{model} is not a model that Headscope can open: {files} missing; choose another one, such as "
             "Helsinki-NLP/opus-mt-ko-en",
             model=model,
             files=", ".join(missing),
         )
-    return [*NEEDED, *weights, *(name for name in OPTIONAL if name in sizes)]
+    return [*needed, *weights, *(name for name in OPTIONAL if name in sizes)]
 
 
-def _check_kind(config: Path, model: str) -> None:
-    """Raises CommandError unless a config.json is Marian's."""
+def _kind(config: Path, model: str) -> str:
+    """The model_type of a config.json. Raises CommandError for one that cannot be opened."""
     about = read_json(config)
     kind = about.get("model_type") if isinstance(about, dict) else None
-    if kind != MODEL_TYPE:
+    if kind not in FAMILIES:
         raise CommandError(
-            "{model} is of the type {kind!r}; Headscope opens only Marian models, such as Helsinki-NLP/opus-mt-ko-en",
-            model=model,
-            kind=kind,
-        )
+            "{model} is of the type {kind!r}; Headscope opens only {kinds}, such as Helsinki-NLP/opus-mt-ko-en",
+            model=model, kind=kind, kinds=any_of(family.name for family in FAMILIES.values()),
+        )  # fmt: skip
+    return kind
 
 
 def _licence(info: ModelInfo) -> str:
@@ -155,10 +152,11 @@ def run(options: argparse.Namespace) -> int:
     def fetch(name: str) -> None:
         _ask(lambda: _fetch(model, name, info.sha, endpoint, part / name), model, endpoint, goal)
 
+    kind = next(iter(FAMILIES))
     if CONFIG in sizes:
         fetch(CONFIG)
-        _check_kind(part / CONFIG, model)
-    names = _wanted(sizes, model)
+        kind = _kind(part / CONFIG, model)
+    names = _wanted(sizes, kind, model)
     total = sum(sizes[name] for name in names)
     print(
         _(
@@ -182,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
     for name in names:
         fetch(name)
     try:
-        notes = load_marian(part).notes
+        notes = open_folder(part).notes
     except CheckpointError as error:
         raise CommandError("{model} was fetched but cannot be opened: {error}", model=model, error=error) from error
     part.rename(goal)

@@ -32,12 +32,8 @@ ACTIVATIONS = {
 def expressible(config: ModelConfig) -> bool:
     """Whether CTranslate2 knows such a model, written as here: it reads T5's parts in another form."""
     usual = config.causal and config.residual and config.norm != "none" and config.d_k in (None, config.d_head)
-    return (
-        usual
-        and config.biases
-        and not (config.gated or config.rms_norm or config.d_v)
-        and config.positions != "relative"
-    )
+    other = config.gated or config.rms_norm or config.d_v or config.positions == "relative" or config.embedding_norm
+    return usual and config.biases and not other
 
 
 def _own(tensor: Tensor) -> Any:
@@ -81,12 +77,12 @@ def _spec(model: Transformer) -> TransformerSpec:
     spec.decoder.projection.weight = _own(model.output_table)
     if model.output_bias is not None:
         spec.decoder.projection.bias = _own(model.output_bias)
-    for side, layers, norm in (
-        (spec.encoder, model.encoder, model.encoder_norm),
-        (spec.decoder, model.decoder, model.decoder_norm),
+    for side, reads, layers, norm in (
+        (spec.encoder, "source", model.encoder, model.encoder_norm),
+        (spec.decoder, "target", model.decoder, model.decoder_norm),
     ):
         side.scale_embeddings = config.embedding_scale
-        side.position_encodings.encodings = _own(model.positions.table)
+        side.position_encodings.encodings = _own(model.positions_of(reads).table)
         if config.norm == "pre":
             _norm(side.layer_norm, norm)
         for theirs, ours in zip(side.layer, layers, strict=True):
@@ -127,7 +123,7 @@ class Translator:
         found = self._translator.translate_batch(
             [list(map(str, source)) for source in sources], [list(map(str, prefix)) for prefix in prefixes],
             beam_size=beam, length_penalty=alpha, max_decoding_length=limit, min_decoding_length=0, max_input_length=0,
-            suppress_sequences=[[str(id)] for id in {self.config.pad_id, self.config.start_id}], return_end_token=True,
+            suppress_sequences=[[str(id)] for id in self.config.unwritten], return_end_token=True,
         )  # fmt: skip
         ids = [tuple(map(int, one.hypotheses[0])) for one in found]
         return [one[: one.index(end) + 1] if end in one else one for one in ids]

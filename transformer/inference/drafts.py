@@ -51,7 +51,7 @@ def judge(
     """
     log_probs = logits.float().log_softmax(-1)
     own = log_probs.gather(1, torch.tensor([[id] for draft in drafts for id in draft], device=logits.device))[:, 0]
-    log_probs[:, [config.pad_id, config.start_id]] = -torch.inf  # never written
+    log_probs[:, config.unwritten] = -torch.inf
     (best, second), (tokens, _) = (column.unbind(-1) for column in log_probs.topk(2))
     lengths = [*map(len, drafts)]
     columns = ([*map(Tensor.tolist, part.split(lengths))] for part in (own, tokens, best - second > TIE))

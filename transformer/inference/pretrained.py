@@ -18,6 +18,7 @@ from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.constraints import FREE
 from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError, open_checkpoint
 from transformer.checkpoints.importers import open_folder
+from transformer.checkpoints.languages import Codes
 from transformer.checks import expect
 from transformer.files import Packed, read_own
 from transformer.inference.reference import drawn, mean_outputs, sentence_outputs
@@ -158,6 +159,8 @@ class Pretrained:
     rule: BeamRule = PAPER
     alpha: float = ALPHA
     notes: tuple[Text, ...] = ()
+    family: str = ""
+    codes: Codes | None = None
     packed: Packed | None = field(default=None, repr=False)
     reference: tuple[Pair, ...] | None = field(default=None, repr=False)
     _outputs: dict[Wanted, HeadOutputs] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -198,7 +201,13 @@ class Pretrained:
 
     def encode(self, text: str, side: str = "source", limit: int | None = None) -> list[int]:
         """Ids of the text, ending in </s>. Raises InputError if it is blank or longer than `token_limit(limit)`."""
-        return [*numbered(self.tokenizer_of(side), text, side, self.token_limit(limit)), self.config.end_id]
+        end = self.config.source_end if side == "source" else self.config.end_id
+        return [*numbered(self.tokenizer_of(side), text, side, self.token_limit(limit)), end]
+
+    def surfaces(self, text: str, side: str = "source") -> list[str]:
+        """The text of each token of `encode(text, side)`, with the piece mark."""
+        end = self.config.source_end if side == "source" else self.config.end_id
+        return [*self.tokenizer_of(side).surfaces(text), *self.tokenizer.pieces([end])]
 
     def pad(self, source: list[int], interventions: Interventions, limit: int | None = None) -> list[int]:
         """The source's ids, followed by the <pad> tokens of the switches. Raises InputError if they do not fit."""
@@ -618,9 +627,9 @@ class Pretrained:
             assert target is not None
             out, complete = self.encode(target, "target", limit), True
             target_text = composed(target)
-            out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
+            out_labels = readable(self.surfaces(target, "target"))
         fed = [self.config.start_id, *out[:-1]]
-        labels = readable([*self.tokenizer_of("source").surfaces(source), "</s>"])
+        labels = readable(self.surfaces(source))
         source_ids = self.pad(source_ids, interventions, limit)
         interventions.check_lengths(source=len(source_ids), **({} if own else {"target": len(fed)}))
         tensors = self._pass(source_ids, fed, out, interventions, edits)
@@ -910,5 +919,7 @@ def _in_use(
         rule=checkpoint.rule,
         alpha=checkpoint.alpha,
         notes=checkpoint.notes,
+        family=checkpoint.family,
+        codes=checkpoint.codes,
         packed=packed,
     )

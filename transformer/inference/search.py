@@ -60,8 +60,8 @@ def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap) -> Inc
 
 
 def _block(model: Transformer, log_probs: Tensor) -> Tensor:
-    """The same tensor, with -inf for <pad> and <s>, which are never targets."""
-    log_probs[..., model.config.pad_id] = log_probs[..., model.config.start_id] = -torch.inf
+    """The same tensor, with -inf for what is never written."""
+    log_probs[..., model.config.unwritten] = -torch.inf
     return log_probs
 
 

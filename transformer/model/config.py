@@ -14,7 +14,7 @@ from transformer.texts import N_, Text, UserError, any_of
 ACTIVATIONS = ("relu", "gelu", "gelu_new", "swish")
 NORMS = ("post", "pre", "none")
 POSITIONS = ("sinusoidal", "learned", "relative", "none")
-LAYOUTS = ("interleaved", "halves")
+LAYOUTS = ("interleaved", "halves", "fairseq")
 
 # Bounds of every whole number in a configuration. They are far above any model this project can show, and they stop a
 # hostile config.json from requesting more memory than a machine has.
@@ -33,21 +33,10 @@ RULES = {
     **{name: whole(*bounds) for name, bounds in LIMITS.items()},
     "d_k": optional(whole(1, LIMITS["d_model"][1]), N_("{allowed}, or none for d_model / heads")),
     "d_v": optional(whole(1, LIMITS["d_model"][1]), N_("{allowed}, or none for d_model / heads")),
+    "source_end_id": optional(whole(0, LIMITS["vocab_size"][1]), N_("{allowed}, or none for end_id")),
     "target_vocab_size": optional(whole(*LIMITS["vocab_size"]), N_("{allowed}, or none for one shared vocabulary")),
-    **dict.fromkeys(
-        (
-            "scaling",
-            "embedding_scale",
-            "tied_output",
-            "output_bias",
-            "residual",
-            "causal",
-            "biases",
-            "gated",
-            "rms_norm",
-        ),
-        TRUTH,
-    ),
+    **dict.fromkeys(("scaling", "embedding_scale", "tied_output", "output_bias", "residual", "causal"), TRUTH),
+    **dict.fromkeys(("embedding_norm", "separate_positions", "biases", "gated", "rms_norm"), TRUTH),
     **dict.fromkeys(("dropout", "attention_dropout"), SHARE),
     "layer_norm_eps": number(lambda value: 0 < value < 1, Text("a number between 0 and 1")),
     "activation": one_of(ACTIVATIONS),
@@ -91,7 +80,10 @@ class ModelConfig:
                      al. 2020, section 2.1)
     buckets, farthest: of relative positions: how many numbers a head has, and the distance from which all have one
     layout:          order of sinusoidal positions: "interleaved", sines and cosines alternate as in section 3.5; or
-                     "halves", all sines before all cosines, as in Marian (the same numbers in another order)
+                     "halves", all sines before all cosines, as in Marian (the same numbers in another order); or
+                     "fairseq", in halves too, with other wavelengths and the first token at position 2, as in M2M-100
+    separate_positions: the decoder has a learned table of its own, as in BART
+    embedding_norm:  LayerNorm of the sums of embeddings and positions, before the first layer of each stack, as in BART
     max_positions:   longest sequence, in tokens
     d_k:             width of a head's queries and keys; None: d_head, as in the paper except rows B of Table 3
     d_v:             width of a head's values; None: d_model / heads, as in the paper
@@ -100,7 +92,8 @@ class ModelConfig:
     tied_output:     the target's embedding table also makes the logits (section 3.4); False: a separate output matrix
     output_bias:     add a learned number to every logit; the paper has none
     pad_id, unk_id, start_id, end_id: ids of the special tokens <pad>, <unk>, <s>, </s>; start_id may be pad_id, as in
-                     Marian, whose decoder reads <pad> first
+                     Marian, whose decoder reads <pad> first, or end_id, as in BART, whose decoder reads </s> first
+    source_end_id:   what ends a source in place of </s>: in mBART, the code of its language; None: end_id
 
     Raises ConfigError.
     """
@@ -125,6 +118,8 @@ class ModelConfig:
     embedding_scale: bool = True
     tied_output: bool = True
     output_bias: bool = False
+    separate_positions: bool = False
+    embedding_norm: bool = False
     residual: bool = True
     causal: bool = True
     biases: bool = True
@@ -137,6 +132,7 @@ class ModelConfig:
     unk_id: int = 1
     start_id: int = 2
     end_id: int = 3
+    source_end_id: int | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, RULES, ConfigError)
@@ -167,9 +163,14 @@ class ModelConfig:
                 smallest=smallest,
             )
         distinct = {self.pad_id, self.unk_id, self.end_id}
-        if len(distinct) != 3 or self.start_id in (self.unk_id, self.end_id):
+        if len(distinct) != 3 or self.start_id == self.unk_id:
             raise ConfigError(
-                "the special ids are {specials}; they must differ, only <s> may be <pad>", specials=specials
+                "the special ids are {specials}; they must differ, only <s> may be <pad> or </s>", specials=specials
+            )
+        if self.separate_positions and self.positions != "learned":
+            raise ConfigError(
+                "positions is {positions}; only learned ones can be another table in the decoder (separate_positions)",
+                positions=self.positions,
             )
 
     @property
@@ -181,6 +182,16 @@ class ModelConfig:
     def output_size(self) -> int:
         """Number of pieces that the decoder reads and writes."""
         return self.target_vocab_size or self.vocab_size
+
+    @property
+    def source_end(self) -> int:
+        """Id of what ends a source."""
+        return self.end_id if self.source_end_id is None else self.source_end_id
+
+    @property
+    def unwritten(self) -> list[int]:
+        """Ids of <pad> and <s>, which a decoder never writes; <s> does not count where it is </s>."""
+        return sorted({self.pad_id, self.start_id} - {self.end_id})
 
     @property
     def embedding_factor(self) -> float:

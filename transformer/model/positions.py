@@ -14,8 +14,9 @@ from transformer.model.config import ModelConfig
 def sinusoidal(length: int, d_model: int, layout: str = "interleaved") -> Tensor:
     """The paper's encoding: PE(p, 2i) = sin(p / 10000^(2i/d_model)), PE(p, 2i+1) = cos(the same angle).
 
-    layout: "interleaved" like this; "halves": PE(p, i) = sin(...), PE(p, d_model/2 + i) = cos(...), as in Marian.
-    Returns [position, d_model], float32, computed in float64. d_model must be even.
+    layout: "interleaved" like this; "halves": PE(p, i) = sin(...), PE(p, d_model/2 + i) = cos(...), as in Marian;
+    "fairseq": in halves too, with the angle (p + 2) / 10000^(i/(d_model/2 - 1)), as in M2M-100.
+    Returns [position, d_model], float32, computed in float64 unless "fairseq". d_model must be even.
     """
     return encoding_of(torch.arange(length), d_model, layout)
 
@@ -24,7 +25,10 @@ def encoding_of(positions: Tensor, d_model: int, layout: str = "interleaved") ->
     """The rows of `sinusoidal` for these positions. positions: integers, [token]. Returns [token, d_model]."""
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     angle = positions.double()[:, None] / 10000.0 ** (even / d_model)
-    if layout == "halves":
+    if layout == "fairseq":  # in float32, as fairseq did for the models that were trained with them
+        step = math.log(10000) / max(d_model // 2 - 1, 1)
+        angle = (positions + 2).float()[:, None] * torch.exp(torch.arange(d_model // 2).float() * -step)
+    if layout != "interleaved":
         return torch.cat((angle.sin(), angle.cos()), dim=-1).float()
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()  # [token, d_model / 2, 2] flattened
 

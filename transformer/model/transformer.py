@@ -10,7 +10,7 @@ from transformer.model.cache import KeyValueCache
 from transformer.model.config import ModelConfig
 from transformer.model.layers import DecoderLayer, EncoderLayer, layer_norm
 from transformer.model.masks import causal_mask, needed, padding_mask, real_tokens
-from transformer.model.positions import RelativeBias, positions_of
+from transformer.model.positions import Positions, RelativeBias, positions_of
 from transformer.model.tap import OFF, AnyTap, TapError
 from transformer.texts import UserError
 
@@ -23,9 +23,10 @@ class Transformer(nn.Module):
     """Encoder and decoder stacks with one shared embedding table.
 
     Section 3.4: the encoder's input, the decoder's input and the output projection use the same table; at the input it
-    is multiplied by sqrt(d_model). With norm="pre" each stack ends with one more LayerNorm. A configuration may add a
-    separate table for the target (`target_embedding`), a separate output matrix (`output_matrix`), a bias of the logits
-    (`output_bias`) and biases of the scores by distance (`encoder_bias`, `decoder_bias`); otherwise these are None.
+    is multiplied by sqrt(d_model). With norm="pre" each stack ends with one more LayerNorm, with embedding_norm it
+    begins with one. A configuration may add separate tables for the target (`target_embedding`, `target_positions`), a
+    separate output matrix (`output_matrix`), a bias of the logits (`output_bias`) and biases of the scores by distance
+    (`encoder_bias`, `decoder_bias`); otherwise these are None.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -33,6 +34,9 @@ class Transformer(nn.Module):
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.positions = positions_of(config)
+        self.target_positions = positions_of(config) if config.separate_positions else None
+        self.source_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
+        self.target_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
@@ -65,13 +69,18 @@ class Transformer(nn.Module):
         separate = self.target_embedding if side == "target" else None
         return (self.embedding if separate is None else separate).weight
 
+    def positions_of(self, side: str) -> Positions:
+        """The positions of the "source" or the "target": the same unless the model has two tables."""
+        return self.target_positions if side == "target" and self.target_positions is not None else self.positions
+
     @property
     def output_table(self) -> Tensor:
         """The matrix that makes the logits, [vocab, d_model]: the target's embeddings (section 3.4), or its own."""
         return self.table("target") if self.output_matrix is None else self.output_matrix
 
     def embed(self, ids: Tensor, start: int = 0, tap: AnyTap = OFF, side: str = "source") -> Tensor:
-        """Embeddings times sqrt(d_model), plus positions; dropout on the sum (section 5.4).
+        """Embeddings times sqrt(d_model), plus positions; with embedding_norm, LayerNorm of the sum; dropout on it
+        (section 5.4).
 
         ids: [batch, token]; start: position of the first token; side: "source" or "target".
         Returns [batch, token, d_model]. Raises TooLongError.
@@ -88,7 +97,8 @@ class Transformer(nn.Module):
         positions = tap("position_ids", given)
         if tap.checks and positions is not given:
             self._check_positions(positions, side)
-        total = vectors + tap("positions", self.positions(positions))
+        total = vectors + tap("positions", self.positions_of(side)(positions))
+        total = (self.source_norm if side == "source" else self.target_norm)(total)
         return self.dropout(total) if self.training else total
 
     def _check_positions(self, positions: Tensor, side: str) -> None:

@@ -251,9 +251,8 @@ def effects(
         raise ValueError(f"{skipped[0].value} is a sub-layer, and only heads have a mean; measure it with way='zero'")
     measurable_loss(model, pairs)
     means = mean_outputs(model, pairs) if way == "mean" else None
-    encode, end = model.tokenizer.encode, model.config.end_id
     forced = [
-        ((*encode(source), end), (*encode(target), end))
+        (tuple(model.encode(source)), tuple(model.encode(target, "target")))
         for source, target in pairs
         if fits(model, source, "source") and fits(model, target, "target")
     ]

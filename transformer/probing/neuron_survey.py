@@ -179,7 +179,7 @@ def reading(model: Pretrained, pair: Pair, stack: str) -> Reading:
     For the encoder `following` is the next token of the source, and </s> after the last. Raises ValueError, InputError.
     """
     text, side = (pair[0], "source") if check_stack(stack) == "encoder" else (pair[1], "target")
-    ids, pieces = model.encode(text, side), [*model.tokenizer_of(side).surfaces(text), "</s>"]
+    ids, pieces = model.encode(text, side), model.surfaces(text, side)
     if stack == "decoder":
         start = model.config.start_id
         fed = (*model.tokenizer.pieces([start]), *pieces[:-1])

@@ -49,7 +49,7 @@ class SpecialIds(Protocol):
 def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], config: SpecialIds) -> Batch:
     """A batch of sentence pairs given as ids without special tokens."""
     return Batch(
-        pad([[*row, config.end_id] for row in sources], config.pad_id),
+        pad([[*row, getattr(config, "source_end", config.end_id)] for row in sources], config.pad_id),
         pad([[config.start_id, *row] for row in targets], config.pad_id),
         pad([[*row, config.end_id] for row in targets], config.pad_id),
     )

@@ -273,7 +273,7 @@ class Output(nn.Module):
 
     def forward(self, inputs: dict[str, Tensor]) -> tuple[Tensor, ...]:
         logits = self.model.project(inputs["decoder_output"])
-        barred = torch.tensor([self.model.config.pad_id, self.model.config.start_id])  # as in `inference.search`
+        barred = torch.tensor(self.model.config.unwritten)
         return logits, logits[-1].index_fill(0, barred, -math.inf).argmax(-1)
 
 

@@ -1,4 +1,5 @@
 // Decoding step by step while one types, presses tokens and begins the translation: everything is computed in the page.
+import { unwritten } from "../engine/words.js";
 import { followLive } from "../live/view.js";
 import { readBranches } from "./branches.js";
 import { attentionOf, barsOf, linesOf, positionIn } from "./from_trace.js";
@@ -53,11 +54,12 @@ async function begun(goOn, begin) {
 }
 
 // All translations; `unfit`: the branches do not fit, and are left out.
-async function branched(goOn, first, branches, { pad_id: pad, start_id: start }) {
+async function branched(goOn, first, branches, config) {
+  const barred = unwritten(config);
   const found = [first];
   for (const { line, step, token } of branches) {
     const ids = found[line]?.ids ?? [];
-    const written = token !== pad && token !== start && token < first.possible + new Set([pad, start]).size;
+    const written = !barred.includes(token) && token < first.possible + barred.length;
     if (step >= ids.length || !written) return { found: [first], unfit: true };
     found.push({ ...(await goOn([...ids.slice(0, step), token])), shared: step });
   }

@@ -2,7 +2,7 @@
 // transformer/inference/steps.py.
 import { EXTRA, InputError, endAtLimit, isComplete } from "./model.js";
 import { Switches } from "./switches.js";
-import { MARK, readable } from "./words.js";
+import { MARK, readable, unwritten } from "./words.js";
 
 const TOP = 20; // tokens of a step that are named
 const SPECIALS = ["<pad>", "<unk>", "<s>", "</s>"];
@@ -51,9 +51,9 @@ function idsOf(model, prefix, limit) {
 }
 
 async function continued(model, { source, tensors, switches }, forced, most, top) {
-  const { start_id: start, end_id: end, pad_id: pad, causal } = model.config;
+  const { start_id: start, end_id: end, causal } = model.config;
   const tokenizer = model.tokenizers.target;
-  const barred = [...new Set([pad, start])];
+  const barred = unwritten(model.config);
   const [ids, log_probs, steps] = [[], [], []];
   let possible = 0;
   let past = null; // keys and values of the tokens fed so far

@@ -4,7 +4,7 @@ import * as ort from "onnxruntime-web/wasm";
 import { continuations } from "./continuations.js";
 import { openWeights } from "./safetensors.js";
 import { composed, openTokenizer } from "./tokenizer.js";
-import { readable } from "./words.js";
+import { readable, unwritten } from "./words.js";
 import { Switches, KINDS } from "./switches.js";
 
 const GRAPHS = ["encoder", "decoder", "output"];
@@ -193,7 +193,7 @@ class Model {
 
   // The ids of a draft that greedy search would write too, and the one that follows them; with their keys and values.
   async held(encoded, switches, draft, kept) {
-    const { start_id: start, pad_id: pad, end_id: end } = this.config;
+    const { start_id: start, end_id: end } = this.config;
     const fed = [start, ...draft.filter((id) => id !== end)];
     const found = await this.decode(encoded.source, encoded.tensors, switches, fed, null, 0, kept);
     const { logits: all } = await this.project(found);
@@ -201,7 +201,7 @@ class Model {
     const ids = [];
     for (let row = 0; row < rows; row++) {
       const logits = all.data.subarray(row * vocabulary, (row + 1) * vocabulary);
-      ids.push(largest(logits, [pad, start]));
+      ids.push(largest(logits, unwritten(this.config)));
       if (ids[row] !== fed[row + 1]) break;
     }
     const known = ids.length; // tokens fed that hold: <s> and all ids but the last

@@ -114,9 +114,11 @@ const TIDIED = [" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " '
 
 // Marian: SentencePiece makes the pieces, a table gives their ids.
 class VocabularyTokenizer {
-  constructor(processor, bytes, { vocabulary, size, unknown, controls, added = [], silent = controls, tidy = false }) {
+  constructor(processor, bytes, about) {
+    const { vocabulary, size, unknown, controls, added = [], silent = controls, tidy = false, codes = true } = about;
     this.processor = processor;
     this.unknown = unknown;
+    this.codes = codes;
     this.unspoken = new Set(readPieces(bytes).flatMap(({ text, control }) => (control ? [text] : [])));
     this.vocabulary = new Map(Object.entries(vocabulary));
     this.controls = new Set(controls);
@@ -134,7 +136,7 @@ class VocabularyTokenizer {
     return clean(text)
       .split(this.whole)
       .flatMap((part, index) => {
-        const [, code, rest] = index % 2 ? [part, part, ""] : CODE.exec(part);
+        const [, code, rest] = index % 2 ? [part, part, ""] : this.codes ? CODE.exec(part) : [part, "", part];
         return [...(code ? [code] : []), ...(rest ? this.processor.encodePieces(rest) : [])];
       });
   }

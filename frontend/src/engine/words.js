@@ -7,6 +7,10 @@ const CONTROL = new Set(["<pad>", "<s>", "</s>"]);
 export const BLANK = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
 const EDGES = new RegExp(`^${BLANK}|${BLANK}$`, "g");
 
+/** Ids that a decoder never writes, as `ModelConfig.unwritten`. @param {{pad_id: number, start_id: number, end_id: number}} config */
+export const unwritten = ({ pad_id, start_id, end_id }) =>
+  [...new Set([pad_id, start_id])].filter((id) => id !== end_id);
+
 const strip = (text) => text.replace(EDGES, "");
 
 // Tokens in readable form: without the mark; a token that is only the mark becomes an open box.

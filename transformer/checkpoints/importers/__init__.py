@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.folder import CONFIG, Checkpoint, CheckpointError, language, load_checkpoint, read_json
-from transformer.checkpoints.importers.marian import MODEL_TYPE, load_marian
-from transformer.checkpoints.importers.t5 import MODEL_TYPES, load_t5
+from transformer.checkpoints.importers import t5
+from transformer.checkpoints.importers.bart import BART, load_family
+from transformer.checkpoints.importers.m2m_100 import M2M
+from transformer.checkpoints.importers.marian import MARIAN
+from transformer.checkpoints.importers.mbart import MBART
+from transformer.checkpoints.importers.pegasus import PEGASUS
 from transformer.checkpoints.importers.tokenizers import OPTIONS, languages_in
 from transformer.model.transformer import Transformer
 
-__all__ = ["languages_of", "load_marian", "load_t5", "open_folder"]
+__all__ = ["IMPORTERS", "languages_of", "open_folder"]
 
+FAMILIES = {"marian": MARIAN, "bart": BART, "mbart": MBART, "m2m_100": M2M, "pegasus": PEGASUS}
 # model_type in config.json -> what reads the folder
-IMPORTERS = {MODEL_TYPE: load_marian, **dict.fromkeys(MODEL_TYPES, load_t5)}
+IMPORTERS: dict[str, Callable[[Path], Checkpoint[Transformer]]] = {
+    **{kind: partial(load_family, family) for kind, family in FAMILIES.items()},
+    **dict.fromkeys(t5.MODEL_TYPES, t5.load_t5),
+}
 
 
 def open_folder(path: Path) -> Checkpoint[Transformer]:

@@ -75,9 +75,8 @@ def search_rule(settings: Mapping[str, Any], config: ModelConfig) -> tuple[BeamR
     words = read("bad_words_ids", [], lambda value: isinstance(value, list) and all(map(tokens, value)) and all(value))
     words = [word for word in words if word != [config.end_id]]  # as transformers reads it
     words += [[one] for one in read("suppress_tokens", [], tokens)]
-    never_written = ([config.pad_id], [config.start_id])  # by any search of ours
     constraints = Constraints(
-        barred=tuple(tuple(word) for word in words if word not in never_written),
+        barred=tuple(tuple(word) for word in words if word not in [[one] for one in config.unwritten]),
         barred_first=tuple(read("begin_suppress_tokens", [], tokens)),
         first=read("forced_bos_token_id", None, token),
         last=read("forced_eos_token_id", None, token),

@@ -1,7 +1,7 @@
 """Imports T5 models (Raffel et al. 2020) in Hugging Face's format as our Transformer: T5, T5 1.1, Flan-T5 and mT5.
 
     config.json             {"model_type": "t5" or "mt5", ...}, `T5Config` of transformers
-    model.safetensors       or its parts, or pytorch_model.bin, as in `importers.marian`
+    model.safetensors       or its parts, or pytorch_model.bin, as in `importers.bart`
     spiece.model            SentencePiece's file; or tokenizer.json, which has the same pieces, and is all that
                             transformers 5 writes
     tokenizer_config.json   how many tokens <extra_id_N> follow the pieces (optional, 100)
@@ -38,8 +38,9 @@ from transformer.checkpoints.folder import (
     read_json,
     shapes_only,
 )
+from transformer.checkpoints.importers.bart import LOGITS, SHARED, SOURCE, TARGET, whole_name
 from transformer.checkpoints.importers.generation import SETTINGS, search_rule
-from transformer.checkpoints.importers.marian import LOGITS, SHARED, _Tensors
+from transformer.checkpoints.importers.tensors import Tensors
 from transformer.checkpoints.importers.tokenizers import LARGEST_VOCABULARY, OPTIONS, added_tokens, languages_in
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.model.config import ConfigError, ModelConfig
@@ -203,9 +204,10 @@ def load_t5(path: Path) -> Checkpoint[Transformer]:
     options = read_json(path / OPTIONS) if (path / OPTIONS).is_file() else {}
     try:
         tokenizer = _tokenizer(path, options, about)
-        tensors = _Tensors(path)
+        tensors = Tensors(path, whole_name)
         config = bounded(configure(about, tensors.names(), tokenizer.unknown))
-        weights = tensors.read(names(config), parameter_shapes(Transformer, config), [UNUSED])
+        known = (SHARED, SOURCE, TARGET, LOGITS, UNUSED)
+        weights = tensors.read(names(config), parameter_shapes(Transformer, config), known)
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError("{path}: {error}", path=path, error=error) from error
     if not config.tied_output and torch.equal(weights["output_matrix"], weights["embedding.weight"]):

@@ -1,10 +1,12 @@
-"""Text to pieces to ids and back, as in Marian: a SentencePiece model makes the pieces, a table gives their ids."""
+"""Text to pieces to ids and back, for models of other projects: a SentencePiece model makes the pieces, a table gives
+their ids."""
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import sentencepiece
 
@@ -17,8 +19,58 @@ TIDIED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 UNKNOWN = "⁇"  # U+2047, SentencePiece's own sign for <unk> in decoded text
 
 
-class VocabularyTokenizer:
-    """The tokenizer of one side of a Marian model, with the interface of `transformer.text.tokenizer.AnyTokenizer`.
+class ImportedTokenizer:
+    """What the tokenizers of imported models have in common; the interface is
+    `transformer.text.tokenizer.AnyTokenizer`. Immutable after construction and safe to share between threads."""
+
+    before: tuple[int, ...] = ()  # ids before every text: a language code, <s>
+    after: tuple[int, ...] = ()  # ids after every text, and before what ends it
+
+    def around(self, before: tuple[int, ...], after: tuple[int, ...] = ()) -> Self:
+        """The same tokenizer with these ids around every text."""
+        other = copy.copy(self)
+        other.before, other.after = before, after
+        return other
+
+    def to_bytes(self) -> bytes:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        raise NotImplementedError
+
+    def decode(self, ids: Iterable[int]) -> str:
+        raise NotImplementedError
+
+    def _ids(self, text: str) -> list[int]:
+        raise NotImplementedError
+
+    def _surfaces(self, text: str) -> list[str]:
+        raise NotImplementedError
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the text's pieces, and of those around every text, without the </s> that ends it. Markup such as
+        "</s>" in text stays text."""
+        ids = self._ids(text)
+        return [*self.before, *ids, *self.after] if ids else []
+
+    def surfaces(self, text: str) -> list[str]:
+        """The text of each piece of `encode(text)`, with the piece mark; for <unk> the typed characters."""
+        surfaces = self._surfaces(text)
+        return [*self.pieces(self.before), *surfaces, *self.pieces(self.after)] if surfaces else []
+
+
+def tidied(text: str) -> str:
+    """The text without the blanks of TIDIED."""
+    for blank in TIDIED:
+        text = text.replace(blank, blank.strip())
+    return text
+
+
+class VocabularyTokenizer(ImportedTokenizer):
+    """The tokenizer of one side of a model whose pieces SentencePiece makes.
 
     processor: SentencePiece, which divides text into pieces; its ids are not used.
     vocabulary: piece -> id, each id once, from 0 to below size; other pieces become <unk>.
@@ -28,7 +80,7 @@ class VocabularyTokenizer:
     tidy: whether a decoded text loses the blanks of TIDIED.
     codes: whether a language code at the start of a text, ">>deu<<", is one token; Marian's models for several target
     languages have these codes in their vocabulary.
-    Immutable after construction and safe to share between threads. Raises TokenizerError.
+    Raises TokenizerError.
     """
 
     def __init__(
@@ -101,8 +153,7 @@ class VocabularyTokenizer:
             tokens += [whole] * bool(whole) + divide(rest)
         return tokens
 
-    def encode(self, text: str) -> list[int]:
-        """Ids of the text's pieces, without </s>. Markup such as "</s>" in text stays text."""
+    def _ids(self, text: str) -> list[int]:
         ids = (
             self._vocabulary.get(piece, self.unknown) for piece in self._divide(text, self._processor.EncodeAsPieces)
         )
@@ -121,12 +172,9 @@ class VocabularyTokenizer:
             [f"{PIECE_MARK}{UNKNOWN}" if token_id == self.unknown else piece for token_id, piece in pieces]
         )
         text = text.replace(PIECE_MARK, " ").strip()
-        for blank in TIDIED if self._tidy else ():
-            text = text.replace(blank, blank.strip())
-        return text
+        return tidied(text) if self._tidy else text
 
-    def surfaces(self, text: str) -> list[str]:
-        """The text of each piece of `encode(text)`, with the piece mark; for <unk> the typed characters."""
+    def _surfaces(self, text: str) -> list[str]:
         return self._divide(
             text, lambda part: list(self._processor.Encode(part, return_type="offset_mapping")["pieces"])
         )
