@@ -31,13 +31,8 @@ ACTIVATIONS = {
 
 def expressible(config: ModelConfig) -> bool:
     """Whether CTranslate2 knows such a model, written as here: it reads T5's parts in another form."""
-    usual = config.causal and config.residual and config.norm != "none" and config.d_k in (None, config.d_head)
-    return (
-        usual
-        and config.biases
-        and not (config.gated or config.rms_norm or config.d_v)
-        and config.positions != "relative"
-    )
+    whole = config.causal and config.residual and config.norm != "none" and config.d_k in (None, config.d_head)
+    return whole and config.usual_parts
 
 
 def _own(tensor: Tensor) -> Any:
