@@ -180,7 +180,7 @@ def _choose(frame: PageFrame, sentence_tokens: int) -> Sizes:
         kernel = int(frame.options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
     with third:
         window = int(frame.options.segment("restricted", _("Restricted to r keys around each token"), WINDOWS, WINDOW))
-    return Sizes(n, config.d_model, config.heads, kernel, window, config.d_k)
+    return Sizes(n, config.d_model, config.heads, kernel, window, config.d_k, config.d_v)
 
 
 def _lengths(n: int) -> list[int]:

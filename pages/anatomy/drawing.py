@@ -228,16 +228,19 @@ def draw(frame: PageFrame) -> None:
 
 def equations(config: ModelConfig) -> tuple[str, str]:
     """The paper's equations as this model has them, in LaTeX."""
-    around = sub_layer_equation(config, norm=r"\mathrm{LayerNorm}", sub=r"\mathrm{Sublayer}")
+    norm = "RMSNorm" if config.rms_norm else "LayerNorm"
+    around = sub_layer_equation(config, norm=rf"\mathrm{{{norm}}}", sub=r"\mathrm{Sublayer}")
     scores = r"\frac{QK^\top}{\sqrt{d_k}}" if config.scaling else r"QK^\top"
-    inner = r"xW_1 + b_1"
-    active = {"relu": rf"\max(0,\, {inner})", "gelu": rf"\mathrm{{GELU}}({inner})"}
+    scores += " + B" if config.positions == "relative" else ""
+    inner, last = (r"xW_1 + b_1", " + b_2") if config.biases else ("xW_1", "")
+    active = {"relu": rf"\max(0,\, {inner})", **dict.fromkeys(("gelu", "gelu_new"), rf"\mathrm{{GELU}}({inner})")}
     network = active.get(config.activation, rf"\mathrm{{{config.activation}}}({inner})")
+    network = rf"({network} \odot xV)" if config.gated else network
     return (
         rf"x \leftarrow {around}, \qquad "
         rf"\mathrm{{Attention}}(Q, K, V) = \mathrm{{softmax}}\!\left({scores}\right) V",
         r"\mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O, \qquad "
-        rf"\mathrm{{FFN}}(x) = {network}\, W_2 + b_2",
+        rf"\mathrm{{FFN}}(x) = {network}\, W_2{last}",
     )
 
 

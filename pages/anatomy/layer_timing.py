@@ -22,13 +22,13 @@ PATIENCE = 10.0  # seconds after the viewer left the page until the measurement 
 SHORTEST = 5  # seconds of a measurement with d = 64 on an idle machine; with d = 256 it took 8
 POINTS = len(KINDS) * len(LENGTHS)
 
-Key = tuple[int, int, int | None, int, int]
+Key = tuple[int, int, int | None, int | None, int, int]
 Jobs = JobQueue[tuple[Timing, ...]]
 
 
 def key_of(sizes: Sizes) -> Key:
     """The settings of a measurement: everything but n, which it varies."""
-    return sizes.d, sizes.heads, sizes.d_k, sizes.kernel, sizes.window
+    return sizes.d, sizes.heads, sizes.d_k, sizes.d_v, sizes.kernel, sizes.window
 
 
 class Measurement(BackgroundJob):

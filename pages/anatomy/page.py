@@ -5,6 +5,7 @@ from __future__ import annotations
 from pages.anatomy import complexity, drawing, rnn
 from pages.components import payloads
 from pages.components.comparison import note_waiting_switches
+from pages.components.sentences import point
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import State
 from transformer.texts import _
@@ -16,11 +17,20 @@ def parts() -> dict[str, str]:
 
 
 def draw(frame: PageFrame) -> None:
-    if frame.part == "flow" and (frame.live or frame.trace is not None):
+    drawable = frame.model.config.usual_parts
+    if frame.part == "flow" and drawable and (frame.live or frame.trace is not None):
         drawing.draw(frame)
     else:
         payloads.forget(drawing.KEY)
     if frame.part == "flow":
+        if not drawable:
+            point(
+                _(
+                    "The drawing computes the paper's parts, number by number. This model has parts of T5 instead: "
+                    "relative positions, RMSNorm or a gated feed-forward network. Its equations are below, and all "
+                    "other pages show it."
+                )
+            )
         with frame.options.panel("about", say("about")):
             drawing.about(frame.model.config)
         return

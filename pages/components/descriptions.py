@@ -26,6 +26,7 @@ from transformer.interventions.sets import (
     Silence,
     Skip,
     Switch,
+    Unbias,
     Unmask,
     Where,
     layers_of,
@@ -150,6 +151,10 @@ def _unmasked(switches: Sequence[Unmask], config: ModelConfig | None) -> list[st
     return _by_heads(switches, lambda switch: (switch.mask, {}))
 
 
+def _unbiased(switches: Sequence[Unbias], config: ModelConfig | None) -> list[str]:
+    return _by_heads(switches, lambda switch: ("bias", {}))
+
+
 def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[str]:
     return _by_heads(switches, lambda switch: (switch.rule, {}))
 
@@ -255,6 +260,7 @@ def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[s
 # The phrases for all switches of a class; with the model's config where it is known.
 WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str]]] = {
     Scale: _scaled,
+    Unbias: _unbiased,
     Unmask: _unmasked,
     Pad: _padded,
     Hide: _hidden,

@@ -13,8 +13,9 @@ from pages.components.live_picture import chosen, sent
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.shared import shared
-from transformer.analysis.activations import ACTIVE, active_counts, histogram, spread, thresholds
+from transformer.analysis.activations import ACTIVE, SHAPES, active_counts, histogram, spread, thresholds
 from transformer.interventions.sets import layers_of
+from transformer.model.config import ModelConfig
 from transformer.model.tap import STACKS
 from transformer.texts import _
 from transformer.tracing.trace import FeedForwardTrace, Trace
@@ -89,10 +90,14 @@ def _histogram(before: Tensor, after: Tensor) -> dict[str, Any] | None:
 
 
 @shared()
-def numbers(trace: Trace, activation: str) -> dict[str, Any]:
+def numbers(trace: Trace, config: ModelConfig) -> dict[str, Any]:
     """What the picture draws, counted once for all viewers."""
     stacks = {name: _stack(side, labels(trace)[name]) for name, side in sides(trace).items()}
-    return {"source": trace.source_text, "target": trace.target_text, "activation": activation, **stacks}
+    form = {
+        "activation": SHAPES.get(config.activation, config.activation),
+        "gated": config.gated, "bare": not config.biases,
+    }  # fmt: skip
+    return {"source": trace.source_text, "target": trace.target_text, **form, **stacks}
 
 
 def _merge_browser(frame: PageFrame) -> None:
@@ -118,8 +123,10 @@ def draw(frame: PageFrame) -> None:
     state = {
         "stack": stack,
         "layer": options.value("layer", 1, layers_of(config, f"{stack}_self"), 1),
-        "threshold": options.nearest("threshold", steps, round(100 * ACTIVE[config.activation])),
+        "threshold": options.nearest(
+            "threshold", steps, round(100 * ACTIVE[SHAPES.get(config.activation, config.activation)])
+        ),
         "panel": PANEL_FEW if options.is_open(PANEL_FEW) else "",
     }
-    counted = None if frame.trace is None else numbers(frame.trace, config.activation)
+    counted = None if frame.trace is None else numbers(frame.trace, config)
     _picture(key=KEY, data=sent(frame, "feedforward", state, counted), on_state_change=lambda: None)

@@ -21,6 +21,7 @@ from pages.frame.options import Options
 from pages.runtime.job import JobQueue
 from pages.runtime.shared import identity
 from pages.runtime.texts import translated
+from transformer.analysis.activations import SHAPES
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as layer_figures
@@ -107,10 +108,12 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     count = min(FEW, active)
     leaders, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
     values = leaders.activation.numpy(), leaders.contribution.numpy()
-    kind = frame.model.config.activation
+    config = frame.model.config
+    kind, gated, biases = SHAPES.get(config.activation, config.activation), config.gated, config.biases
 
     def drawn() -> figure.Drawing:
-        return figure.localized(figures.strongest)(leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind)
+        draw = figure.localized(figures.strongest)
+        return draw(leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind, gated, biases)
 
     def picked(index: int) -> None:
         if index < len(leaders.neurons):

@@ -10,8 +10,9 @@ from pages.components import figure
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
-from transformer.analysis.activations import ACTIVE, left_of_zero, nonlinearity, rug
+from transformer.analysis.activations import ACTIVE, SHAPES, left_of_zero, nonlinearity, rug
 from transformer.figures import feedforward as figures
+from transformer.model.feedforward import ACTIVATION
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
@@ -50,7 +51,8 @@ def _left_of_zero_sentence(kind: str, left: float, smallest: float, total: int) 
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    kind = frame.model.config.activation
+    config = frame.model.config
+    kind = SHAPES.get(config.activation, config.activation)
     about = st.container()
     controls, picture = controls_and_picture()
     with controls:
@@ -64,7 +66,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             token = int(frame.options.choose("token", _("Token"), list(names), 0, names.__getitem__))
     side = sides(trace)[stack]
     whole = slice(None) if not token else slice(token - 1, token)
-    before, after = side.pre_activation[layer, whole], side.activation[layer, whole]
+    before = side.pre_activation[layer, whole]
     z = _grid(before)
     curves = {name: nonlinearity(name, z) for name in ACTIVE}
     ticks = rug(before)
@@ -78,6 +80,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         ticks,
         before.numel(),
         stack,
+        config.gated,
+        config.biases,
     )
     with picture:
         where = f"{stack}-layer-{layer + 1}" + (f"-token-{token}" if token else "")
@@ -87,7 +91,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(
         outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
     )
-    sentence = _left_of_zero_sentence(kind, left_of_zero(before), float(after.min()), before.numel())
+    sentence = _left_of_zero_sentence(
+        kind, left_of_zero(before), float(ACTIVATION[config.activation](before).min()), before.numel()
+    )
     with about:
         point(sentence)
     paragraph(few if len(ticks) + outside < before.numel() else "", far if outside else "")
@@ -97,6 +103,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             "or swish there. Bold is the function this model was trained with. Each tick is a pre-activation z = xW₁ "
             "+ b₁ of this sentence."
         ),
+        "" if config.biases else _("In this model b₁ and b₂ are 0: it has no biases."),
+        _("Its network is gated: what the function returns is multiplied by xV.") if config.gated else "",
         quiet=True,
     )
     with frame.options.panel("functions", _("The three functions")):

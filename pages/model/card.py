@@ -115,19 +115,25 @@ def signature(model: Pretrained) -> None:
 def differences(config: ModelConfig) -> list[str]:
     """The differences of this architecture from the paper's, a few words each."""
     texts = [
-        (True, _("a bias in every projection of attention")),  # the formulas of section 3.2.2 have none
+        (config.biases, _("a bias in every projection of attention")),  # the formulas of section 3.2.2 have none
+        (not config.biases, _("no biases in the feed-forward networks")),
         (config.activation == "gelu", _("GELU instead of max(0, ·)")),
+        (config.activation == "gelu_new", _("GELU, approximated by tanh, instead of max(0, ·)")),
         (config.activation == "swish", _("swish instead of max(0, ·)")),
+        (config.gated, _("gated feed-forward networks, whose activations are multiplied by xV")),
         (config.norm == "pre", _("LayerNorm before each sub-layer")),
+        (config.rms_norm, _("RMSNorm, which subtracts no mean and adds no β, in place of LayerNorm")),
         (config.norm == "none", _("no LayerNorm")),
         (not config.residual, _("no residual connections")),
         (not config.causal, _("no causal mask: decoder self-attention sees later tokens")),
         (config.positions == "learned", _("learned positions")),
         (config.positions == "none", _("no positions")),
+        (config.positions == "relative", _("relative positions, a number added to each score of self-attention")),
         (
             config.positions == "sinusoidal" and config.layout == "halves",
             _("sinusoidal positions with all sines before all cosines"),
         ),
+        (config.d_head != config.d_model // config.heads, _("heads that are not d_model / h wide")),
         (not config.scaling, _("scores that are not divided by √dₖ")),
         (not config.embedding_scale, _("embeddings that are not multiplied by √d_model")),
         (config.target_vocab_size is not None, _("an embedding table for each side")),

@@ -127,6 +127,11 @@ def _introduction(model: Pretrained, pair: Pair) -> str:
             "{name} adds no positions, so it has no position vectors to show. {learned} is a bundled model with "
             "learned positions."
         )
+    elif model.config.positions == "relative":
+        sentence = _(
+            "{name} adds no vectors to its embeddings but a number for the distance to each score. {learned} is a "
+            "bundled model with learned positions."
+        )
     else:
         sentence = _(
             "{name} adds the encoding of the formula, which is computed and not learned. {learned} is a bundled model "

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pages.components import probing
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
+from pages.frame.messages import message
 from pages.frame.state import State
-from pages.positions import encoding, lab, learned
+from pages.positions import encoding, lab, learned, relative
 from transformer.texts import _
 from transformer.view.position_figures import PARTS
 from transformer.view.shared_texts import say
@@ -16,6 +17,7 @@ def parts() -> dict[str, str]:
     return {
         **{name: say(f"part_{name}") for name in PARTS},
         "learned": _("Learned positions"),
+        "relative": _("Relative positions"),
         "order": _("Without order"),
         "lab": _("Position lab"),
     }
@@ -33,9 +35,19 @@ def draw(frame: PageFrame) -> None:
     if frame.part != "lab":
         note_waiting_switches(frame.state.switches)
     if frame.part in PARTS:
+        if frame.model.config.positions == "relative":
+            message(
+                _(
+                    "{name} has no such encodings: it adds a number for the distance to each score. Choose “Relative "
+                    "positions” to see it."
+                ).format(name=frame.model.name),
+                "note",
+            )
         encoding.draw(frame)
     elif frame.part == "learned":
         learned.draw_learned(frame)
+    elif frame.part == "relative":
+        relative.draw(frame)
     elif frame.trace is None:
         return
     elif frame.part == "order":
@@ -45,4 +57,4 @@ def draw(frame: PageFrame) -> None:
 
 
 OPTIONS = ("d_model", "length", "dims", "k", "q", "seed", "trained", "pane", "row")
-CONTENT = Content(draw, parts, OPTIONS, alone=("distance", "learned"), live=in_browser)
+CONTENT = Content(draw, parts, OPTIONS, alone=("distance", "learned", "relative"), live=in_browser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.support.build import pretrained_variant, tiny_pretrained
+from tests.support.build import T5, pretrained_variant, tiny_pretrained
 from transformer.analysis.layer_norm import left_of_x, normed
 from transformer.analysis.residual import kinds_of, sublayers
 
@@ -30,6 +30,16 @@ def test_what_is_left_is_a_cosine() -> None:
     assert found.shape == (len(sublayers(trace, "decoder")), len(trace.target_in_ids))
     x, y = trace.cross.enters[1, 2].double(), trace.cross.leaves[1, 2].double()
     assert found[4, 2].item() == pytest.approx((x @ y / (x.norm() * y.norm())).item())
+
+
+def test_rms_norm_divides_by_the_root_of_the_mean_square() -> None:
+    model = pretrained_variant(**T5)
+    trace = model.trace("ka lo", "re")
+    found = normed(trace, model.model, "encoder", 1, 0)
+    assert found is not None and not found.beta.any() and found.before.mean().abs() > 0.01
+    assert found.normalised.square().mean().item() == pytest.approx(1, abs=1e-4)
+    norm = model.model.encoder[0].feed_forward_residual.norm
+    torch.testing.assert_close(found.after.float(), norm(found.before.float()))
 
 
 @pytest.mark.parametrize("norm", ["pre", "none"])

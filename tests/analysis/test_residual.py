@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.build import D_MODEL, PAIRWISE, pretrained_variant, variant_name
+from tests.support.build import D_MODEL, PAIRWISE, T5, pretrained_variant, variant_name
+from transformer.analysis.norms import Norm
 from transformer.analysis.residual import Parts, decompose, states, stream, sublayers
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
@@ -18,7 +19,7 @@ from transformer.model.tap import STACKS
 from transformer.tracing.trace import Trace
 
 SOURCE, TARGET = "ka lo minu", "re sta vu"
-every_model = pytest.mark.parametrize("changes", PAIRWISE, ids=variant_name)
+every_model = pytest.mark.parametrize("changes", [*PAIRWISE, T5, {**T5, "norm": "post"}], ids=variant_name)
 every_stack = pytest.mark.parametrize("stack", STACKS)
 
 
@@ -32,9 +33,11 @@ def recorded(trace: Trace, stack: str, name: str, field: str, layer: int) -> Ten
     return getattr(getattr(trace, part.get(stack + name, f"{stack}_ff")), field)[layer]
 
 
-def normalised(vector: list[float], x: list[float], norm: torch.nn.LayerNorm) -> list[float]:
-    """gamma (p - mean(p)) / sigma(x), number by number in Python's doubles."""
+def normalised(vector: list[float], x: list[float], norm: Norm) -> list[float]:
+    """gamma (p - mean(p)) / sigma(x), number by number in Python's doubles; RMSNorm has no means."""
     mean, about = sum(x) / len(x), sum(vector) / len(vector)
+    if isinstance(norm, torch.nn.RMSNorm):
+        mean = about = 0
     sigma = math.sqrt(sum((one - mean) ** 2 for one in x) / len(x) + norm.eps)
     return [g * (one - about) / sigma for one, g in zip(vector, norm.weight.tolist(), strict=True)]
 
@@ -47,10 +50,11 @@ def by_hand(model: Pretrained, trace: Trace, stack: str, token: int) -> list[lis
     config = model.config
     x: list[float] = []
 
-    def through(norm: torch.nn.LayerNorm) -> None:
+    def through(norm: Norm) -> None:
         nonlocal bias
         parts[:] = [normalised(one, x, norm) for one in parts]
-        bias = [a + b for a, b in zip(normalised(bias, x, norm), norm.bias.tolist(), strict=True)]
+        beta = [0.0] * len(bias) if isinstance(norm, torch.nn.RMSNorm) else norm.bias.tolist()
+        bias = [a + b for a, b in zip(normalised(bias, x, norm), beta, strict=True)]
 
     for index, layer in enumerate(getattr(model.model, stack)):
         places = {"self": layer.self_residual, "ff": layer.feed_forward_residual}

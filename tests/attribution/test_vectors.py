@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.support.build import pretrained_variant, tiny_pretrained
+from tests.support.build import T5, pretrained_variant, tiny_pretrained
 from transformer.attribution import METHODS, attribute
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
 from transformer.attribution.vectors import alti_measure, by_vectors, norm_measure, one_head, parts, rollout
@@ -17,7 +17,11 @@ from transformer.tracing.trace import KINDS
 TEXT = ("ka lo mi vu", "lo mi ka")
 
 
-@pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"norm": "none"}, {"residual": False}, {"d_k": 3}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"norm": "pre"}, {"norm": "none"}, {"residual": False}, {"d_k": 3}, T5, {**T5, "norm": "post"}],
+    ids=str,
+)
 def test_the_parts_of_every_sub_layer_add_up_to_its_result(changes: dict[str, Any]) -> None:
     model = pretrained_variant(**changes) if changes else tiny_pretrained()
     trace = model.trace(*TEXT)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from tests.support.build import PAIRWISE, random_ids, targets_in, tiny_model, variant_name
+from tests.support.build import PAIRWISE, T5, random_ids, targets_in, tiny_model, variant_name
 from transformer.cost.parameters import Description, describe
 from transformer.inference.pretrained import load
 from transformer.model.config import ModelConfig, preset
@@ -101,6 +101,17 @@ def test_counts_of_every_kind_of_model(model: Transformer) -> None:
     for box in found.boxes:
         for one in box.tensors:
             assert one.symbol and tuple(size[axis] for axis in one.axes) == one.shape
+
+
+def test_parts_of_t5_have_boxes_and_names() -> None:
+    model = tiny_model(**T5)
+    found = describe(model)
+    check_sums(found, model)
+    (table,) = found.box("encoder.bias").tensors
+    assert (table.symbol, table.shape, table.axes) == ("B", (6, 3), ("bucket", "head"))
+    assert [one.symbol for one in found.box("decoder.0.ff").tensors] == ["W_1", "V", "W_2"]
+    assert [one.symbol for one in found.box("encoder.0.self.norm").tensors] == ["γ"]
+    assert "RMSNorm, not in the paper" in found.table() and "relative positions in 6 buckets" in found.table()
 
 
 @pytest.mark.parametrize("name", BUNDLED)

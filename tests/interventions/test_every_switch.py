@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from pages.components.descriptions import WORDS, in_words, phrases
-from tests.support.build import tiny_pretrained
+from tests.support.build import T5, pretrained_variant, tiny_pretrained
 from transformer.analysis.attention import check
 from transformer.interventions.edits import edits_of
-from transformer.interventions.sets import SWITCHES, HeadSwitch, Interventions, Pad, Switch
+from transformer.interventions.sets import SWITCHES, HeadSwitch, InterventionError, Interventions, Pad, Switch, Unbias
 from transformer.model.tap import KINDS
 
 EXAMPLES = [(switch_class, text) for switch_class in SWITCHES for text in switch_class.EXAMPLES]
@@ -48,7 +48,7 @@ def test_an_example_is_parsed_written_and_described(sort: type[Switch], text: st
 
 @every_example
 def test_an_example_changes_a_pass_and_only_by_tensors_that_there_are(sort: type[Switch], text: str) -> None:
-    model, value = tiny_pretrained(), Interventions.parse(text)
+    model, value = pretrained_variant(**T5) if sort is Unbias else tiny_pretrained(), Interventions.parse(text)
     beside = Interventions((Pad(3),)) if text.startswith("padding") else Interventions()
     plain = model.trace(SOURCE, TARGET, interventions=beside)
     switched = model.trace(SOURCE, TARGET, interventions=beside + value)  # an edit of no tensor is a TapError
@@ -58,6 +58,18 @@ def test_an_example_changes_a_pass_and_only_by_tensors_that_there_are(sort: type
         assert not torch.equal(switched.logits, plain.logits)
     assert all(check(switched.attention(kind)).hold for kind in KINDS)  # what the trace says of its heads is true
     assert model.translate(SOURCE, limit=12, interventions=value).tokens
+
+
+def test_without_relative_positions_there_is_no_bias_to_switch_off() -> None:
+    with pytest.raises(InterventionError, match="this model has no relative positions"):
+        tiny_pretrained().trace(SOURCE, TARGET, interventions=Interventions((Unbias(),)))
+    model = pretrained_variant(**T5)
+    plain, off = (model.trace(SOURCE, TARGET, interventions=Interventions(given)) for given in ((), (Unbias(),)))
+    for kind in ("encoder_self", "decoder_self"):
+        one, two = plain.attention(kind), off.attention(kind)
+        assert one.bias is not None and two.bias is not None and one.bias.any() and not two.bias.any()
+        visible = torch.where(one.mask, one.scores - one.bias, 0)
+        torch.testing.assert_close(torch.where(two.mask, two.scores, 0)[0], visible[0])  # later layers read other x
 
 
 def test_all_switches_together_have_one_phrase_each() -> None:

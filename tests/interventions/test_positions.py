@@ -8,7 +8,7 @@ import functools
 import pytest
 import torch
 
-from tests.support.build import VARIANTS, tiny_model, tiny_tokenizer, variant_name
+from tests.support.build import T5, VARIANTS, pretrained_variant, tiny_model, tiny_tokenizer, variant_name
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Reposition, Skip
 from transformer.model.transformer import Transformer
@@ -39,11 +39,18 @@ def same(one: Trace, two: Trace) -> bool:
     return torch.equal(one.logits, two.logits) and torch.equal(one.cross.weights, two.cross.weights)
 
 
+def tables(model: Pretrained) -> list[torch.nn.Module]:
+    """All that hold a table of positions."""
+    network = model.model
+    return [one for one in (network.positions, network.encoder_bias, network.decoder_bias) if one is not None]
+
+
 @pytest.mark.parametrize("variant", range(len(VARIANTS)), ids=[variant_name(variant) for variant in VARIANTS])
 def test_positions_removed_are_those_of_a_model_without(variant: int) -> None:
     model = plain(variant)
     without = changed(model)
-    without.model.positions.table.zero_()
+    for positions in tables(without):
+        positions.table.zero_()
     trace = traced(model, Reposition("remove"))
     assert same(trace, traced(without)) and not trace.source_positions.any() and not trace.target_positions.any()
     half = traced(model, Reposition("remove", "target"))
@@ -54,7 +61,9 @@ def test_positions_removed_are_those_of_a_model_without(variant: int) -> None:
 def test_positions_shifted_and_scaled_are_those_of_another_table(variant: int) -> None:
     model = plain(variant)
     other_table = changed(model)
-    other_table.model.positions.table.copy_(0.25 * model.model.positions.table.roll(-4, 0))
+    for positions in tables(other_table):
+        positions.table *= 0.25
+    other_table.model.positions.table.copy_(other_table.model.positions.table.roll(-4, 0))
     trace = traced(model, Reposition("shift", None, 4), Reposition("scale", None, 0.25))
     assert same(trace, traced(other_table))
     length = len(trace.source_tokens)
@@ -78,6 +87,16 @@ def test_positions_reversed_and_shuffled() -> None:
     # One move after the other, in the order given.
     both = traced(model, Reposition("reverse", "source"), Reposition("shift", "source", 2))
     assert both.source_position_ids.tolist() == [2 + position for position in range(length)][::-1]
+
+
+def test_relative_positions_follow_the_order() -> None:
+    model = pretrained_variant(**T5)
+    usual = traced(model).encoder_self.bias
+    back, shifted = (
+        traced(model, Reposition(rule, "source", amount)) for rule, amount in (("reverse", 0), ("shift", 3))
+    )
+    assert usual is not None and torch.equal(back.encoder_self.bias, usual.flip(-1, -2))
+    assert same(shifted, traced(model)) and not same(back, shifted)
 
 
 def test_a_shift_beyond_the_table_is_refused_and_decoding_ends_before_it() -> None:

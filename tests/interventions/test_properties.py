@@ -185,9 +185,11 @@ def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
     name, root = scope(where.kind, where.layer), math.sqrt(model.config.d_k or model.config.d_head)
     for head in range(model.config.heads):
         scores, weights = plain[name + "scores"][:, head], plain[name + "weights"][:, head]
+        bias = plain[name + "bias"][:, head] if name + "bias" in plain else 0
         if head == where.head:
-            torch.testing.assert_close(off[name + "scores"][:, head], scores * root, rtol=1e-5, atol=1e-6)
-            torch.testing.assert_close(off[name + "weights"][:, head], (scores * root).softmax(-1), **CLOSE)
+            scaled = (scores - bias) * root + bias  # what relative positions add keeps its size
+            torch.testing.assert_close(off[name + "scores"][:, head], scaled, rtol=1e-5, atol=2e-6)
+            torch.testing.assert_close(off[name + "weights"][:, head], scaled.softmax(-1), **CLOSE)
         else:
             assert torch.equal(off[name + "scores"][:, head], scores)
             assert torch.equal(off[name + "weights"][:, head], weights)

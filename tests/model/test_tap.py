@@ -46,7 +46,7 @@ def _table(d_k=D_HEAD, d_v=D_HEAD, positions="sinusoidal", gated=False, **others
             shapes |= {f"{at}.{name}": (BATCH, HEADS, query, key) for name in ("scores", "weights")}
             shapes[f"{at}.mask"] = (BATCH, HEADS, query, key)
             if positions == "relative" and kind == "self":
-                shapes[f"{at}.bias"] = (BATCH, HEADS, query, key)
+                shapes[f"{at}.bias"] = shapes[f"{at}.products"] = (BATCH, HEADS, query, key)
         for stack, length in (("encoder", SOURCE), ("decoder", TARGET)):
             at = f"{stack}.{layer}.ff"
             shapes |= {f"{at}.{name}": (BATCH, length, D_MODEL) for name in ("enters", "update", "sum", "leaves")}

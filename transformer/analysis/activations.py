@@ -16,6 +16,8 @@ from transformer.short_repr import short_repr
 # A neuron is active if its activation is above this threshold, unless a reader chooses another. ReLU: if it is not 0.
 # Below 0, GELU reaches down to -0.170 and swish to -0.278, so activations up to that size count as inactive.
 ACTIVE = {"relu": 0.0, "gelu": 0.2, "swish": 0.3}
+# T5's "gelu_new" is GELU but for 0.0005 at most, which no picture shows.
+SHAPES = {"gelu_new": "gelu"}
 STEP, MOST = 0.05, 2.0  # of the thresholds to choose from
 PUBLISHED = 0.030  # share of activations above 0 in T5-Base (Li et al. 2023, "The Lazy Neuron Phenomenon", abstract)
 BINS = 60

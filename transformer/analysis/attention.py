@@ -118,6 +118,8 @@ def check(attention: AttentionTrace) -> Checks:
         masked = weights.masked_fill(mask, 0).abs().max()
         scores = attention.queries[layer].double() @ attention.keys[layer].double().transpose(-2, -1)
         scores.mul_(attention.scale[layer, :, None, None])
+        if attention.bias is not None:
+            scores.add_(attention.bias[layer])
         largest = max(largest, *(abs(end.item()) for end in scores.aminmax()))
         scores.masked_fill_(~mask, -math.inf)
         recomputed = scores.softmax(-1)

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from transformer.analysis.norms import centre, deviation, scales
 from transformer.analysis.residual import kinds_of, norms_of, sublayers
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import Trace
@@ -17,7 +18,8 @@ from transformer.tracing.trace import Trace
 class Normed:
     """LayerNorm(v) = gamma (v - mean) / sqrt(variance + epsilon) + beta for one token; float64.
 
-    before, normalised (mean 0, variance 1), after, gamma, beta: [d_model]. mean, variance: of the numbers before.
+    before, normalised (mean 0, variance 1), after, gamma, beta: [d_model]. mean, variance: of the numbers before. With
+    RMSNorm, which subtracts no mean, the numbers normalised have a mean square of 1, and beta is 0.
     """
 
     before: Tensor
@@ -39,8 +41,8 @@ def normed(trace: Trace, model: Transformer, stack: str, number: int, token: int
     layer, name = sublayers(trace, stack)[number]
     part = kinds_of(trace, stack)[name]
     before = (part.enters if model.config.norm == "pre" else part.sum)[layer, token].double()
-    gamma, beta = norm.weight.detach().double().cpu(), norm.bias.detach().double().cpu()
-    normalised = F.layer_norm(before, before.shape, eps=norm.eps)
+    gamma, beta = scales(norm)
+    normalised = (before - centre(norm, before)) / deviation(norm, before)
     after = gamma * normalised + beta
     return Normed(before, normalised, after, before.mean().item(), before.var(correction=0).item(), gamma, beta)
 

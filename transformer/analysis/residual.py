@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from transformer.analysis.norms import Norm, centre, deviation, scales
 from transformer.model.layers import SubLayer
 from transformer.model.tap import SIDES, STACKS, check_stack
 from transformer.model.transformer import Transformer
@@ -39,29 +40,23 @@ def _tensors(trace: Trace, stack: str, field: str) -> Tensor:
     return torch.stack([getattr(kinds[name], field)[layer] for layer, name in sublayers(trace, stack)]).double()
 
 
-def norms_of(model: Transformer, stack: str) -> list[nn.LayerNorm]:
+def norms_of(model: Transformer, stack: str) -> list[Norm]:
     """The LayerNorm of every sub-layer, in the order of the pass; empty for a model without LayerNorm."""
     layers = model.encoder if stack == "encoder" else model.decoder
     norms = [module.norm for layer in layers for module in layer.children() if isinstance(module, SubLayer)]
-    return [norm for norm in norms if isinstance(norm, nn.LayerNorm)]
+    return [norm for norm in norms if isinstance(norm, Norm)]
 
 
-def _final(model: Transformer, stack: str) -> nn.LayerNorm | None:
+def _final(model: Transformer, stack: str) -> Norm | None:
     """The LayerNorm after the last layer, which only a pre-norm model has."""
     norm = model.encoder_norm if stack == "encoder" else model.decoder_norm
-    return norm if isinstance(norm, nn.LayerNorm) else None
+    return norm if isinstance(norm, Norm) else None
 
 
-def _weights(norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
-    """gamma and beta of a LayerNorm: [d_model] each, float64, on the CPU."""
-    return norm.weight.detach().double().cpu(), norm.bias.detach().double().cpu()
-
-
-def _carried(parts: Tensor, x: Tensor, norm: nn.LayerNorm) -> Tensor:
+def _carried(parts: Tensor, x: Tensor, norm: Norm) -> Tensor:
     """gamma (p - mean(p)) / sigma for every part p, with the sigma of x. If the parts sum to x, the results sum to
-    LayerNorm(x) without beta. parts: [..., token, d_model]; x: [token, d_model]."""
-    sigma = (x.var(-1, keepdim=True, correction=0) + norm.eps).sqrt()
-    return _weights(norm)[0] * (parts - parts.mean(-1, keepdim=True)) / sigma
+    LayerNorm(x) without beta. RMSNorm subtracts no mean. parts: [..., token, d_model]; x: [token, d_model]."""
+    return scales(norm)[0] * (parts - centre(norm, parts)) / deviation(norm, x)
 
 
 def states(trace: Trace, stack: str) -> Tensor:
@@ -110,7 +105,7 @@ def stream(trace: Trace, model: Transformer, stack: str) -> Stream:
     if model.config.norm == "pre":
         # The tap records the input of this LayerNorm, not its output.
         rows = zip(vectors["enters"], norms_of(model, stack), strict=True)
-        vectors["normed"] = torch.stack([_carried(x, x, norm) + _weights(norm)[1] for x, norm in rows])
+        vectors["normed"] = torch.stack([_carried(x, x, norm) + scales(norm)[1] for x, norm in rows])
     elif model.config.norm == "post":
         vectors["normed"] = _tensors(trace, stack, "leaves")
     lengths = {field: torch.linalg.vector_norm(tensor, dim=-1) for field, tensor in vectors.items()}
@@ -175,13 +170,12 @@ def decompose(trace: Trace, model: Transformer, stack: str, through: int | None 
         vectors[2 + index] = update[index]
         if post:
             vectors = _carried(vectors, total[index], norms[index])
-            vectors[-1] += _weights(norms[index])[1]
+            vectors[-1] += scales(norms[index])[1]
     final = _final(model, stack)
     if final is not None and through is None:
         vectors = _carried(vectors, total[-1], final)
-        vectors[-1] += _weights(final)[1]
+        vectors[-1] += scales(final)[1]
     whole = states(trace, stack)[through] if through is not None else getattr(trace, f"{stack}_output")
     whole = whole.double()
     shares = (vectors * whole).sum(-1) / whole.square().sum(-1).clamp(min=torch.finfo(torch.float64).tiny)
-    deviation = (vectors.sum(0) - whole).abs().max().item()
-    return Parts(every[: len(passed)], vectors, whole, shares, deviation)
+    return Parts(every[: len(passed)], vectors, whole, shares, (vectors.sum(0) - whole).abs().max().item())

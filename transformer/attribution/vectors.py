@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from transformer.analysis.norms import Norm, centre, deviation, scales
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Skip
@@ -70,20 +71,21 @@ def parts(model: Transformer, trace: Trace, kind: str, layer: int) -> Parts:
     vectors = torch.einsum("hqk,hkd->qkd", weights * made[..., None], brought(model, trace, kind, layer))
     put = torch.einsum("hqe,hed->qd", outputs * ~made[..., None], _output_of_heads(attention))
     own = seen.enters[layer].double() if residual.residual else torch.zeros_like(vectors[:, 0])
-    constant = put + attention.output.bias.detach().double().cpu()
+    bias = attention.output.bias
+    constant = put if bias is None else put + bias.detach().double().cpu()
     update = seen.update[layer].double()
     added = vectors.norm(dim=-1).sum(1) + constant.norm(dim=-1)
     kept = _same(update, vectors.sum(1) + constant, added[:, None])[:, None]  # [query, 1]
     vectors, constant = vectors * kept[..., None], torch.where(kept, constant, update)
-    if residual.pre or not isinstance(residual.norm, nn.LayerNorm):
+    if residual.pre or not isinstance(residual.norm, Norm):
         return Parts(vectors, own, constant, seen.sum[layer].double())
     norm = residual.norm
-    gamma, beta = norm.weight.detach().double().cpu(), norm.bias.detach().double().cpu()
+    gamma, beta = scales(norm)
     whole = seen.sum[layer].double()
-    spread = (whole.var(-1, correction=0, keepdim=True) + norm.eps).sqrt()  # [query, 1]
+    spread = deviation(norm, whole)  # [query, 1]
 
-    def normed(part: Tensor, deviation: Tensor) -> Tensor:
-        return (part - part.mean(-1, keepdim=True)) / deviation * gamma
+    def normed(part: Tensor, by: Tensor) -> Tensor:
+        return (part - centre(norm, part)) / by * gamma
 
     return Parts(
         normed(vectors, spread[:, None]),

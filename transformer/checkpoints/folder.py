@@ -242,12 +242,13 @@ def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
 
     The number of parameters does not limit it: 64 layers of 128 heads of width 1 take 25 MB, but their traces 5 GB.
     """
-    cells = config.heads * tokens**2 * (4 + 4 + 1)  # scores, weights, mask
+    numbers = 4 if config.positions == "relative" else 2  # scores, weights, then products, bias
+    cells = config.heads * tokens**2 * (4 * numbers + 1)  # and a mask
     states = 4 * tokens * config.d_model  # each sub-layer has four of them: enters, update, sum, leaves
     vectors = 4 * tokens * config.heads * 2 * ((config.d_k or config.d_head) + config.d_head)
     attentions = config.encoder_layers + 2 * config.decoder_layers
     layers = config.encoder_layers + config.decoder_layers
-    inner = layers * (4 * tokens * 2 * config.d_ff + 4 * states)
+    inner = layers * (4 * tokens * (3 if config.gated else 2) * config.d_ff + 4 * states)
     vocabulary = config.output_size
     return attentions * (cells + vectors + 4 * states) + inner + 4 * tokens * vocabulary
 

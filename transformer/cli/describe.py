@@ -29,7 +29,7 @@ DEFAULT = "en-de"
 # Last word of a recorded name -> its axes after `batch`, as in transformer/model/tap.py; others have d_model.
 AXES = {
     "queries": "head query d_k", "keys": "head key d_k", "values": "head key d_head", "mask": "head query key",
-    "bias": "head query key", "scores": "head query key", "weights": "head query key",
+    "products": "head query key", "bias": "head query key", "scores": "head query key", "weights": "head query key",
     "head_outputs": "head query d_head",
     "pre_activation": "token d_ff", "activation": "token d_ff", "gate": "token d_ff", "logits": "target vocab",
 }  # fmt: skip

@@ -26,8 +26,8 @@ GATES = 3  # of a GRU: reset, update and the new state
 @dataclass(frozen=True)
 class Sizes:
     """n: tokens; d: d_model; heads: h; kernel: k, of a convolution; window: r, the keys that a query of restricted
-    attention sees; both are odd because they are centred. d_k: width of a head's queries and keys, None: d / h.
-    Raises ValueError."""
+    attention sees; both are odd because they are centred. d_k, d_v: width of a head's queries and keys, and of its
+    values; None: d_v, and d / h. Raises ValueError."""
 
     n: int
     d: int
@@ -35,9 +35,11 @@ class Sizes:
     kernel: int = 3
     window: int = 3
     d_k: int | None = None
+    d_v: int | None = None
 
     def __post_init__(self) -> None:
-        if self.n < 1 or self.d < 1 or self.heads < 1 or self.d % self.heads or (self.d_k is not None and self.d_k < 1):
+        given = [width for width in (self.n, self.d, self.heads, self.d_k, self.d_v) if width is not None]
+        if min(given) < 1 or (self.d_v is None and self.d % self.heads):
             raise ValueError(f"{self}: sizes must be positive, and d divisible by heads")
         for name, width in (("kernel", self.kernel), ("window", self.window)):
             if width < 3 or width % 2 == 0:
@@ -46,7 +48,12 @@ class Sizes:
     @property
     def head_width(self) -> int:
         """d_k."""
-        return self.d_k or self.d // self.heads
+        return self.d_k or self.value_width
+
+    @property
+    def value_width(self) -> int:
+        """d_v."""
+        return self.d_v or self.d // self.heads
 
     @property
     def seen(self) -> int:
@@ -87,10 +94,10 @@ def products(kind: str, sizes: Sizes) -> tuple[Product, ...]:
         return (
             Product("queries", 0, 1, n, d, heads * width),
             Product("keys", 0, 1, n, d, heads * width),
-            Product("values", 0, 1, n, d, d),
+            Product("values", 0, 1, n, d, heads * sizes.value_width),
             Product("scores", 1, times, rows, width, keys, mixes=True),
-            Product("head_outputs", 2, times, rows, keys, d // heads, mixes=True),
-            Product("output", 3, 1, n, d, d),
+            Product("head_outputs", 2, times, rows, keys, sizes.value_width, mixes=True),
+            Product("output", 3, 1, n, heads * sizes.value_width, d),
         )
     if kind == "recurrent":
         return (

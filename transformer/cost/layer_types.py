@@ -103,7 +103,7 @@ class SeparableConvolution(nn.Module):
 def layer(kind: str, sizes: Sizes) -> nn.Module:
     """A layer of one of `complexity.KINDS`, or "fused", with random weights, for inference."""
     attention = ("attention", "fused", "restricted")
-    inner = MultiHeadAttention(sizes.d, sizes.heads, d_k=sizes.d_k) if kind in attention else None
+    inner = MultiHeadAttention(sizes.d, sizes.heads, d_k=sizes.d_k, d_v=sizes.d_v) if kind in attention else None
     if inner is not None:
         built: nn.Module = (
             RestrictedAttention(inner, sizes.window) if kind == "restricted" else SelfAttention(inner, kind == "fused")

@@ -8,6 +8,7 @@ Boxes have the names of `transformer.model.tap`, in the order of a pass (with no
     source.embedding, source.positions          the input of the encoder; target.* likewise for the decoder
     encoder.L.self, encoder.L.ff                sub-layers, L = 0, 1, ...; decoder.L.self, .cross and .ff
     encoder.L.self.norm                         the LayerNorm of that sub-layer; likewise for the others
+    encoder.bias, decoder.bias                  relative positions, which the self-attention of all layers reads
     encoder.norm, decoder.norm                  the LayerNorm at the end of a pre-norm stack; none with norm="none"
     output                                      the projection to logits
     other                                       all other parameters, if a model has any
@@ -43,6 +44,7 @@ TENSORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "norm.weight": ("γ", ("d_model",)), "norm.bias": ("β", ("d_model",)),
     "embedding.weight": ("E", ("vocab", "d_model")), "output_matrix": ("W", ("vocab", "d_model")),
     "output_bias": ("b", ("vocab",)), "positions.table": ("PE", ("position", "d_model")),
+    "gate.weight": ("V", ("d_ff", "d_model")), "gate.bias": ("c", ("d_ff",)), "bias.table": ("B", ("bucket", "head")),
 }  # fmt: skip
 # Sub-layer -> its module in a layer, and the module of the residual connection around it.
 SUBLAYERS = {
@@ -54,11 +56,12 @@ SUBLAYERS = {
 KNOWN: dict[str, tuple[str, str | None]] = {
     "embedding": (N_("embedding"), "3.4"), "positions": (N_("positions"), "3.5"),
     "self": (N_("self-attention"), "3.2.2"), "cross": (N_("cross-attention"), "3.2.2"),
-    "ff": (N_("feed-forward"), "3.3"), "norm": ("LayerNorm", "3.1"),
+    "ff": (N_("feed-forward"), "3.3"), "bias": (N_("relative positions"), None), "norm": ("LayerNorm", "3.1"),
     "output": (N_("output projection"), "3.4"), "other": (N_("other parameters"), None),
 }  # fmt: skip
 POSITIONS = {
     "none": N_("no positions"), "sinusoidal": N_("sinusoidal positions"), "learned": N_("learned positions"),
+    "relative": N_("no positions"),  # are added to the embeddings
 }  # fmt: skip
 PARTS = {
     "source": N_("Encoder input"), "encoder": N_("Encoder"), "target": N_("Decoder input"), "decoder": N_("Decoder"),
@@ -239,6 +242,8 @@ def _outside(model: Transformer, names: Mapping[int, str]) -> dict[str, list[str
 
 def _layers(model: Transformer, stack: str) -> Iterator[tuple[str, nn.Module]]:
     """Key and module of every box of a stack."""
+    if (bias := getattr(model, f"{stack}_bias")) is not None:
+        yield f"{stack}.bias", bias
     for index, layer in enumerate(getattr(model, stack)):
         for sub, (inner, around) in SUBLAYERS.items():
             if hasattr(layer, inner):
@@ -278,7 +283,9 @@ def _named(config: ModelConfig, key: str) -> tuple[str, str | None]:
     if words[0] == "decoder" and words[-1] == "self" and config.causal:
         name = N_("masked self-attention")
     if words[-1] == "norm" and len(words) == 2:
-        name, section = N_("last LayerNorm"), None
+        name, section = N_("last RMSNorm") if config.rms_norm else N_("last LayerNorm"), None
+    elif words[-1] == "norm" and config.rms_norm:
+        name, section = "RMSNorm", None
     return name, section
 
 
@@ -390,6 +397,7 @@ def _sizes(config: ModelConfig) -> str:
     sines_first = config.layout == "halves"
     positions = {
         "none": N_("no positions, {count:,} tokens at most"),
+        "relative": N_("relative positions in {buckets} buckets, {count:,} tokens at most"),
         "learned": N_("{count:,} learned positions"),
         "sinusoidal": N_("{count:,} sinusoidal positions with sines before cosines")
         if sines_first
@@ -400,7 +408,7 @@ def _sizes(config: ModelConfig) -> str:
     parts = [f"d_model {config.d_model:,}", f"d_ff {config.d_ff:,}", head_sizes, layers]
     parts += [_("{sizes} pieces", sizes=vocabularies), config.activation]
     parts += [_("no LayerNorm") if config.norm == "none" else f"{config.norm}-norm"]
-    parts += [translate(positions, count=config.max_positions)]
+    parts += [translate(positions, count=config.max_positions, buckets=config.buckets)]
     optional = (
         (config.residual, N_("no residual connections")),
         (config.causal, N_("no causal mask")),
@@ -408,6 +416,9 @@ def _sizes(config: ModelConfig) -> str:
         (config.embedding_scale, N_("embeddings not scaled")),
         (config.tied_output, N_("separate output matrix")),
         (not config.output_bias, N_("output bias")),
+        (not config.rms_norm, N_("RMSNorm")),
+        (not config.gated, N_("gated feed-forward")),
+        (config.biases, N_("no biases")),
     )
     return ", ".join(parts + [translate(text) for usual, text in optional if not usual])
 

@@ -65,10 +65,12 @@ def function(kind: str, of: str = "<i>z</i>") -> str:
     return f"max(0, {of})" if kind == "relu" else f"{NAMES[kind]}({of})"
 
 
-def equation(kind: str, texts: Labels = LABELS) -> str:
+def equation(kind: str, texts: Labels = LABELS, gated: bool = False, biases: bool = True) -> str:
     """Equation 2 in plotly's markup, with this model's non-linearity."""
-    inner = function(kind, "<i>x</i>W<sub>1</sub> + b<sub>1</sub>")
-    formula = f"FFN(<i>x</i>) = {inner} W<sub>2</sub> + b<sub>2</sub>"
+    first, second = (" + b<sub>1</sub>", " + b<sub>2</sub>") if biases else ("", "")
+    inner = function(kind, f"<i>x</i>W<sub>1</sub>{first}")
+    inner = f"({inner} ⊙ <i>x</i>V)" if gated else inner
+    formula = f"FFN(<i>x</i>) = {inner} W<sub>2</sub>{second}"
     return texts["equation" if kind == "relu" else f"equation_{kind}"].format(formula=formula)
 
 
@@ -93,6 +95,8 @@ def curves(
     ticks: np.ndarray,
     total: int,
     stack: str,
+    gated: bool = False,
+    biases: bool = True,
     *,
     theme: str = "light",
     texts: Labels = LABELS,
@@ -100,7 +104,7 @@ def curves(
     """Three plots: the functions, their derivatives, and ticks at the sentence's pre-activations.
 
     z: [point]; value, slope: "relu", "gelu" and "swish" -> [point]; kind: the model's own function, drawn in bold in
-    its stack's colour; ticks: [tick]; total: how many numbers they stand for.
+    its stack's colour; ticks: [tick]; total: how many numbers they stand for; gated, biases: as in `ModelConfig`.
     """
     figure = Drawing()
     dashes = iter(("dot", "dash"))
@@ -125,7 +129,7 @@ def curves(
         yaxis2={"domain": [0.18, 0.46], "anchor": "x", "title": texts["derivative"], "nticks": 4},
         yaxis3={"domain": [0, 0.12], "anchor": "x", "range": [-1, 1], "showticklabels": False, "showgrid": False},
     )
-    titled(figure, texts["curves"], texts["curves_equation"].format(equation=equation(kind, texts)))
+    titled(figure, texts["curves"], texts["curves_equation"].format(equation=equation(kind, texts, gated, biases)))
     dressed(figure, theme, 470)
     figure.update_layout(legend={"y": 1, "yanchor": "bottom"})
     return figure

@@ -58,6 +58,8 @@ def strongest(
     token: str,
     chosen: int | None = None,
     kind: str = "relu",
+    gated: bool = False,
+    biases: bool = True,
     *,
     theme: str = "light",
     texts: Labels = LABELS,
@@ -86,7 +88,8 @@ def strongest(
         yaxis={"title": texts["strongest_axis"], "range": [low * 1.12, high * 1.12], "nticks": 5},
     )
     label_axis(figure, "x", shown)
-    inner = function(kind, "<i>x</i>·<i>k<sub>i</sub></i> + <i>b<sub>i</sub></i>")
+    bias, gate = " + <i>b<sub>i</sub></i>" if biases else "", " · <i>x</i>·<i>v<sub>i</sub></i>" if gated else ""
+    inner = function(kind, f"<i>x</i>·<i>k<sub>i</sub></i>{bias}") + gate
     titled(figure, texts["strongest"].format(token=short(token)), texts["strongest_equation"].format(function=inner))
     dressed(figure, theme, 250)
     figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})

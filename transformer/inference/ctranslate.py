@@ -32,8 +32,7 @@ ACTIVATIONS = {
 def expressible(config: ModelConfig) -> bool:
     """Whether CTranslate2 knows such a model, written as here: it reads T5's parts in another form."""
     usual = config.causal and config.residual and config.norm != "none" and config.d_k in (None, config.d_head)
-    other = config.gated or config.rms_norm or config.d_v or config.positions == "relative" or config.embedding_norm
-    return usual and config.biases and not other
+    return usual and config.usual_parts and not config.embedding_norm
 
 
 def _own(tensor: Tensor) -> Any:

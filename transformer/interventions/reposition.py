@@ -15,11 +15,12 @@ from transformer.interventions.switch import (
     Switch,
     brief,
     is_number,
+    layers_of,
     parse_number,
     unknown,
 )
 from transformer.model.config import LIMITS, ModelConfig
-from transformer.model.tap import SIDES, Edit
+from transformer.model.tap import SIDES, Edit, scope
 from transformer.texts import N_
 
 RULES = ("remove", "shuffle", "reverse", "shift", "scale")
@@ -40,6 +41,9 @@ class Reposition(Switch):
     encoding of position p + amount; "reverse": the first token gets the encoding of the last, and so on; "shuffle": a
     permutation drawn with the seed `amount`. Reverse and shuffle use the positions of all tokens, <pad> included; while
     decoding, of those fed so far. Each change applies to the result of the one before.
+
+    Relative positions are not added to embeddings: here the rules change the bias of that side's self-attention, which
+    "shift" leaves as it is, because every distance stays.
     """
 
     rule: str
@@ -126,9 +130,12 @@ class Reposition(Switch):
 
     @classmethod
     def edits(cls, switches: Sequence[Reposition], config: ModelConfig, reference: Reference) -> dict[str, Edit]:
-        edits = {}
+        edits: dict[str, Edit] = {}
         for side in SIDES:
             moves = [switch for switch in switches if switch.covers(side)]
+            if config.positions == "relative":
+                kind = "encoder_self" if side == "source" else "decoder_self"
+                edits |= {f"{scope(kind, layer)}bias": cls._bias(moves) for layer in range(layers_of(config, kind))}
             rules = {switch.rule for switch in moves}
             if rules & {"reverse", "shuffle", "shift"}:
                 edits[f"{side}.position_ids"] = cls._order(moves, config, side)
@@ -159,6 +166,18 @@ class Reposition(Switch):
             return tensor
 
         return order
+
+    @classmethod
+    def _bias(cls, moves: Sequence[Reposition]) -> Edit:
+        def bias(tensor: Tensor) -> Tensor:
+            for move in moves:
+                if move.rule in ("reverse", "shuffle"):
+                    order = torch.arange(tensor.shape[-1], device=tensor.device)
+                    order = order.flip(0) if move.rule == "reverse" else _permutation(len(order), int(move.amount))
+                    tensor = tensor[..., order[:, None], order]  # [batch, head, query, key]: without a cache
+            return cls._encoding(moves)(tensor)
+
+        return bias
 
     @staticmethod
     def _encoding(moves: Sequence[Reposition]) -> Edit:

@@ -68,4 +68,5 @@ class Scale(HeadSwitch):
         def scores(tensor: Tensor) -> Tensor:
             return tensor * per_head(ratios, tensor).to(tensor.dtype)
 
-        return {"scores": scores}
+        relative = sub_layer.config.positions == "relative" and sub_layer.kind != "cross"
+        return {"products" if relative else "scores": scores}  # the bias of relative positions keeps its size

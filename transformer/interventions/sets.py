@@ -2,6 +2,7 @@
 
     Scale(1.0)                                  scores are q.k times 1: no scaling (equation 1 without its square root)
     Unmask("causal"), Unmask("padding")         a mask of section 3.2.3 switched off
+    Unbias(Where("encoder_self"))               scores without the bias of relative positions
     Pad(4)                                      four <pad> after the source
     Hide("source", 2)                           no query sees the third token
     KnockOut(Where("cross", 1, 4))              a head's output set to zero
@@ -19,7 +20,7 @@ line, each is written NAME=VALUE, counted from 1:
     scaling=off   scaling=0.5@cross.2   causal=off@decoder_self.1   padding=off   pad=4
     hide=source.3   zero=cross.2.5,encoder_self.1   weights=uniform@cross.*.3,argmax@cross.1
     positions=remove@source,shift.5@target   skip=encoder.2.ff   neurons=decoder.1.17   paint=2:1_4@cross.2.5
-    mean=cross.2.5   resample=text.A+dog.@cross.2.5   resample=7@cross.2.5
+    mean=cross.2.5   resample=text.A+dog.@cross.2.5   resample=7@cross.2.5   bias=off@encoder_self.2
 
 Heads are KIND, KIND.LAYER or KIND.LAYER.HEAD; "all" is every kind and "*" every layer. Each switch is a class in its
 own module; a new one must be added to SWITCHES here, and to `pages.components.descriptions`.
@@ -56,6 +57,7 @@ from transformer.interventions.switch import (
     layers_of,
     unknown,
 )
+from transformer.interventions.unbias import Unbias
 from transformer.interventions.unmask import MASKED, Unmask
 from transformer.model.config import ModelConfig
 from transformer.texts import N_, Text
@@ -63,7 +65,7 @@ from transformer.texts import N_, Text
 __all__ = [
     "ATTENTION", "EVERYWHERE", "KEYS", "MANY", "MASKED", "NONE", "PADS", "SUB_LAYERS", "SWITCHES", "HeadSwitch", "Hide",
     "InterventionError", "Interventions", "KnockOut", "Mean", "Pad", "Paint", "Replace", "Reposition", "Resample",
-    "Scale", "Silence", "Skip", "SubLayer", "Switch", "Unmask", "Where", "forms", "layers_of", "replaced",
+    "Scale", "Silence", "Skip", "SubLayer", "Switch", "Unbias", "Unmask", "Where", "forms", "layers_of", "replaced",
 ]  # fmt: skip
 
 LONGEST = 30_000  # most characters of one parameter, enough for MANY switches
@@ -72,7 +74,7 @@ MANY = 1_000  # most switches together
 # All switches. If two edit the same tensor, the one listed first acts first: `Replace` and `Paint` use masks and scores
 # after all other switches, and `KnockOut` wins over `Resample`, which wins over `Mean`.
 SWITCHES: tuple[type[Switch], ...] = (
-    Scale, Unmask, Pad, Hide, Mean, Resample, KnockOut, Replace, Paint, Reposition, Skip, Silence,
+    Scale, Unbias, Unmask, Pad, Hide, Mean, Resample, KnockOut, Replace, Paint, Reposition, Skip, Silence,
 )  # fmt: skip
 ATTENTION = tuple(sort for sort in SWITCHES if sort.ATTENTION)
 _BY_PARAM = {param: sort for sort in SWITCHES for param in sort.PARAMS}

@@ -202,7 +202,7 @@ def size(model: Pretrained, trace: Trace, name: str) -> float:
     """A size of the model: heads, d_model, d_k, d_ff, encoder_layers, decoder_layers, vocab_size or parameters."""
     config = model.config
     sizes = {
-        "heads": config.heads, "d_model": config.d_model, "d_k": config.d_k or config.d_model // config.heads,
+        "heads": config.heads, "d_model": config.d_model, "d_k": config.d_k or config.d_head,
         "d_ff": config.d_ff, "encoder_layers": config.encoder_layers, "decoder_layers": config.decoder_layers,
         "vocab_size": config.vocab_size, "parameters": model.model.parameter_count(),
         "all_heads": config.heads * (config.encoder_layers + 2 * config.decoder_layers),

@@ -43,7 +43,7 @@ def attend(
     scores = queries @ keys.transpose(-2, -1)  # [batch, head, query, key]
     scores = scores / math.sqrt(queries.shape[-1]) if scale is None else scores * scale
     if bias is not None:
-        scores = scores + tap("bias", bias.expand_as(scores))
+        scores = tap("products", scores) + tap("bias", bias.expand_as(scores))
     if mask is not None:
         mask = tap("mask", mask.expand_as(scores))  # one mask per head, so that an edit can change a single head
         scores = torch.where(mask, scores, -math.inf)

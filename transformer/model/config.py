@@ -194,6 +194,11 @@ class ModelConfig:
         return sorted({self.pad_id, self.start_id} - {self.end_id})
 
     @property
+    def usual_parts(self) -> bool:
+        """Whether none of T5's parts is in the model, for code that knows only the paper's and their older variants."""
+        return self.positions != "relative" and self.biases and not (self.gated or self.rms_norm or self.d_v)
+
+    @property
     def embedding_factor(self) -> float:
         """Factor of the embeddings: sqrt(d_model) of section 3.4, or 1."""
         return math.sqrt(self.d_model) if self.embedding_scale else 1.0

@@ -17,8 +17,8 @@ other's tensors (with hooks on shared modules they would). The recorded tensors;
       .queries                              [head, query, d_k]             Q = x W^Q, split into heads
       .keys                                 [head, key, d_k]               K, from x, or from memory for `cross`
       .values                               [head, key, d_head]            V, likewise; usually d_k = d_head
-      .bias                                 [head, query, key]             of relative positions, added to the scores;
-                                                                           only there, and not in `cross`
+      .products, .bias                      [head, query, key]             with relative positions, not in `cross`: Q
+                                                                           K^T times scale, and what is added to it
       .mask                                 [head, query, key], bool       True = may attend
       .scores                               [head, query, key]             Q K^T times scale, plus bias; masked cells
                                                                            -inf

@@ -158,7 +158,7 @@ def without(
     """
     _check(parts, model.config)
     state, changed = model.model.state_dict(), dict[str, Tensor]()
-    width = model.config.d_model // model.config.heads
+    width = model.config.d_head
     for part in parts:
         if isinstance(part, Skip):
             name = _last_matrix(part.stack, part.layer, part.part)
@@ -170,6 +170,8 @@ def without(
         if weight not in changed:
             changed[weight] = state[weight].clone()
         if means is not None:
+            if bias not in state:
+                raise InterventionError("this model has no biases, so no head can be replaced by its mean for good")
             changed[bias] = changed.get(bias, state[bias]) + changed[weight][:, columns] @ means[kind, layer, head]
         changed[weight][:, columns] = 0
     network = with_parameters(model.model, changed)

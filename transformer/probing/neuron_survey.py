@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.analysis.activations import ACTIVE
+from transformer.analysis.activations import ACTIVE, SHAPES
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.interventions.sets import layers_of
 from transformer.model.masks import real_tokens
@@ -134,7 +134,7 @@ def neuron_statistics(
     if not pairs:
         raise ValueError("there is nothing to count: no sentence pairs were given")
     config, device = model.config, model.model.device
-    above = ACTIVE[config.activation] if threshold is None else threshold
+    above = ACTIVE[SHAPES.get(config.activation, config.activation)] if threshold is None else threshold
     numbered = [(model.encode(source)[:-1], model.encode(target, "target")[:-1]) for source, target in pairs]
     layers = {"encoder": layers_of(config, "encoder_self"), "decoder": layers_of(config, "cross")}
     sums = {stack: _Sums(layers[stack], config.d_ff, above, device) for stack in STACKS}

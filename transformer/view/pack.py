@@ -59,9 +59,8 @@ class Writer:
 
 def _exact(writer: Writer, trace: Trace, kind: str, layer: int, head: int) -> dict[str, Any]:
     attention = trace.attention(kind)
-    arrays = {
-        name: writer.add(getattr(attention, name)[layer, head]) for name in ("weights", "queries", "keys", "values")
-    }
+    names = ("weights", "queries", "keys", "values", *(() if attention.bias is None else ("bias",)))
+    arrays = {name: writer.add(getattr(attention, name)[layer, head]) for name in names}
     about = {"scale": float(attention.scale[layer, head]), "rule": int(attention.rule[layer, head])}
     return {"kind": kind, "layer": layer, "head": head, **about, **arrays}
 
@@ -199,6 +198,7 @@ def full_pack(
         "exact": entries,
         "state": {**view.to_browser(), "revision": revision},
         "causal": trace.causal,
+        "biased": trace.encoder_self.bias is not None,
         "wording": wording(trace),
         "texts": browser_texts(entry),
         **(more or {}),

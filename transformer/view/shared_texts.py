@@ -25,6 +25,8 @@ SHARED_TEXTS: dict[str, str] = {
     "scaling_off_in": N_("scaling off in {heads}"),
     "scaling": N_("scores × {factor}"),
     "scaling_in": N_("scores × {factor} in {heads}"),
+    "bias": N_("position bias off"),
+    "bias_in": N_("position bias off in {heads}"),
     "causal": N_("causal mask off"),
     "causal_in": N_("causal mask off in {heads}"),
     "padding": N_("padding mask off"),

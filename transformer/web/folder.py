@@ -136,6 +136,12 @@ def _write(
             "translate in another way; remove them to export the model",
             file=SETTINGS, name=model.name,
         )  # fmt: skip
+    if not model.config.usual_parts:
+        raise ExportError(
+            "{name} has parts of T5 (relative positions, RMSNorm, a gated feed-forward network), which a browser does "
+            "not compute; the app on a server opens it",
+            name=model.name,
+        )
     facts = about(model)
     own = facts["weights"] == OWN_WEIGHTS
     graphs = [model.path / name for name in GRAPHS]

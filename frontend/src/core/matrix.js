@@ -134,7 +134,7 @@ export function meanShare(weights, keys, rows, counts) {
 // softmax(q . k * scale) of one row, in double precision, without masked keys; or a switch's replacement: 1, equal
 // weights on all visible keys; 2, all weight on the best key.
 export function recomputeRow(exact, q, hidden) {
-  const { queries, keys, depth, scale, count } = exact;
+  const { queries, keys, depth, scale, count, bias } = exact;
   const products = new Float64Array(count);
   const scores = new Float64Array(count);
   let top = -Infinity;
@@ -142,7 +142,8 @@ export function recomputeRow(exact, q, hidden) {
     let dot = 0;
     for (let d = 0; d < depth; d++) dot += queries[q * depth + d] * keys[k * depth + d];
     products[k] = dot;
-    scores[k] = hidden && hidden[q * count + k] ? -Infinity : dot * scale;
+    const score = dot * scale + (bias ? bias[q * count + k] : 0);
+    scores[k] = hidden && hidden[q * count + k] ? -Infinity : score;
     if (scores[k] > top) top = scores[k];
   }
   const weights = new Float64Array(count);

@@ -95,6 +95,7 @@ export class CellLine {
         t("cell_" + this.scaled(exact), { d: exact.depth, factor: formatFactor(exact.scale) }),
         formatScore(row.products[k] * exact.scale),
       ),
+      ...this.bias(exact, row, q, k),
       el("em", null, t(hidden ? "cell_hidden" : "cell_visible")),
       el(
         "span",
@@ -141,6 +142,19 @@ export class CellLine {
   scaled(exact) {
     if (Math.abs(exact.scale * Math.sqrt(exact.depth) - 1) < 1e-6) return "scale";
     return exact.scale === 1 ? "unscaled" : "factor";
+  }
+
+  // What relative positions add to the score (T5).
+  bias(exact, row, q, k) {
+    if (!exact.bias) return [];
+    const { t } = this.hooks;
+    const bias = exact.bias[q * exact.count + k];
+    const name = t(k === q ? "cell_bias_here" : k < q ? "cell_bias_before" : "cell_bias_after", {
+      bias: formatScore(bias),
+      distance: Math.abs(k - q),
+    });
+    const score = formatScore(row.products[k] * exact.scale + bias);
+    return [el("span", { class: "hs-pairing", "data-testid": "cell-bias" }, el("em", null, name), " ", score)];
   }
 
   weight(value, exact) {
@@ -191,7 +205,7 @@ export class CellLine {
     }
     const how = { scale: "cell_equation", unscaled: "cell_equation_unscaled", factor: "cell_equation_factor" };
     const equation = t(how[this.scaled(exact)], { d: depth, factor: formatFactor(exact.scale) });
-    this.body.append(el("p", { class: "hs-equation" }, equation), strips);
+    this.body.append(el("p", { class: "hs-equation" }, exact.bias ? t("cell_biased", { equation }) : equation), strips);
     if (merged) this.body.append(this.mergedTable(model, view, at));
     this.body.append(this.rowBars(model, view, row, k));
   }

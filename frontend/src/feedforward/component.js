@@ -60,9 +60,20 @@ export class Activity extends LiveView {
     return this.isRelu ? `max(0, ${of})` : `${NAMES[this.numbers.activation]}(${of})`;
   }
 
+  // What enters a neuron's non-linearity; "bare": a model without biases.
+  get inner() {
+    return `<i>x</i>W<sub>1</sub>${this.numbers.bare ? "" : " + b<sub>1</sub>"}`;
+  }
+
+  // What the non-linearity returns for it, in a gated network times a second product.
+  activation(of) {
+    return `${this.nonlinearity(of)}${this.numbers.gated ? " ⊙ <i>x</i>V" : ""}`;
+  }
+
   get equation() {
-    const inner = this.nonlinearity("<i>x</i>W<sub>1</sub> + b<sub>1</sub>");
-    const formula = `FFN(<i>x</i>) = ${inner} W<sub>2</sub> + b<sub>2</sub>`;
+    const { gated, bare } = this.numbers;
+    const inner = gated ? `(${this.activation(this.inner)})` : this.activation(this.inner);
+    const formula = `FFN(<i>x</i>) = ${inner} W<sub>2</sub>${bare ? "" : " + b<sub>2</sub>"}`;
     return this.t(this.isRelu ? "equation" : `equation_${this.numbers.activation}`, { formula });
   }
 
@@ -204,7 +215,7 @@ export class Activity extends LiveView {
     const name = this.layerName(stack, layer);
     const { equation } = this;
     histogram.title.textContent = this.t("histogram", { layer: name });
-    const named = { function: this.nonlinearity("<i>z</i>"), equation };
+    const named = { inner: this.inner, function: this.activation("<i>z</i>"), equation };
     histogram.equation.replaceChildren(...figureMarkup(this.t("histogram_equation", named)));
     spread.title.textContent = this.t("spread", { layer: name });
     const above = { threshold: this.threshold, equation };

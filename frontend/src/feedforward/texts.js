@@ -41,8 +41,7 @@ export const FEEDFORWARD_TEXTS = {
   layer_choice: "Layer",
   layer_name: "{stack} layer {layer}",
   histogram: "Before and after the non-linearity: {layer}",
-  histogram_equation:
-    "<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}; counts on log axes",
+  histogram_equation: "<i>z</i> = {inner}, <i>a</i> = {function}; {equation}; counts on log axes",
   before: "before: z",
   after: "after: a",
   value: "z, a",

@@ -9,6 +9,7 @@ const whole = (low, high) => (value) => /^\d{1,6}$/.test(value) && Number(value)
 // What may stand before "@" for each switch: the limits of transformer/interventions/.
 const VALUES = {
   scaling: (value) => value === "off" || between(1e-4, 1e3)(value),
+  bias: (value) => value === "off",
   causal: (value) => value === "off",
   padding: (value) => value === "off",
   pad: whole(1, MOST_PADS),
@@ -41,6 +42,7 @@ export function refusedSwitches(params, config) {
     return part === "ff" || part === "self" || (part === "cross" && stack === "decoder");
   };
   const isSound = (name, text) => {
+    if (name === "bias" && config.positions !== "relative") return false;
     if (name === "skip" || name === "neurons") return isPart(name, text);
     if (SWITCH_FORMS[name]?.bare) return isPlace(name, text);
     const [value, where] = text.split("@");

@@ -442,6 +442,7 @@ export class Lab {
       switched: Object.keys(this.params()).length > 0,
       causal: header.causal,
       scaling: trained !== 1,
+      biased: header.biased,
     });
     this.tries.element.hidden = !header.cards; // the page has its own switches
     this.cards.element.hidden = !header.cards || !(this.opened || !header.tries);

@@ -16,6 +16,7 @@ export class SwitchCards {
     this.hooks = hooks;
     this.element = el("div", { class: "hs-cards", role: "group", "aria-label": hooks.t("lab_switches") });
     this.makeScaling();
+    this.bias = this.onOff("bias");
     this.causal = this.onOff("causal");
     this.padding = this.onOff("padding");
     this.makePads();
@@ -338,7 +339,8 @@ export class SwitchCards {
     this.trained = subject.trained;
     const { t } = this.hooks;
     this.drawScaling();
-    for (const name of ["causal", "padding"]) {
+    this.bias.card.hidden = !subject.header.biased;
+    for (const name of ["bias", "causal", "padding"]) {
       const on = !this.lists[name].length;
       this.press(this[name].seg, on ? "on" : "off");
       this[name].card.toggleAttribute("data-switched", !on || (name === "padding" && this.lists.pad.length > 0));

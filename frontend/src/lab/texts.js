@@ -37,6 +37,10 @@ export const LAB_TEXTS = {
   lab_causal_none:
     "This model was made without the causal mask, so there is no mask to switch off: its decoder self-attention also " +
     "sees later tokens (section 3.2.3).",
+  lab_bias: "Position bias",
+  lab_bias_title:
+    "Self-attention adds a learned number to each score, by head and distance (Raffel et al. 2020). It is all that this " +
+    "model knows of positions: without it, only the causal mask tells tokens apart by place.",
   lab_padding: "Padding mask",
   lab_padding_title:
     "Hides <pad>, which fills up the shorter sentences of a batch. Pad the source, then switch the mask off: " +
@@ -76,6 +80,7 @@ export const LAB_TEXTS = {
   lab_hide_remove: "{token}: show again",
   lab_try: "Try:",
   lab_try_scaling: "Scaling off",
+  lab_try_bias: "Position bias off",
   lab_try_causal: "Causal mask off",
   lab_try_padding: "Padding mask off",
   lab_try_uniform: "Uniform weights",

@@ -1,6 +1,6 @@
 import { el } from "../core/dom.js";
 
-export const TRIES = ["scaling", "causal", "padding", "uniform", "head"];
+export const TRIES = ["scaling", "bias", "causal", "padding", "uniform", "head"];
 const PADS = "4"; // enough <pad> to see that attention leaks to them
 
 // The switches that a button sets, in place of all others. chosen: [kind, layer, head], the head that "head" knocks out.
@@ -13,6 +13,7 @@ export function switchesOf(name, empty, [kind, layer, head]) {
     ...empty,
     ...{
       scaling: { scaling: off },
+      bias: { bias: off },
       causal: { causal: off },
       padding: { padding: off, pad: [{ value: PADS, where: "all" }] },
       uniform: { weights: [{ value: "uniform", where: "all" }] },
@@ -46,10 +47,12 @@ export class TryRow {
     this.element = el("div", { class: "hs-try" }, ...this.tries, this.back, this.cards);
   }
 
-  draw({ tries, pressed, switched, opened, causal, scaling }) {
+  // causal, scaling: whether the model has them; biased: whether it has relative positions, as few have.
+  draw({ tries, pressed, switched, opened, causal, scaling, biased }) {
     for (const part of this.tries) part.hidden = !tries;
     this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(TRIES[i] === pressed)));
     const can = { scaling, causal };
+    this.buttons[TRIES.indexOf("bias")].hidden = !biased;
     this.buttons.forEach((button, i) => (button.disabled = can[TRIES[i]] === false));
     this.back.disabled = !switched;
     this.cards.hidden = !tries;

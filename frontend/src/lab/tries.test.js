@@ -5,7 +5,10 @@ import { TRIES, switchesOf, tryOf } from "./tries.js";
 import { rowOfInterest } from "./row.js";
 
 const FORMS = Object.fromEntries(
-  ["scaling", "causal", "padding", "pad", "weights", "hide", "zero"].map((name) => [name, { bare: name === "zero" }]),
+  ["scaling", "bias", "causal", "padding", "pad", "weights", "hide", "zero"].map((name) => [
+    name,
+    { bare: name === "zero" },
+  ]),
 );
 const EMPTY = readSwitches({}, FORMS);
 /** @type {[any, any, any]} */
@@ -15,6 +18,7 @@ test("each button sets its switch alone, and is found again in a link", () => {
   const links = TRIES.map((name) => writeSwitches(switchesOf(name, EMPTY, HEAD), FORMS));
   assert.deepEqual(links, [
     { scaling: "off" },
+    { bias: "off" },
     { causal: "off" },
     { padding: "off", pad: "4" },
     { weights: "uniform" },

@@ -111,6 +111,7 @@ const PHRASES = {
     byHeads(t, list, (value) =>
       value === "off" || Number(value) === 1 ? ["scaling_off"] : ["scaling", { factor: short(value) }],
     ),
+  bias: (t, list) => byHeads(t, list, () => ["bias"]),
   causal: (t, list) => byHeads(t, list, () => ["causal"], SWITCH_FORMS.causal.kinds), // of one kind
   padding: (t, list) => byHeads(t, list, () => ["padding"]),
   pad: (t, list) => list.map(({ value }) => t("pad", { count: value })),

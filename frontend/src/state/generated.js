@@ -94,11 +94,12 @@ export const MOST_PADS = /** @type {number} */ (64);
 export const WEIGHT_RULES = /** @type {const} */ (["softmax", "uniform", "argmax"]);
 
 // Parameters of a link that are switches.
-export const SWITCHES = /** @type {readonly string[]} */ (["scaling", "causal", "padding", "pad", "hide", "mean", "resample", "zero", "weights", "paint", "positions", "skip", "neurons"]);
+export const SWITCHES = /** @type {readonly string[]} */ (["scaling", "bias", "causal", "padding", "pad", "hide", "mean", "resample", "zero", "weights", "paint", "positions", "skip", "neurons"]);
 
 // How links write a switch of the Lab: the kinds of attention allowed, and whether heads are the whole value.
 export const SWITCH_FORMS = /** @type {Record<string, {kinds: string[], bare: boolean}>} */ ({
   "scaling": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
+  "bias": {"kinds": ["encoder_self", "decoder_self"], "bare": false},
   "causal": {"kinds": ["decoder_self"], "bare": false},
   "padding": {"kinds": ["encoder_self", "cross"], "bare": false},
   "pad": {"kinds": [], "bare": false},

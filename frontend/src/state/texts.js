@@ -18,6 +18,8 @@ export const SHARED_TEXTS = /** @type {Record<string, string>} */ ({
   "scaling_off_in": "scaling off in {heads}",
   "scaling": "scores × {factor}",
   "scaling_in": "scores × {factor} in {heads}",
+  "bias": "position bias off",
+  "bias_in": "position bias off in {heads}",
   "causal": "causal mask off",
   "causal_in": "causal mask off in {heads}",
   "padding": "padding mask off",

@@ -41,6 +41,7 @@ export class TraceModel {
         numbers.depth = entry.queries.shape[1];
         numbers.scale = entry.scale;
         numbers.rule = entry.rule || 0;
+        numbers.bias = entry.bias ? pack.array(entry.bias) : null;
         numbers.values = entry.values ? pack.array(entry.values) : null;
         numbers.valueDepth = entry.values ? entry.values.shape[1] : 0;
       }
