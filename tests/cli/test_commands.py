@@ -31,7 +31,7 @@ from transformer.checkpoints.folder import save_checkpoint
 from transformer.cli import serve, train, translate
 from transformer.cli.common import CommandError
 from transformer.cli.run_folder import Plan, open_run
-from transformer.inference.pretrained import InputError, load
+from transformer.inference.pretrained import InputError, Translation, load
 from transformer.inference.sampling import Sampling
 from transformer.live_training import workshop
 from transformer.operator_key import LEAST, VARIABLE, operator_key
@@ -855,7 +855,7 @@ def test_too_long_is_the_only_input_error_named() -> None:
     model = tiny_pretrained()
     with pytest.raises(InputError):
         model.encode("")
-    assert list(translate.translations(model, ["", " \t"])) == [([], None), ([], None)]
+    assert list(translate.translations(model, ["", " \t"])) == [([Translation()], None)] * 2
 
 
 def test_as_a_program(trained: Path) -> None:

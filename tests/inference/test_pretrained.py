@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.support.build import sentences, tiny_pretrained
 from transformer.checkpoints.folder import CheckpointError, save_checkpoint
 from transformer.inference.pretrained import InputError, Pretrained, Translation, available, load, readable
 from transformer.interventions.sets import Scale
 from transformer.texts import UserError
+from transformer.tracing.export import arrays
 
 BLANK = {"": "is empty", "   ": "is empty", "\n\t": "is empty", "\x00\x07": "has no readable character",
          "\ufffd": "has no readable character"}  # fmt: skip
@@ -108,6 +110,53 @@ def test_load_by_name_by_path_and_not_at_all(tmp_path: Path, monkeypatch: pytest
         load("en_de")
     with pytest.raises(CheckpointError, match="device 'gpu' cannot be used here; choose cpu, or cuda or mps"):
         load("mine", "gpu")
+
+
+def test_load_names_the_command_that_fetches_and_the_types_there_are(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="is fetched with: headscope get Helsinki-NLP/opus-mt-en-de"):
+        load("Helsinki-NLP/opus-mt-en-de")
+    with pytest.raises(UserError, match="there is no dtype 'float33'; choose .*; did you mean float32"):
+        load("reverse", dtype="float33")
+    with pytest.raises(UserError, match="there is no dtype torch.int8; choose float32"):
+        load("reverse", dtype=torch.int8)
+
+
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-5), (torch.bfloat16, 0.2), ("float16", 0.02)])
+def test_a_model_computes_in_the_type_it_is_loaded_in(dtype: torch.dtype | str, close: float) -> None:
+    plain, model = load("reverse"), load("reverse", dtype=dtype)
+    trace, wanted = model.trace("words", "sdrow"), plain.trace("words", "sdrow")
+    assert str(model.model.embedding.weight.dtype).endswith(str(dtype).removeprefix("torch."))
+    assert trace.logits.dtype == (torch.float64 if dtype == "float64" else torch.float32)
+    assert not torch.equal(trace.logits.float(), wanted.logits)
+    torch.testing.assert_close(trace.logits.float().clone(), wanted.logits.clone(), atol=close, rtol=close)
+    assert model.translate("words").text == model.translate("words", 4).text == "sdrow"
+    assert arrays(trace)["cross.weights"].shape == trace.cross.weights.shape
+    assert model.trace("words", keep="logits")["logits"].dtype == trace.logits.dtype
+
+
+def test_a_trainable_copy_takes_gradients_and_the_model_none() -> None:
+    """The gradient of ln p along itself is its change, to first order."""
+    model = load("reverse", dtype="float64")
+    trace, copy = model.trace("abc", "cba"), model.trainable()
+    source, fed, out = (torch.tensor([ids]) for ids in (trace.source_ids, trace.target_in_ids, trace.target_out_ids))
+
+    def value() -> torch.Tensor:
+        return copy.model(source, fed).log_softmax(-1).gather(-1, out[..., None]).sum()
+
+    before = value()
+    before.backward()
+    gradients = [parameter.grad for parameter in copy.model.parameters()]
+    assert all(gradient is not None for gradient in gradients)
+    assert not any(parameter.requires_grad or parameter.grad is not None for parameter in model.model.parameters())
+    step = 1e-4
+    with torch.no_grad():
+        for parameter in copy.model.parameters():
+            assert parameter.grad is not None
+            parameter += step * parameter.grad
+    length = sum(float((one**2).sum()) for one in gradients if one is not None)
+    assert (value() - before).item() == pytest.approx(step * length, rel=0.05)
+    assert torch.equal(model.trace("abc", "cba").logits, trace.logits)
+    assert copy.translate("words").text == "sdrow"
 
 
 SWITCHED = "interventions must be an Interventions, for example Interventions.parse('scaling=off'); this is "

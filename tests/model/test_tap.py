@@ -17,7 +17,8 @@ from tests.support.build import (
     tiny_model,
     variant_name,
 )
-from transformer.model.tap import FUSED, OFF, Tap, TapError
+from transformer.interventions.edits import joined
+from transformer.model.tap import FUSED, OFF, EditingTap, Tap, TapError, across_layers, in_layers, reads
 
 BATCH = 3
 variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
@@ -225,3 +226,42 @@ def test_two_threads_share_a_model():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_an_edit_of_two_arguments_reads_what_the_pass_has_computed() -> None:
+    model = tiny_model()
+    source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 6]])
+    name, first = "decoder.1.cross.weights", "decoder.0.cross.weights"
+    edits = {first: lambda weights: weights.flip(-1), name: lambda weights, seen: seen[first]}
+    for kind in (Tap, EditingTap):
+        tap = kind(edits)
+        model(source, target, tap)
+        assert torch.equal(tap.records[name], tap.records[first])  # after the edit of the first
+    plain = EditingTap({first: lambda weights: weights})
+    model(source, target, plain)
+    assert not plain.records and not reads(torch.zeros_like) and not reads(lambda tensor, scale=2: tensor * scale)
+    for missing in ("decoder.1.ff.update", "decoder.0.cross.weight"):
+        with pytest.raises(TapError, match=f"an edit reads '{missing}', which is not computed yet or does not exist"):
+            model(source, target, Tap({name: lambda weights, seen, missing=missing: seen[missing] + weights}))
+
+
+def test_edits_that_read_are_joined_with_others() -> None:
+    add = {"x": lambda tensor, seen: tensor + seen["y"]}
+    double = {"x": lambda tensor: 2 * tensor}
+    seen = {"y": torch.tensor(5.0)}
+    assert (
+        joined(add, double)["x"](torch.tensor(1.0), seen) == 12
+        and joined(double, add)["x"](torch.tensor(1.0), seen) == 7
+    )
+    assert joined(double, double)["x"](torch.tensor(1.0)) == 4
+
+
+def test_both_names_of_a_tensor_are_one() -> None:
+    assert in_layers("cross.weights", 3, 2) == ["decoder.0.cross.weights", "decoder.1.cross.weights"]
+    assert in_layers("encoder_ff.activation", 1, 2) == ["encoder.0.ff.activation"]
+    assert in_layers("source_position_ids", 1, 2) == ["source.position_ids"] and in_layers("logits", 1, 2) == ["logits"]
+    tap, model = Tap(), tiny_model()
+    model(torch.tensor([[4, 3]]), torch.tensor([[2]]), tap)
+    layers = (len(model.encoder), len(model.decoder))
+    for name in tap.records:
+        assert in_layers(name, *layers) == [name] and name in in_layers(across_layers(name), *layers)

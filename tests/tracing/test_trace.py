@@ -244,3 +244,25 @@ def test_docstring_tabulates_every_field() -> None:
     for kind in (AttentionTrace, Trace):
         assert all(name in (kind.__doc__ or "") or name in ("target_out_labels", "target_out_ids", "languages",
                    "checkpoint", "target_in_ids") for name in kind.__dataclass_fields__)  # fmt: skip
+
+
+def test_an_edit_by_a_field_of_the_trace_is_of_every_layer() -> None:
+    model, round_ = tiny_pretrained(), lambda weights: weights.round()
+    edited = model.trace(SOURCE, limit=9, edits={"cross.weights": round_, "source_embedding": torch.zeros_like})
+    names = [f"decoder.{layer}.cross.weights" for layer in range(edited.cross.layers)]
+    each = model.trace(SOURCE, limit=9, edits={**dict.fromkeys(names, round_), "source.embedding": torch.zeros_like})
+    assert edited.edits == each.edits == (*names, "source.embedding") and edited.id == each.id
+    both = model.trace(SOURCE, TARGET, edits={"cross.weights": lambda w: 2 * w, names[1]: lambda w: 1 + w})
+    assert torch.allclose(both.cross.weights.sum(-1)[0], torch.tensor(2.0))
+    assert torch.allclose(both.cross.weights.sum(-1)[1], torch.tensor(2.0) + both.cross.weights.shape[-1])
+
+
+def test_an_edit_reads_while_it_decodes() -> None:
+    """A head that attends as the same head of the layer before, at every step and in the trace of what was written."""
+    model = tiny_pretrained()
+    same: dict = {"decoder.1.cross.weights": lambda weights, seen: seen["decoder.0.cross.weights"]}
+    for trace in (model.trace(SOURCE, limit=9, edits=same), model.trace(SOURCE, TARGET, edits=same)):
+        assert torch.equal(trace.cross.weights[1], trace.cross.weights[0])
+    trace = model.trace(SOURCE, limit=9, edits=same)
+    assert trace.target_out == model.translate(SOURCE, limit=9, edits=same).tokens
+    assert model.n_best(SOURCE, 2, limit=9, edits=same)

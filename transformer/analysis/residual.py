@@ -161,9 +161,9 @@ def decompose(trace: Trace, model: Transformer, stack: str, through: int | None 
     )
     vectors[0] = getattr(trace, f"{side}_embedding")
     vectors[1] = getattr(trace, f"{side}_positions")
-    if isinstance(first, nn.LayerNorm):
+    if isinstance(first, Norm):
         vectors = _carried(vectors, vectors.sum(0), first)
-        vectors[-1] += _weights(first)[1]
+        vectors[-1] += scales(first)[1]
     for index in passed:
         if not model.config.residual:
             vectors.zero_()  # only the update leaves a sub-layer

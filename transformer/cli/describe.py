@@ -20,19 +20,13 @@ from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.model.tap import SIDES, STACKS, Tap
 from transformer.texts import N_, _, columns, pad, translate
+from transformer.tracing.shapes import axes
 from transformer.tracing.trace import Trace
 
 SUMMARY = N_(
     "Print every part of a model with its tensors and parameter counts; with a sentence, also all tensors of a pass."
 )
 DEFAULT = "en-de"
-# Last word of a recorded name -> its axes after `batch`, as in transformer/model/tap.py; others have d_model.
-AXES = {
-    "queries": "head query d_k", "keys": "head key d_k", "values": "head key d_head", "mask": "head query key",
-    "products": "head query key", "bias": "head query key", "scores": "head query key", "weights": "head query key",
-    "head_outputs": "head query d_head",
-    "pre_activation": "token d_ff", "activation": "token d_ff", "gate": "token d_ff", "logits": "target vocab",
-}  # fmt: skip
 LEGEND = N_(
     "L is the layer, counted from 0. Queries and keys are source tokens in encoder.L.self and target tokens in\n"
     "decoder.L.self. In decoder.L.cross the queries are target tokens and the keys are source tokens."
@@ -57,16 +51,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=_("print JSON instead of the table, or write it to FILE too"),
     )
-
-
-def axes(name: str) -> tuple[str, ...]:
-    """Names of the axes of a recorded tensor; for "encoder.0.self.queries": batch, head, query, d_k."""
-    *scope, last = name.split(".")
-    side = "source" if name.startswith(("source.", "encoder.")) else "target"
-    if last in ("position_ids", "positions"):
-        return (side,) if last == "position_ids" else (side, "d_model")
-    token = {"self": "query", "cross": "query", "ff": "token"}.get(scope[-1] if scope else "", side)
-    return ("batch", *AXES.get(last, f"{token} d_model").split())
 
 
 def record(model: Pretrained, trace: Trace) -> dict[str, Tensor]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
+import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import torch
 import torch.nn.functional as F
@@ -38,13 +40,13 @@ from transformer.interventions.edits import edits_of, joined
 from transformer.interventions.sets import NONE, InterventionError, Interventions, check_interventions
 from transformer.interventions.switch import HeadOutputs, Wanted
 from transformer.model.config import ModelConfig
-from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap, TapError
+from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap, TapError, in_layers
 from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.short_repr import shortened
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer, composed
 from transformer.texts import N_, Text, UserError, any_of
-from transformer.tracing.finite import check_numbers
+from transformer.tracing.finite import check_edited, check_numbers
 from transformer.tracing.patch import Place, patches
 from transformer.tracing.trace import Trace, record_pass, trace_pass
 
@@ -275,14 +277,29 @@ class Pretrained:
         """The switches as edits of one pass. Raises InterventionError."""
         return edits_of(interventions, self.config, self.outputs_elsewhere)
 
+    def _checked(self, edits: Edits | None) -> dict[str, Edit]:
+        """The edits by the names of a pass. Raises WrongTypeError or TapError unless these are functions by name."""
+        expect(edits, (Mapping, type(None)), "edits", Text("a dict of tensor names and functions, or None"))
+        found: dict[str, Edit] = {}
+        for name, edit in (edits or {}).items():
+            expect(name, str, Text("the name of an edit"), Text("a text"))
+            if not callable(edit):
+                raise TapError(
+                    "the edit of {name} is {type}; give a function that takes the tensor and returns it changed",
+                    name=name, type=type(edit).__name__,
+                )  # fmt: skip
+            layers = in_layers(name, self.config.encoder_layers, self.config.decoder_layers)
+            found = joined(found, dict.fromkeys(layers, edit))
+        return found
+
     def tap(self, interventions: Interventions, edits: Edits | None = None) -> AnyTap:
         """A tap that edits the passes of one decoding and records nothing. Raises InterventionError.
 
         With edits, every step runs the whole prefix, so that they get the shapes of a full pass.
         """
         check_interventions(interventions)
-        _check_edits(edits)
-        together = joined(edits or {}, self.edits(interventions))
+        edits = self._checked(edits)
+        together = joined(edits, self.edits(interventions))
         if not edits:
             return EditingTap(together, interventions.replays) if together else OFF
 
@@ -425,7 +442,7 @@ class Pretrained:
         source = self._read(text, limit)
         _check_search(beam, alpha, sample, n)
         check_interventions(interventions)
-        _check_edits(edits)
+        edits = self._checked(edits)
         if source is None:
             return [Translation()]
         interventions.check_lengths(source=len(source) + interventions.pads)
@@ -563,16 +580,11 @@ class Pretrained:
         begun: dict[int, list[int]] = {}
         longest = self.output_limit(interventions)
         for index, text in enumerate(texts):
-            try:
+            with _numbered_error(N_("text {number}: {error}"), index + 1):
                 if source := self._read(text):
                     numbered[index] = self.pad(source, interventions)
                     allowed = output_limit(self.model, len(source), longest)
                     begun[index] = self.beginning(prefixes[index], allowed) if prefixes else []
-            except InputError as error:
-                raise InputError(
-                    "text {number}: {error}",
-                    side=error.side, tokens=error.tokens, limit=error.limit, number=index + 1, error=error,
-                ) from None  # fmt: skip
         out = [[Translation()] for _ in texts]
         keys = list(numbered)
         if not keys:
@@ -589,62 +601,123 @@ class Pretrained:
                 out[keys[row]] = self._ranked(hypotheses, alpha)
         return out
 
+    @overload
     def trace(
         self,
         source: str,
         target: str | None = None,
         *,
+        keep: None = None,
         limit: int | None = None,
         edits: Edits | None = None,
         interventions: Interventions = NONE,
         output: Sequence[int] | None = None,
         draft: tuple[int, ...] | None = None,
-    ) -> Trace:
+    ) -> Trace: ...
+    @overload
+    def trace(
+        self,
+        source: str,
+        target: str | None = None,
+        *,
+        keep: Sequence[str] | str,
+        limit: int | None = None,
+        edits: Edits | None = None,
+        interventions: Interventions = NONE,
+    ) -> Kept: ...
+
+    def trace(
+        self,
+        source: str,
+        target: str | None = None,
+        *,
+        keep: Sequence[str] | str | None = None,
+        limit: int | None = None,
+        edits: Edits | None = None,
+        interventions: Interventions = NONE,
+        output: Sequence[int] | None = None,
+        draft: tuple[int, ...] | None = None,
+    ) -> Trace | Kept:
         """Every tensor that the model computes for a sentence pair.
 
         target: the text to trace (teacher forcing); None or blank: the model's greedy translation with the
-        interventions and edits. limit: tokens allowed per side. edits: name -> function of the tensor that returns it
-        changed, see `transformer.model.tap`; during decoding it gets the tensors of a full pass over the tokens
-        written so far. output: ids of the model's greedy translation, if `outputs` has decoded them; draft: the same of
-        `drafts`, without interventions and edits.
-        Raises InputError; InterventionError; TapError for edits that do not fit or that make infinity or NaN;
-        WrongTypeError.
+        interventions and edits. keep: instead of a Trace only these tensors, as in `trace_all`. limit: tokens allowed
+        per side. edits: name, as in `keep` -> function of the tensor that returns it changed, see
+        `transformer.model.tap`; during decoding it gets the tensors of a full pass over the tokens written so far.
+        output: ids of the model's greedy translation, if `outputs` has decoded them; draft: the same of `drafts`,
+        without interventions and edits.
+        Raises InputError; InterventionError; KeepError; TapError for edits that do not fit or that make infinity or
+        NaN; WrongTypeError.
         """
         source_ids = self.encode(source, "source", limit)
         expect(target, (str, type(None)), "target", Text("a text, or None for the model's own translation"))
         check_interventions(interventions)
-        _check_edits(edits)
+        edits = self._checked(edits)
         own = target is None or not target.strip()
-        if own and not (output or draft or interventions or edits):
+        if own and keep is None and not (output or draft or interventions or edits):
             (draft,) = self.drafts([source_ids], limit)
         if own:
             out = list(output or draft or self._decode(source_ids, 1, 0.0, limit, interventions, edits)[0].ids)
-            allowed = output_limit(self.model, len(source_ids), self.output_limit(interventions, limit))
-            complete = is_complete(out, allowed, self.config.end_id, self.rule.constraints)
-            target_text = self.tokenizer.decode(out)
-            out_labels = readable(self.tokenizer.pieces(out))
         else:
             assert target is not None
-            out, complete = self.encode(target, "target", limit), True
-            target_text = composed(target)
-            out_labels = readable(self.surfaces(target, "target"))
+            out = self.encode(target, "target", limit)
         fed = [self.config.start_id, *out[:-1]]
-        labels = readable(self.surfaces(source))
-        source_ids = self.pad(source_ids, interventions, limit)
-        interventions.check_lengths(source=len(source_ids), **({} if own else {"target": len(fed)}))
-        tensors = self._pass(source_ids, fed, out, interventions, edits)
+        padded = self.pad(source_ids, interventions, limit)
+        interventions.check_lengths(source=len(padded), **({} if own else {"target": len(fed)}))
+        if keep is not None:
+            return self._keep(keep, padded, out, interventions, edits)
+        tensors = self._pass(padded, fed, out, interventions, edits)
         if draft and self._drafting():
             from transformer.inference.drafts import judge
 
             if judge(self.config, tensors["logits"], [draft])[0].written != draft:
                 return self.trace(source, limit=limit, output=self.outputs([source_ids], limit)[0])
+        return self._trace(source, None if own else target, padded, out, tensors, interventions, edits, limit)
+
+    def _keep(
+        self, keep: Sequence[str] | str, source: list[int], out: list[int], interventions: Interventions, edits: Edits
+    ) -> Kept:
+        """These tensors of one pass. source: with the <pad> tokens of the switches."""
+        from transformer.tracing.batch import keep_pass, kept, wanted_of
+
+        wanted, start = wanted_of(keep, self.config), self.config.start_id
+        looked_at = {**wanted, **{name: [name] for name in edits}}
+        read, fed = (torch.tensor([ids], device=self.model.device) for ids in (source, [start, *out[:-1]]))
+
+        def records(edits: Edits) -> Mapping[str, torch.Tensor]:
+            return keep_pass(self.model, read, fed, looked_at, joined(edits, self.edits(interventions)))
+
+        found = records(edits)
+        if edits:
+            check_edited(found, edits, lambda: records({}))
+        return kept(wanted, found, source, out, start)
+
+    def _trace(
+        self,
+        source: str,
+        target: str | None,
+        source_ids: list[int],
+        out: Sequence[int],
+        tensors: Mapping[str, Any],
+        interventions: Interventions = NONE,
+        edits: Edits | None = None,
+        limit: int | None = None,
+    ) -> Trace:
+        """The Trace of a pass. source_ids: with the <pad> tokens of the switches; target: None for the model's own."""
+        allowed = output_limit(
+            self.model, len(source_ids) - interventions.pads, self.output_limit(interventions, limit)
+        )
+        fed = [self.config.start_id, *out[:-1]]
+        labels = readable(self.surfaces(source))
+        pieces = self.tokenizer.pieces(out) if target is None else self.surfaces(target, "target")
+        out_labels = readable(pieces)
         return Trace(
             checkpoint=self.name,
             languages=self.languages,
             source_text=composed(source),
-            target_text=target_text,
-            own=own,
-            complete=complete,
+            target_text=self.tokenizer.decode(out) if target is None else composed(target),
+            own=target is None,
+            complete=target is not None or is_complete(out, allowed, self.config.end_id, self.rule.constraints),
             source_ids=tuple(source_ids),
             target_in_ids=tuple(fed),
             target_out_ids=tuple(out),
@@ -678,41 +751,77 @@ class Pretrained:
     ) -> list[Kept]:
         """Chosen tensors of many sentence pairs with their given targets, in padded batches.
 
-        keep: one name or several, as the fields of a Trace, "cross.weights", "encoder_output"; `tracing.batch.names`
-        lists them. The numbers of `trace`, up to rounding: with 32 bits, to 2e-6 of the largest number of the tensor,
-        or of the scores for weights (with en-de and 164 pairs: to 1.6e-6, and to 1e-5 in one row with scores of 240).
-        Faster, and nothing else is kept in memory. progress: called with (pairs done, all) after each batch; False
-        stops (Stopped).
+        keep: one name or several: of a Trace's fields, "cross.weights", "encoder_output", or of one layer's tensor,
+        "decoder.1.cross.weights" (`names`). The numbers of `trace`, up to rounding: with 32 bits, to 2e-6 of the
+        largest number of the tensor, or of the scores for weights (with en-de and 164 pairs: to 1.6e-6, and to 1e-5 in
+        one row with scores of 240). Faster, and nothing else is kept in memory. progress: called with (pairs done, all)
+        after each batch; False stops (Stopped).
         Raises KeepError; InputError with the number of the pair.
         """
         from transformer.text.batching import bucket  # imports numpy; the import here keeps `transformer.load` fast
         from transformer.tracing.batch import trace_batch
 
-        names = (keep,) if isinstance(keep, str) else keep
         numbered = self.numbered_pairs(pairs)
         found: dict[int, Kept] = {}
         for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
-            kept = trace_batch(self.model, [numbered[row] for row in rows], names)
+            kept = trace_batch(self.model, [numbered[row] for row in rows], keep)
             found |= dict(zip(rows, kept, strict=True))
             if not progress(len(found), len(pairs)):
                 raise Stopped
         return [found[row] for row in range(len(numbered))]
 
+    def trace_many(self, pairs: Iterable[tuple[str, str | None]], batch_tokens: int = 1000) -> Iterator[Trace]:
+        """Whole traces of many sentence pairs, one after the other, in their order; a target that is None or blank is
+        the model's translation.
+
+        Those of at most `batch_tokens` padded tokens a side share a pass, and only they are in memory. The numbers of
+        `trace`, up to rounding, as in `trace_all`. Raises InputError with the number of the pair.
+        """
+        from transformer.tracing.batch import fields_batch  # imports numpy; see above
+
+        def traced(batch: list[tuple[str, str | None, list[int], list[int]]]) -> Iterator[Trace]:
+            open_ones = [read for _, target, read, _ in batch if target is None]
+            own = iter(self.outputs(open_ones) if open_ones else ())
+            outs = [list(next(own)) if target is None else out for _, target, _, out in batch]
+            ids = [(read[:-1], out[:-1]) for (_, _, read, _), out in zip(batch, outs, strict=True)]
+            for (source, target, read, _), out, fields in zip(batch, outs, fields_batch(self.model, ids), strict=True):
+                yield self._trace(source, target, read, out, {**fields, **_probabilities(fields["logits"], out)})
+
+        batch: list[tuple[str, str | None, list[int], list[int]]] = []
+        longest = 0
+        for number, (source, target) in enumerate(map(_two, itertools.count(1), pairs), start=1):
+            given = target if target and target.strip() else None
+            with _numbered_error(N_("pair {number}: {error}"), number):
+                read, out = self.encode(source), self.encode(given, "target") if given else []
+            longest = max(longest, len(read), len(out))
+            if batch and longest * (len(batch) + 1) > batch_tokens:
+                yield from traced(batch)
+                batch, longest = [], max(len(read), len(out))
+            batch.append((source, given, read, out))
+        if batch:
+            yield from traced(batch)
+
+    def names(self) -> dict[str, tuple[int | str, ...]]:
+        """Every tensor of a pass, in its order, with its shape: {"decoder.0.cross.weights": ("batch", 8, "target",
+        "source"), ...}. These are names to `keep`, and for `edits`; what they are: help(transformer.model.tap)."""
+        from transformer.tracing.shapes import shapes
+
+        return shapes(self.model)
+
+    def trainable(self) -> Pretrained:
+        """A copy whose parameters take gradients; this model keeps its own. Its `model` is a `torch.nn.Module` like any
+        other: model.trainable().model(source, target_in) gives logits with their graph."""
+        network = Transformer(self.config).to(self.model.embedding.weight).eval()
+        network.load_state_dict(self.model.state_dict())
+        return replace(self, model=network)
+
     def numbered_pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
         """Ids of every pair, without </s>. Raises InputError with the number of the pair; ValueError for what is not
         two texts."""
         numbered = []
-        for number, pair in enumerate(pairs, start=1):
-            if isinstance(pair, str) or len(pair) != 2:
-                raise ValueError(f"pair {number} is {shortened(pair)}; give two texts, (source, target)")
-            source, target = pair
-            try:
+        for number, (source, target) in enumerate(map(_two, itertools.count(1), pairs), start=1):
+            with _numbered_error(N_("pair {number}: {error}"), number):
                 numbered.append((self.encode(source)[:-1], self.encode(target, "target")[:-1]))
-            except InputError as error:
-                raise InputError(
-                    "pair {number}: {error}",
-                    side=error.side, tokens=error.tokens, limit=error.limit, number=number, error=error,
-                ) from None  # fmt: skip
         return numbered
 
     def _pass(
@@ -727,11 +836,7 @@ class Pretrained:
         device = self.model.device
         read, given = torch.tensor([source], device=device), torch.tensor([fed], device=device)
         tensors = trace_pass(self.model, read, given, edits, interventions, self.outputs_elsewhere)
-        logits = tensors["logits"]
-        assert isinstance(logits, torch.Tensor)
-        with torch.inference_mode():
-            probabilities = logits.softmax(-1).gather(1, torch.tensor(out)[:, None])[:, 0]
-        return {**tensors, "probabilities": probabilities}
+        return {**tensors, **_probabilities(tensors["logits"], out)}
 
     def retrace(
         self,
@@ -755,7 +860,7 @@ class Pretrained:
         """
         expect(trace, Trace, "trace", Text("a Trace, as model.trace returns it"))
         check_interventions(interventions)
-        _check_edits(edits)
+        edits = self._checked(edits)
         for name, changes in (("fed", fed), ("read", read)):
             expect(changes, (Mapping, type(None)), name, Text("a dict of positions and ids, or None"))
         pads = trace.interventions.pads
@@ -799,24 +904,37 @@ class Pretrained:
         return ids, tokens, labels
 
 
+@torch.inference_mode()
+def _probabilities(logits: Any, out: Sequence[int]) -> dict[str, torch.Tensor]:
+    """A field of a Trace."""
+    return {"probabilities": logits.softmax(-1).gather(1, torch.tensor(out)[:, None])[:, 0]}
+
+
+def _two(number: int, pair: Any) -> Any:
+    """The same pair. Raises UserError if it is none."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise UserError(
+            "pair {number} is {pair}; give two texts, (source, target)", number=number, pair=shortened(pair)
+        )
+    return pair
+
+
+@contextlib.contextmanager
+def _numbered_error(text: str, number: int) -> Iterator[None]:
+    """An InputError in this block says of which text or pair it is. text: with {number} and {error}."""
+    try:
+        yield
+    except InputError as error:
+        about = {"side": error.side, "tokens": error.tokens, "limit": error.limit}
+        raise InputError(text, **about, number=number, error=error) from None  # type: ignore[arg-type]
+
+
 def _different(found: Sequence[Translation]) -> list[Translation]:
     """The best translation of each text; an empty text only if there is no other."""
     best: dict[str, Translation] = {}
     for one in found:
         best.setdefault(one.text, one)
     return [one for text, one in best.items() if text.strip()] or list(best.values())
-
-
-def _check_edits(edits: Edits | None) -> None:
-    """Raises WrongTypeError or TapError unless these are functions by name."""
-    expect(edits, (Mapping, type(None)), "edits", Text("a dict of tensor names and functions, or None"))
-    for name, edit in (edits or {}).items():
-        expect(name, str, Text("the name of an edit"), Text("a text"))
-        if not callable(edit):
-            raise TapError(
-                "the edit of {name} is {type}; give a function that takes the tensor and returns it changed",
-                name=name, type=type(edit).__name__,
-            )  # fmt: skip
 
 
 def _check_search(beam: int, alpha: float | None, sample: Sampling | None, n: int | None) -> None:
@@ -855,20 +973,34 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
+DTYPES = {str(one).removeprefix("torch."): one for one in (torch.float32, torch.float64, torch.bfloat16, torch.float16)}
+
+
+def load(name: str | Path, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float32) -> Pretrained:
     """Load a bundled checkpoint by its name, or any checkpoint by the path of its folder, also of a Marian model.
 
-    device: "cpu", "cuda" or "mps"; traces are always on the CPU.
+    device: "cpu", "cuda" or "mps"; traces are always on the CPU. dtype: what it computes in, torch.float64 or
+    "float64", float32, bfloat16 or float16; sinusoids are those of float32. Traces have at least 32 bits.
 
     Warns (CheckpointWarning) of what another project's folder has that is done in another way here. Raises
     CheckpointError if the checkpoint is missing or damaged.
     """
     expect(name, (str, Path), "name", Text("the name of a checkpoint, or the path of a folder"))
+    kind = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
+    if kind not in DTYPES.values():
+        raise UserError(
+            "there is no dtype {dtype}; choose {names}", dtype=shortened(dtype), names=any_of(DTYPES, dtype)
+        )
     known = available()
     path = known.get(str(name), Path(name))
     recurrent = PACKAGE / "rnn" / "checkpoints"
     if not _is_folder(path) and recurrent.is_dir() and str(name) in {other.name for other in recurrent.iterdir()}:
         path = recurrent / name  # `open_folder` explains what it is
+    if not _is_folder(path) and re.fullmatch(r"[\w.-]+/[\w.-]+", str(name), re.ASCII):
+        raise CheckpointError(
+            "there is no folder {name!r}; a model of the Hugging Face Hub is fetched with: headscope get {name}",
+            name=str(name)[:200],
+        )
     if not _is_folder(path) and not known:
         raise CheckpointError(
             "there is no checkpoint {name!r}; give the path of a checkpoint folder", name=str(name)[:200]
@@ -885,7 +1017,7 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
         raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
     for note in checkpoint.notes:
         warnings.warn(f"{checkpoint.name}: {note}", CheckpointWarning, stacklevel=2)
-    return _in_use(checkpoint, device)
+    return _in_use(checkpoint, device, dtype=kind)
 
 
 def open_files(files: Mapping[str, bytes], name: str, device: torch.device | str = "cpu") -> Pretrained:
@@ -896,10 +1028,13 @@ def open_files(files: Mapping[str, bytes], name: str, device: torch.device | str
 
 
 def _in_use(
-    checkpoint: Checkpoint[Transformer], device: torch.device | str, packed: Packed | None = None
+    checkpoint: Checkpoint[Transformer],
+    device: torch.device | str,
+    packed: Packed | None = None,
+    dtype: torch.dtype | None = None,
 ) -> Pretrained:
     try:
-        model = checkpoint.model.to(device)
+        model = checkpoint.model.to(device, dtype)
     except torch.OutOfMemoryError:
         raise
     except (RuntimeError, AssertionError, TypeError) as error:  # unknown to torch, or not on this machine

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from transformer.interventions.sets import Interventions
 from transformer.interventions.switch import Reference, no_reference
 from transformer.model.config import ModelConfig
-from transformer.model.tap import Edit
+from transformer.model.tap import Edit, reads
 
 
 def joined(first: Mapping[str, Edit], second: Mapping[str, Edit]) -> dict[str, Edit]:
     """The edits of both; where both edit the same tensor, the second edit gets the result of the first."""
 
     def one_after_the_other(before: Edit, after: Edit) -> Edit:
-        return lambda tensor: after(before(tensor))
+        if not (reads(before) or reads(after)):
+            return lambda tensor: after(before(tensor))
+        first, second = (one if reads(one) else lambda tensor, seen, one=one: one(tensor) for one in (before, after))
+        return lambda tensor, seen: second(first(tensor, seen), seen)
 
     both = {name: one_after_the_other(first[name], second[name]) for name in first.keys() & second.keys()}
     return {**first, **second, **both}

@@ -37,19 +37,26 @@ other's tensors (with hooks on shared modules they would). The recorded tensors;
 
     encoder.output, decoder.output          [source | target, d_model]     the output of the stack
     logits                                  [target, vocab]                output @ embedding^T, before softmax
+
+L counts from 0, as everything in Python; switches as text, messages and pages count from 1. The tensors of all layers
+together have the names of a Trace's fields: "cross.weights" is "decoder.0.cross.weights", "decoder.1.cross.weights",
+..., "encoder_ff.activation" is "encoder.0.ff.activation", ..., "source_embedding" is "source.embedding". Whatever takes
+a name takes both (`in_layers`). `Pretrained.names` lists the tensors of a model with their shapes.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Self
 
 from torch import Tensor
 
-from transformer.texts import UserError, nearest
+from transformer.texts import N_, Text, UserError, any_of, nearest
 
-Edit = Callable[[Tensor], Tensor]
+Edit = Callable[..., Tensor]  # of the tensor; or of the tensor and those of its pass so far, by name (`reads`)
 
 KINDS = ("encoder_self", "decoder_self", "cross")  # the three kinds of attention (section 3.2.3)
 STACKS = ("encoder", "decoder")
@@ -62,16 +69,61 @@ def scope(kind: str, layer: int) -> str:
     return f"{stack}.{layer}.{'cross' if kind == 'cross' else 'self'}."
 
 
+_FIELD = re.compile(r"(cross|encoder_self|decoder_self|encoder_ff|decoder_ff)\.(\w+)")
+_LAYER = re.compile(r"(encoder|decoder)\.\d+\.(self|cross|ff)\.(\w+)")
+_WHOLE = re.compile(r"(source|target|encoder|decoder)[._](\w+)")
+
+
+def in_layers(name: str, encoder: int, decoder: int) -> list[str]:
+    """The tensors that a name means, as in the table of this module. encoder, decoder: how many layers they have."""
+    if found := _FIELD.fullmatch(name):
+        kind, field = found.groups()
+        stack, _, part = ("decoder", "", kind) if kind == "cross" else kind.partition("_")
+        return [f"{stack}.{layer}.{part}.{field}" for layer in range(encoder if stack == "encoder" else decoder)]
+    found = _WHOLE.fullmatch(name)
+    return [".".join(found.groups()) if found else name]
+
+
+def across_layers(name: str) -> str:
+    """The field of a Trace that has a tensor: "decoder.1.cross.weights" -> "cross.weights"."""
+    if found := _LAYER.fullmatch(name):
+        stack, part, field = found.groups()
+        return f"{part if part == 'cross' else f'{stack}_{part}'}.{field}"
+    found = _WHOLE.fullmatch(name)
+    return "_".join(found.groups()) if found else name
+
+
 def check_stack(stack: str) -> str:
-    """The same name. Raises ValueError if it is not in STACKS."""
+    """The same name. Raises UserError if it is not in STACKS."""
     if stack not in STACKS:
-        raise ValueError(f"unknown stack {stack!r}; choose {' or '.join(STACKS)}")
+        raise UserError("unknown stack {stack!r}; choose {stacks}", stack=stack, stacks=any_of(STACKS, stack))
     return stack
 
 
 class TapError(UserError):
     """A name that is recorded twice, an edit that changes the shape or makes NaN, or one of a tensor that does not
     exist."""
+
+
+def reads(edit: Edit) -> bool:
+    """Whether an edit wants the other tensors of its pass: it has to be called with two arguments."""
+    try:
+        parameters = inspect.signature(edit).parameters.values()
+    except (TypeError, ValueError):  # of a function written in C
+        return False
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in by_place and one.default is one.empty for one in parameters) == 2
+
+
+class Records(dict[str, Tensor]):
+    """The tensors of a pass so far, after their edits, by the names of this module."""
+
+    def __missing__(self, name: str) -> Tensor:
+        raise TapError(
+            "an edit reads {name!r}, which is not computed yet or does not exist; help(transformer.model.tap) lists "
+            "the names in the order of the paper, for example {near}",
+            name=name, near=nearest(name, self) or "source.embedding",
+        )  # fmt: skip
 
 
 class Off:
@@ -105,7 +157,8 @@ FUSED = Off(fused=True)
 class Tap:
     """Records every tensor of one pass, after its edits.
 
-    edits: name (as in the table of this module) -> function of the tensor; it must keep shape and dtype.
+    edits: name (as in the table of this module) -> function of the tensor; it must keep shape and dtype. A function
+        of two arguments also gets the tensors that the pass has computed before, after their edits.
     records: name -> tensor, in the order of computation.
     replays: whether later decoding steps change the results of earlier ones, as when an edit opens the causal mask.
     checks: whether lengths and positions are checked; False while a pass is exported, where they have no values yet.
@@ -119,7 +172,8 @@ class Tap:
 
     def __init__(self, edits: Mapping[str, Edit] | None = None) -> None:
         self.edits = dict(edits or {})
-        self.records: dict[str, Tensor] = {}
+        self.reading = frozenset(name for name, edit in self.edits.items() if reads(edit))
+        self.records = Records()
         self._prefix = ""
 
     def at(self, scope: str) -> Self:
@@ -133,9 +187,25 @@ class Tap:
         if name in self.records:
             raise TapError("{name} was recorded twice; use a new tap for each pass", name=name)
         if self.edits and name in self.edits:
-            tensor = _edited(name, tensor, self.edits[name])
+            tensor = self._edited(name, tensor)
         self.records[name] = tensor
         return tensor
+
+    def _edited(self, name: str, tensor: Tensor) -> Tensor:
+        """What the edit of a tensor returns. Raises TapError if it is no tensor of the same shape and type."""
+        shape, dtype, edit = list(tensor.shape), tensor.dtype, self.edits[name]
+        result: object = edit(tensor, self.records) if name in self.reading else edit(tensor)
+        if not isinstance(result, Tensor):
+            raise TapError(
+                "the edit of {name} returned {type}; it must return a tensor, {shape} {dtype}",
+                name=name, type=type(result).__name__, shape=shape, dtype=dtype,
+            )  # fmt: skip
+        if list(result.shape) != shape or result.dtype != dtype:
+            raise TapError(
+                "the edit of {name} returned {shape} {dtype}; it must keep {old_shape} {old_dtype}",
+                name=name, shape=list(result.shape), dtype=result.dtype, old_shape=shape, old_dtype=dtype,
+            )  # fmt: skip
+        return result
 
     @property
     def off(self) -> bool:
@@ -148,7 +218,7 @@ class Tap:
 
 
 class EditingTap(Tap):
-    """Edits but records nothing: for the many passes of decoding.
+    """Edits, and records only if an edit reads: for the many passes of decoding.
 
     names: of the tensors it has seen. explain: called with the ids of the source and those fed in, [batch, token] each,
     after a step of decoding whose probabilities are no numbers; raises TapError if a person's edits are the reason.
@@ -167,11 +237,11 @@ class EditingTap(Tap):
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
         name = self._prefix + name
         self.names.add(name)
-        edit = self.edits.get(name)
-        if edit is None:
-            return tensor
         try:
-            return _edited(name, tensor, edit)
+            tensor = tensor if name not in self.edits else self._edited(name, tensor)
+            if self.reading:
+                self.records[name] = tensor
+            return tensor
         except (IndexError, RuntimeError) as error:
             raise TapError(
                 "the edit of {name} failed while the model was decoding, where it gets the shape {shape}: {reason}; "
@@ -184,37 +254,20 @@ class EditingTap(Tap):
         _check_names(self.edits, self.names)
 
 
-def _edited(name: str, tensor: Tensor, edit: Edit) -> Tensor:
-    """The edit's result. Raises TapError if it is no tensor of the same shape and type."""
-    shape, dtype = list(tensor.shape), tensor.dtype
-    result: object = edit(tensor)
-    if not isinstance(result, Tensor):
-        raise TapError(
-            "the edit of {name} returned {type}; it must return a tensor, {shape} {dtype}",
-            name=name, type=type(result).__name__, shape=shape, dtype=dtype,
-        )  # fmt: skip
-    if list(result.shape) != shape or result.dtype != dtype:
-        raise TapError(
-            "the edit of {name} returned {shape} {dtype}; it must keep {old_shape} {old_dtype}",
-            name=name, shape=list(result.shape), dtype=result.dtype, old_shape=shape, old_dtype=dtype,
-        )  # fmt: skip
-    return result
-
-
 def _check_names(edits: Collection[str], names: Collection[str]) -> None:
     missing = sorted(set(edits) - set(names))
-    if not missing:
-        return
-    near = nearest(missing[0], names)
+    if missing:
+        raise TapError("{error}", error=no_tensor(missing[0], names))
+
+
+def no_tensor(name: str, names: Iterable[str]) -> Text:
+    """What to say of a name that is not among those of a pass."""
+    near = nearest(name, dict.fromkeys(form for one in names for form in (across_layers(one), one)))
     if near is None:
-        raise TapError(
-            "there is no tensor {name!r}; help(transformer.model.tap) lists the names, for example {example}",
-            name=missing[0], example="decoder.0.cross.weights",
-        )  # fmt: skip
-    raise TapError(
-        "there is no tensor {name!r}; did you mean {near}? help(transformer.model.tap) lists the names",
-        name=missing[0], near=near,
-    )  # fmt: skip
+        text = N_("there is no tensor {name!r}; help(transformer.model.tap) lists the names, for example {near}")
+    else:
+        text = N_("there is no tensor {name!r}; did you mean {near}? help(transformer.model.tap) lists the names")
+    return Text(text, name=name, near=near or "decoder.0.cross.weights")
 
 
 AnyTap = Off | Tap

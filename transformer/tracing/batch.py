@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
 
-from transformer.interventions.sets import layers_of
+from transformer.checks import expect
 from transformer.model.config import ModelConfig
-from transformer.model.tap import KINDS, STACKS, EditingTap, scope
+from transformer.model.tap import KINDS, STACKS, Edit, EditingTap, Tap, across_layers, in_layers, no_tensor
 from transformer.model.transformer import Transformer
 from transformer.text.batching import make_batch
-from transformer.texts import UserError, any_of
+from transformer.texts import Text, UserError
 from transformer.tracing.finite import check_numbers
-from transformer.tracing.trace import MADE, AttentionTrace, FeedForwardTrace
+from transformer.tracing.trace import MADE, AttentionTrace, FeedForwardTrace, fields_of, on_cpu
 
-WHOLE = {
-    "source_embedding": "source.embedding", "target_embedding": "target.embedding", "encoder_output": "encoder.output",
-    "decoder_output": "decoder.output", "logits": "logits",
-}  # fmt: skip
+WHOLE = ("source_embedding", "target_embedding", "encoder_output", "decoder_output", "logits")
 
 
 class KeepError(UserError):
@@ -28,7 +25,8 @@ class KeepError(UserError):
 
 
 def names(config: ModelConfig) -> tuple[str, ...]:
-    """Every name that can be kept, as the fields of a Trace: "cross.weights", "encoder_ff.activation", "logits", .."""
+    """What can be kept of all layers together, as the fields of a Trace: "cross.weights", "encoder_ff.activation",
+    "logits", .. One layer's tensors have the names of `transformer.model.tap`."""
     lacking = {"cross.bias"}
     if config.positions != "relative":
         lacking |= {"encoder_self.bias", "decoder_self.bias"}
@@ -39,35 +37,15 @@ def names(config: ModelConfig) -> tuple[str, ...]:
     return (*(name for name in inner if name not in lacking), *WHOLE)
 
 
-def _tensors(name: str, config: ModelConfig) -> list[str]:
-    """The names in `transformer.model.tap` of a field, one for each layer. Raises KeepError."""
-    if name in WHOLE:
-        return [WHOLE[name]]
-    if name not in (known := names(config)):
-        raise KeepError("there is no tensor {name!r} to keep; choose {names}", name=name, names=any_of(known, name))
-    kind, _, field = name.partition(".")
-    if kind in KINDS:
-        return [f"{scope(kind, layer)}{field}" for layer in range(layers_of(config, kind))]
-    stack = kind.removesuffix("_ff")
-    layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
-    return [f"{stack}.{layer}.ff.{field}" for layer in range(layers)]
-
-
 class KeepingTap(EditingTap):
-    """Records the tensors of these names, and no others."""
+    """Edits, and records the tensors of these names, and no others."""
 
-    def __init__(self, wanted: frozenset[str]) -> None:
-        super().__init__({})
-        self.wanted = wanted
-
-    def at(self, scope: str) -> KeepingTap:
-        inner = object.__new__(KeepingTap)
-        inner.edits, inner.replays, inner.names, inner.wanted = self.edits, self.replays, self.names, self.wanted
-        inner.explain = self.explain
-        inner.records, inner._prefix = self.records, f"{self._prefix}{scope}."
-        return inner
+    def __init__(self, wanted: Iterable[str], edits: Mapping[str, Edit] | None = None) -> None:
+        super().__init__(edits or {})
+        self.wanted = frozenset(wanted)
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        tensor = super().__call__(name, tensor)
         name = self._prefix + name
         if name in self.wanted:
             self.records[name] = tensor
@@ -89,41 +67,95 @@ class Kept:
 
 
 def _unpadded(name: str, tensor: Tensor, source: int, target: int) -> Tensor:
-    """Without the rows, and for what has keys the columns, of padding. tensor: [..., row, column]."""
+    """Without the rows, and for what has keys the columns, of padding. name: as in `names`; tensor: [..., row,
+    column]."""
     kind, _, field = name.partition(".")
-    of_source = kind in ("encoder_self", "encoder_ff") or name in ("source_embedding", "encoder_output")
+    of_source = kind.startswith(("encoder", "source"))
     rows, keys = source if of_source else target, source if of_source or kind == "cross" else target
     if field in ("bias", "mask", "scores", "weights"):
         return tensor[..., :rows, :keys]
+    if name.endswith("position_ids"):
+        return tensor[:rows]
     return tensor[..., : keys if field in ("keys", "values") else rows, :]
 
 
+Wanted = Mapping[str, Sequence[str]]  # a name to keep -> the tensors of a pass that it means
+
+
+def wanted_of(keep: Sequence[str] | str, config: ModelConfig) -> Wanted:
+    """keep: one name or several, as in `names`, or as in `transformer.model.tap`."""
+    expect(keep, (str, list, tuple), "keep", Text("a name of a tensor, or a list of names"))
+    names = [keep] if isinstance(keep, str) else keep
+    return {str(name): in_layers(str(name), config.encoder_layers, config.decoder_layers) for name in names}
+
+
 @torch.inference_mode()
-def trace_batch(
-    model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], keep: Sequence[str]
-) -> Iterator[Kept]:
-    """One pass over pairs of ids (source and target, both without </s>), padded to the longest, as far as what is kept
-    needs it. Raises KeepError, NotFiniteError."""
-    config = model.config
-    wanted = {name: _tensors(name, config) for name in keep}
-    tap = KeepingTap(frozenset(one for tensors in wanted.values() for one in tensors))
-    batch = make_batch([source for source, _ in pairs], [target for _, target in pairs], config)
-    source, fed = batch.source.to(model.device), batch.target_in.to(model.device)
+def keep_pass(
+    model: Transformer, source: Tensor, fed: Tensor, wanted: Wanted, edits: Mapping[str, Edit] | None = None
+) -> Mapping[str, Tensor]:
+    """What is wanted of one pass, by the names of `transformer.model.tap`. Without edits it goes as far as that needs.
+    source, fed: ids, [batch, token]. Raises KeepError; TapError."""
+    tap = KeepingTap((one for tensors in wanted.values() for one in tensors), edits)
     memory = model.encode(source, tap)
-    if any(not name.startswith(("source", "encoder")) for name in keep):
+    if edits or any(not name.startswith(("source", "encoder")) for name in wanted):
         outputs = model.decode(fed, memory, source, tap)
-        if "logits" in keep:
+        if edits or "logits" in wanted:
             model.project(outputs, tap)
-    check_numbers(*tap.records.values())
+    tap.check_names()
+    for name, tensors in wanted.items():
+        if any(tensor not in tap.records for tensor in tensors):
+            raise KeepError("{error}", error=no_tensor(name, tap.names))
+    return tap.records
+
+
+def _of_row(wanted: Wanted, records: Mapping[str, Tensor], row: int, source: int, target: int) -> dict[str, Tensor]:
+    """Of one row of the batch, without padding. source, target: tokens of each side."""
+    found = {}
+    for name, tensors in wanted.items():
+        field = across_layers(tensors[0])
+        of_row = [records[one] if "position" in one else records[one][row] for one in tensors]
+        together = torch.stack(of_row) if name == field and field not in WHOLE else of_row[0]
+        found[name] = on_cpu(_unpadded(field, together, source, target))
+    return found
+
+
+def kept(wanted: Wanted, records: Mapping[str, Tensor], source: Sequence[int], out: Sequence[int], start: int) -> Kept:
+    """Of a pass of one pair. source: ids; out: ids predicted; start: id of <s>."""
+    return Kept(tuple(source), (start, *out[:-1]), tuple(out), _of_row(wanted, records, 0, len(source), len(out)))
+
+
+def trace_batch(
+    model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], keep: Sequence[str] | str
+) -> Iterator[Kept]:
+    """One pass over pairs of ids (source and target, both without </s>), padded to the longest. keep: as in
+    `wanted_of`. Raises KeepError, NotFiniteError."""
+    wanted = wanted_of(keep, model.config)
+    batch = make_batch([source for source, _ in pairs], [target for _, target in pairs], model.config)
+    records = keep_pass(model, batch.source.to(model.device), batch.target_in.to(model.device), wanted)
+    check_numbers(*records.values())
     for row, (source_ids, target_ids) in enumerate(pairs):
         lengths = (len(source_ids) + 1, len(target_ids) + 1)
-        tensors = {}
-        for name, parts in wanted.items():
-            found = [tap.records[part][row] for part in parts]
-            tensors[name] = _unpadded(name, found[0] if name in WHOLE else torch.stack(found), *lengths).cpu()
         yield Kept(
             tuple(batch.source[row, : lengths[0]].tolist()),
             tuple(batch.target_in[row, : lengths[1]].tolist()),
             tuple(batch.target_out[row, : lengths[1]].tolist()),
-            tensors,
+            _of_row(wanted, records, row, *lengths),
         )
+
+
+@torch.inference_mode()
+def fields_batch(
+    model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+) -> Iterator[dict[str, object]]:
+    """The tensor fields of a Trace of each pair of ids, as in `trace_batch`, from one padded pass. None shares memory
+    with the others."""
+    tap, batch = Tap(), make_batch([source for source, _ in pairs], [target for _, target in pairs], model.config)
+    model(batch.source.to(model.device), batch.target_in.to(model.device), tap)
+    records = tap.finish()
+    for row, (source_ids, target_ids) in enumerate(pairs):
+        one = {}
+        for name, tensor in records.items():
+            whole = tensor if "position" in name else tensor[row : row + 1]
+            part = _unpadded(across_layers(name), whole, len(source_ids) + 1, len(target_ids) + 1)
+            one[name] = part if name.count(".") == 3 else part.clone()  # those of layers are copied together
+        yield fields_of(one, model.config)

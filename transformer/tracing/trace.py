@@ -133,7 +133,7 @@ class FeedForwardTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """One teacher-forced pass over one sentence pair: batch of one, dropout off, float32.
+    """One teacher-forced pass over one sentence pair: batch of one, dropout off, float32 (float64 if the model is).
 
     Row q of a decoder tensor is the step that reads target_in[q] and predicts target_out[q].
 
@@ -253,6 +253,11 @@ def pair(trace: _Pair) -> str:
     )
 
 
+def on_cpu(tensor: Tensor) -> Tensor:
+    """A tensor of a model on any device; in 32 bits if it has 16, which numpy and figures may not know."""
+    return (tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor).cpu()
+
+
 def _stack(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, kind: type) -> dict[str, Tensor]:
     """Field name -> [layer, ...] of one sub-layer, batch dropped, for what the model has."""
     names = [field.name for field in fields(kind) if f"{prefix}.0.{sub}.{field.name}" in records]
@@ -315,9 +320,18 @@ def trace_pass(
     head outputs of other sentences, for the switches that need them. Inference mode forbids in-place changes of the
     tensors from outside, so a cached Trace cannot change.
     """
-    found = record_pass(model, source, target_in, edits, interventions, reference)
-    records = {name: tensor.cpu() for name, tensor in found.items()}
-    config = model.config
+    return fields_of(
+        record_pass(model, source, target_in, edits, interventions, reference), model.config, interventions
+    )
+
+
+@torch.inference_mode()
+def fields_of(
+    found: Mapping[str, Tensor], config: ModelConfig, interventions: Interventions = NONE
+) -> dict[str, object]:
+    """The tensor fields of a Trace from the tensors of a pass by the names of `transformer.model.tap`, of a batch of
+    one."""
+    records = {name: on_cpu(tensor) for name, tensor in found.items()}
     return {
         **{kind: _attention(records, config, kind, interventions) for kind in KINDS},
         "encoder_ff": FeedForwardTrace(**_stack(records, "encoder", config.encoder_layers, "ff", FeedForwardTrace)),
