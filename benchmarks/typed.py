@@ -1,9 +1,10 @@
 """What people type first: 300 sentences with every accepted translation, 200 others, 200 names that have to be copied,
-and 500 long inputs made of the 300.
+200 inputs with signs (addresses, hashtags, units, brackets, code), 48 clock times, and 500 long inputs made of the 300.
 
 `typed.tsv` and `blind.tsv` have a kind, a sentence and its accepted translations in each line, `names.tsv` a kind, a
-name and a sentence with it. All were written for this project, `blind.tsv` without sight of `typed.tsv` and of the
-training text. No sentence of `typed.tsv` is trained on, and no name is in the training text.
+name and a sentence with it, `symbols.tsv` what `typed.tsv` has, but no translations where the input is to be copied.
+All were written for this project, `blind.tsv` without sight of `typed.tsv` and of the training text; no line of the
+others is trained on, and no name is in the training text.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from benchmarks.report import Table
 from transformer.analysis.tokens import repeats
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import NONE
+from transformer.training.clock import in_words
 
 FOLDER = Path(__file__).parent
-RIGHT, COPIED = 0.85, 0.90  # shares wanted
+RIGHT, COPIED, TOLD = 0.85, 0.90, 0.95  # shares wanted
+TIMES = ("past half", "to quarter", "past ten", "")  # kinds of clock times, each at twelve hours
 MOST_REPEATS = 3  # of a block of tokens in a row
 BEAMS = 4
 JOINED, SHORTEST, LONGEST = 500, 41, 60  # long inputs, and their tokens
@@ -64,11 +67,37 @@ def rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
 
 
-def typed_list(name: str = "typed.tsv") -> list[Typed]:
+def listed(name: str) -> list[Typed]:
+    """The sentences of a file beside this module; one without translations is to be copied."""
     return [
-        Typed(kind, source, frozenset(text for template in accepted.split(" || ") for text in expand(template)))
-        for kind, source, accepted in rows(name)
+        Typed(
+            kind,
+            source,
+            frozenset(text for each in accepted for one in each.split(" || ") for text in expand(one))
+            or frozenset({source}),
+        )
+        for kind, source, *accepted in rows(name)
     ]
+
+
+def typed_list() -> list[Typed]:
+    return listed("typed.tsv")
+
+
+def clock_times() -> list[Typed]:
+    """Every time of TIMES alone, in small letters; the model may begin with a capital and end with a full stop."""
+    return [Typed(kind or "the hour", *told(hour, kind)) for kind in TIMES for hour in range(1, 13)]
+
+
+def told(hour: int, kind: str) -> tuple[str, frozenset[str]]:
+    """A time, and how it may be told in German: Viertel vor neun and dreiviertel neun."""
+    source, target = in_words(hour, kind)
+    forms = {
+        target,
+        *(target.replace("Viertel vor", other) for other in ("viertel vor", "dreiviertel", "drei viertel")),
+    }
+    forms |= {form[0].upper() + form[1:] for form in forms}
+    return source, frozenset(form + mark for form in forms for mark in ("", "."))
 
 
 def runs_away(model: Pretrained, source: str, translation: str) -> bool:
@@ -104,7 +133,7 @@ def copied(name: str, translation: str) -> bool:
 
 def measure(model: Pretrained, quick: bool = False) -> list[Table]:
     step = 10 if quick else 1
-    sentences, blind = typed_list()[::step], typed_list("blind.tsv")[::step]
+    sentences, blind = typed_list()[::step], listed("blind.tsv")[::step]
     title = "translations that are exactly one of the accepted ones"
     return [
         sentences_table(f"What people type: {title}", model, sentences),
@@ -112,6 +141,8 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
         sentences_table(f"The blind list: {title}", model, blind),
         near_table(model, blind),
         names_table(model, rows("names.tsv")[::step]),
+        exact_table(model, "Signs: addresses, units, brackets, code", listed("symbols.tsv")[::step], COPIED),
+        exact_table(model, "Clock times in words", clock_times()[::step], TOLD),
         joined_table(model, joined([one.source for one in typed_list()], model.tokenizer.encode, JOINED // step)),
     ]
 
@@ -214,6 +245,19 @@ def names_table(model: Pretrained, names: list[list[str]]) -> Table:
             good=right >= COPIED * len(results) if kind == "all" else None,
         )  # fmt: skip
     table.notes.append(f"Wanted: {COPIED:.0%} with greedy decoding.")
+    return table
+
+
+def exact_table(model: Pretrained, title: str, sentences: list[Typed], wanted: float) -> Table:
+    table = Table(f"{title}: exactly one of the accepted translations", ("kind", "inputs", "greedy"))
+    found: dict[str, list[bool]] = {}
+    for sentence, translation in zip(sentences, model.translate_all([one.source for one in sentences]), strict=True):
+        found.setdefault(sentence.kind, []).append(translation in sentence.accepted)
+    found["all"] = [right for results in list(found.values()) for right in results]
+    for kind, results in found.items():
+        good = sum(results) >= wanted * len(results) if kind == "all" else None
+        table.add(kind, len(results), f"{sum(results)} ({sum(results) / len(results):.0%})", good=good)
+    table.notes.append(f"Wanted: {wanted:.0%} with greedy decoding.")
     return table
 
 

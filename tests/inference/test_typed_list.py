@@ -12,9 +12,11 @@ from benchmarks.typed import (
     SHORTEST,
     Typed,
     bare,
+    clock_times,
     copied,
     expand,
     joined,
+    listed,
     made_up,
     near,
     overlap,
@@ -44,11 +46,28 @@ def test_the_lists_have_different_sentences_the_longer_one_twenty_kinds_of_fifte
     assert len({sentence.source for sentence in LIST}) == 300
     assert set(collections.Counter(sentence.kind for sentence in LIST).values()) == {15}
     assert len({sentence.kind for sentence in LIST}) == 20
-    blind = typed_list("blind.tsv")
+    blind = listed("blind.tsv")
     assert len({sentence.source for sentence in blind}) == 200
     for sentence in LIST + blind:
         for text in (sentence.source, *sentence.accepted):
             assert text and text == unicodedata.normalize("NFC", " ".join(text.split())), sentence.source
+
+
+def test_the_list_of_signs_has_ten_kinds_of_twenty_different_inputs() -> None:
+    signs = listed("symbols.tsv")
+    assert len({sentence.source for sentence in signs}) == 200
+    assert list(collections.Counter(sentence.kind for sentence in signs).values()) == [20] * 10
+    accepted = {sentence.source: sentence.accepted for sentence in signs}
+    assert accepted["</s>"] == {"</s>"} and accepted["(Applause)"] == {"(Applaus)", "(Beifall)"}
+    assert {"3,20 €", "€3.20"} < accepted["€3.20"] and all(accepted.values())
+
+
+def test_clock_times_may_be_told_in_more_than_one_way() -> None:
+    times = {sentence.source: sentence.accepted for sentence in clock_times()}
+    assert len(times) == 48
+    assert times["half past twelve"] == {"halb eins", "halb eins.", "Halb eins", "Halb eins."}
+    assert {"dreiviertel neun", "Viertel vor neun."} < times["quarter to nine"]
+    assert "zehn nach drei" in times["ten past three"] and "ein Uhr" in times["one o'clock"]
 
 
 def test_every_name_stands_once_in_its_sentence() -> None:

@@ -20,6 +20,7 @@ from transformer.training.augmentation import (
     repeated,
     with_title,
 )
+from transformer.training.clock import STUNDEN
 from transformer.training.data import DataError
 
 PAIRS = [
@@ -194,3 +195,9 @@ def test_shares_are_checked(share: object) -> None:
 def test_no_source_is_in_small_letters_and_capitals() -> None:
     with pytest.raises(DataError, match="lower and upper add up to 1.2; choose at most 1 together"):
         Augmentation(lower=0.5, upper=0.7)
+
+
+def test_pairs_give_way_to_symbols_and_to_clock_times() -> None:
+    symbols, times = (only(**{name: 1}).apply(PAIRS * 50, 1) for name in ("symbols", "times"))
+    assert not set(symbols) & set(PAIRS) and sum(source == target for source, target in symbols) > 60
+    assert all(any(hour.removesuffix("s") in target.lower() for hour in STUNDEN) for _, target in times)

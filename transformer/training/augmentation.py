@@ -6,6 +6,7 @@ In every variation, source and target stay translations of each other. Variation
 from __future__ import annotations
 
 import dataclasses
+import functools
 import random
 import re
 import string
@@ -14,7 +15,9 @@ from dataclasses import dataclass
 
 from transformer.checks import check_fields, number
 from transformer.texts import Text
+from transformer.training.clock import clock_time
 from transformer.training.data import DataError, Pair
+from transformer.training.symbols import symbols
 
 # Number words that need no agreement in German (unlike "ein"), and their values.
 NUMBER_WORDS = {
@@ -108,8 +111,9 @@ class Augmentation:
     copied: the pair replaced by a few numbers, unknown names or strings of letters, equal on both sides
     digits, names, towns: pairs with a number, the same first name or the same town on both sides get another
     titles: pairs with a first name on both sides get a title and a family name instead: Mr. Smith, Herr Smith
+    symbols, times: the pair replaced by an address, a hashtag, code, a price or the like, or by a clock time in words
 
-    quoted, digits, names, towns and titles are for English to German: its quotation marks, number words and names.
+    quoted, digits, names, towns, titles, symbols and times are for English to German: its signs, words and names.
     """
 
     lower: float = 0.0
@@ -124,6 +128,8 @@ class Augmentation:
     names: float = 0.0
     towns: float = 0.0
     titles: float = 0.0
+    symbols: float = 0.0
+    times: float = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self, {field.name: SHARES for field in dataclasses.fields(self)}, DataError)
@@ -159,6 +165,10 @@ class Augmentation:
                 pair = repeated(pair, rng)
             if self.copied and rng.random() < self.copied:
                 pair = copied(rng, others)
+            if self.symbols and rng.random() < self.symbols:
+                pair = symbols(rng, functools.partial(name_part, rng, others), others)
+            if self.times and rng.random() < self.times:
+                pair = clock_time(rng)
             source, target = pair
             draw = rng.random()
             changed = draw < self.lower + self.upper
@@ -233,7 +243,7 @@ def _syllables(rng: random.Random) -> str:
     return "".join(syllables).capitalize()
 
 
-def _part(rng: random.Random, pairs: Sequence[Pair]) -> str:
+def name_part(rng: random.Random, pairs: Sequence[Pair]) -> str:
     """A part of an invented name: syllables, or a word of any source, which the model must not translate here."""
     if rng.random() < 0.4:
         return _syllables(rng).lower()
@@ -244,7 +254,7 @@ def _part(rng: random.Random, pairs: Sequence[Pair]) -> str:
 def _code(rng: random.Random, pairs: Sequence[Pair]) -> str:
     """What products are called: XR-2400, K9, Vela 3, LightMoor."""
     if rng.random() < 0.35:
-        return _part(rng, pairs).capitalize() + _part(rng, pairs).capitalize()
+        return name_part(rng, pairs).capitalize() + name_part(rng, pairs).capitalize()
     front = "".join(rng.choice(CODE_LETTERS) for _ in range(rng.randint(1, 3)))
     if rng.random() < 0.4:
         front = _syllables(rng)
@@ -253,7 +263,7 @@ def _code(rng: random.Random, pairs: Sequence[Pair]) -> str:
 
 def _handle(rng: random.Random, pairs: Sequence[Pair]) -> str:
     """What files and accounts are called: @mara_lo, notes2.pdf."""
-    parts = [_part(rng, pairs) for _ in range(rng.choice((1, 1, 2)))]
+    parts = [name_part(rng, pairs) for _ in range(rng.choice((1, 1, 2)))]
     name = rng.choice("._-").join(parts) + (str(rng.randrange(10 ** rng.randint(1, 4))) if rng.random() < 0.4 else "")
     return f"@{name}" if rng.random() < 0.5 else f"{name}.{rng.choice(FILE_ENDS.split())}"
 
