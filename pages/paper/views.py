@@ -260,7 +260,7 @@ def items() -> tuple[Item, ...]:
                 View("results", _("Comparing scores"), {"part": "subsets"}),
                 View("results", _("Table 2: BLEU against the cost of training"), {"part": "table2"}),
                 View("recipe", _("What training cost, counted"), {"part": "cost"}),
-                View("model", _("Size and scores of this model")),
+                View("model", _("Size and scores of this model"), {"panel": "numbers"}),
             ),
         ),
         Item(
@@ -279,7 +279,7 @@ def items() -> tuple[Item, ...]:
                 "The same model solves other tasks. Here it reverses and sorts; choose one of these models in the "
                 "menu above."
             ),
-            (View("model", _("Task and scores of the open model")),),
+            (View("model", _("Task and scores of the open model"), {"panel": "numbers"}),),
         ),
         Item(
             "figures3to5",

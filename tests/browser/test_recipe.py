@@ -47,13 +47,14 @@ def test_a_batch_shows_its_padding_and_another_order_more_of_it(context: Browser
 def test_a_slider_moves_the_rate(context: BrowserContext, server: str) -> None:
     page = context.new_page()
     page.goto(f"{server}/recipe?part=rate")
-    point = page.locator(".hs-point")
-    expect(point).to_contain_text("for 4,000 steps")
-    slider = page.get_by_role("slider", name="Warm-up steps")
+    line = page.locator("[data-testid=figure] .scatterlayer .js-line").first
+    expect(line).to_be_attached()
+    before = line.get_attribute("d") or ""
+    slider = page.get_by_role("slider", name="Warm-up")
     slider.focus()
     slider.press("ArrowLeft")
     wait_for_params(page, warmup="3900")
-    expect(point).to_contain_text("for 3,900 steps")
+    expect(line).not_to_have_attribute("d", before)
     page.close()
 
 
