@@ -8,6 +8,8 @@ import torch
 import transformer
 from tests.support.families import KINDS, family_folder
 from tests.support.imported import CLOSE, SENTENCES, batch, fed, generated
+from transformer.analysis.residual import decompose
+from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.inference.search import beam, greedy
 
@@ -87,3 +89,19 @@ def test_ids_and_pieces_of_texts_are_theirs(trio) -> None:
     assert ours.tokenizer.decode(ids) == theirs == SENTENCES[0]
     assert ours.encode("</s> <pad>").count(ours.config.end_id) == 1  # markup stays text
     assert len(ours.tokenizer) == ours.config.output_size
+
+
+def test_the_parts_of_the_residual_stream_are_the_whole(trio) -> None:
+    ours, _, _ = trio
+    trace = ours.trace(SENTENCES[0], SENTENCES[1])
+    for stack in ("encoder", "decoder"):
+        assert decompose(trace, ours.model, stack).deviation < 1e-4
+        assert decompose(trace, ours.model, stack, through=1).deviation < 1e-4
+
+
+def test_every_parameter_has_its_box(trio) -> None:
+    ours, _, _ = trio
+    boxes = {box.key: box for box in describe(ours.model).boxes}
+    assert "other" not in boxes
+    assert ("source.norm" in boxes) == ours.config.embedding_norm == (ours.family in ("BART", "mBART"))
+    assert sum(box.adds for box in boxes.values()) == ours.model.parameter_count()
