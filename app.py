@@ -11,7 +11,7 @@ from transformer.texts import _
 
 
 def run() -> None:
-    """A function, because Streamlit keeps the globals of the last run, and with them a model whose session has ended."""
+    """A function: Streamlit keeps the globals of the last run, and with them a model whose session has ended."""
 
     def content() -> None:
         page.content.draw(frame)

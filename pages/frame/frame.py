@@ -261,7 +261,7 @@ def switch_checkpoint(name: str) -> None:
 
 def _choose_checkpoint() -> None:
     name, state = st.session_state.get(CHECKPOINT), current_state()
-    if isinstance(name, str) and session_models.whole_name(name) in session_models.names():
+    if isinstance(name, str) and session_models.known(name):
         switch_checkpoint(name)
     elif state is not None:
         gone = _("The checkpoint {name!r} is no longer in its folder.").format(name=str(name)[:60])
@@ -358,7 +358,7 @@ def _read_short_link() -> tuple[str, ...]:
 
 def _open_model(state: State) -> Pretrained:
     """The chosen model. If it cannot be opened, shows a message and stops the run."""
-    if session_models.whole_name(state.checkpoint) not in session_models.names():
+    if not session_models.known(state.checkpoint):
         sentence = _(
             "The checkpoint {name!r} is no longer in its folder. Put it back and reload the page, or choose another "
             "one."
@@ -500,7 +500,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     if arrived:
         state = _open_linked_model(state, followed)
     if lost:
-        if session_models.whole_name(state.checkpoint) not in session_models.names():
+        if not session_models.known(state.checkpoint):
             switch_checkpoint(session_models.names()[0])
             state = current_state() or state
         state = store_state(replace(state, notices=(*state.notices, *lost)))

@@ -29,6 +29,7 @@ from pages.frame.state import (
 from pages.runtime import cache, session_models
 from pages.runtime.texts import plain_markdown
 from transformer.analysis.language import other_language, script
+from transformer.checkpoints.languages import SPOKEN
 from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.probing.probes import english_to_german
 from transformer.texts import N_, _, in_language, reader_language, translate
@@ -40,6 +41,7 @@ LANGUAGES = {"HANGUL": "ko"}  # script -> the language of this app that is writt
 # script -> how the names of models that read it begin, and what of it they read: a bundled one, and those that
 # `headscope get Helsinki-NLP/opus-mt-ko-en` and the like fetch
 READERS = {"HANGUL": {"ko-numbers": N_("digits or Korean numerals"), "opus-mt-ko-": N_("Korean sentences")}}
+LANGUAGE_MENUS = ("headscope_source_language", "headscope_target_language")  # keys
 QUOTED = 20  # characters of an unknown token that a message quotes
 DRAWN = "headscope_fields"  # in the session: the texts of the fields as the last run drew them
 CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
@@ -126,6 +128,8 @@ def fields(model: Pretrained, state: State, arrived: bool, fresh: bool, quiet: b
     with st.container(key="hs-sentence"):
         left, right = st.columns(2, gap="small")
     shown = {}
+    if model.codes is not None:
+        _language_menus(model, (left, right))
     for column, side, text in ((left, SOURCE, state.source), (right, TARGET, state.target)):
         if not fresh and (arrived or st.session_state.get(side) != text):
             st.session_state[side] = text
@@ -142,6 +146,24 @@ def fields(model: Pretrained, state: State, arrived: bool, fresh: bool, quiet: b
     if fresh and shown != {SOURCE: state.source, TARGET: state.target}:
         change_state(source=shown[SOURCE], target=shown[TARGET])
         st.rerun()
+
+
+def _language_menus(model: Pretrained, columns: Sequence[DeltaGenerator]) -> None:
+    """Source and target language of a model that knows many; the source text stays where one is chosen."""
+    assert model.codes is not None
+    labels = (_("Language of the source"), _("Language of the target"))
+    for column, key, label, language in zip(columns, LANGUAGE_MENUS, labels, model.languages, strict=True):
+        st.session_state[key] = language
+        column.selectbox(
+            label, sorted(model.codes.ids), key=key, on_change=_choose_languages, label_visibility="collapsed"
+        )
+
+
+def _choose_languages() -> None:
+    state, (source, target) = current_state(), (st.session_state.get(key) for key in LANGUAGE_MENUS)
+    if state is not None and isinstance(source, str) and isinstance(target, str):
+        name = f"{session_models.base_name(state.checkpoint)}{SPOKEN}{source}-{target}"
+        store_state(replace(state, checkpoint=name, target="", revision=state.revision + 1))
 
 
 def example_line(model: Pretrained, state: State) -> None:

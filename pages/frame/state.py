@@ -102,15 +102,18 @@ def linked_checkpoint(asked: str, otherwise: str) -> tuple[str, tuple[str, ...]]
 
     It is looked up among the available checkpoints and never opened as a path.
     """
-    names, whole = session_models.names(), session_models.whole_name(asked)
-    if whole not in names:
+    names, base, whole = session_models.names(), session_models.base_name(asked), session_models.whole_name(asked)
+    if base not in names:
         sentence = _("The link asks for the checkpoint {asked!r}. Available: {names}.")
         text = sentence.format(asked=asked[:60], names=", ".join(names))
         return otherwise, (f"{text} {session_models.from_elsewhere(asked)}".strip(),)
     try:
-        if whole != asked:
+        if base != asked:
             session_models.load(asked)
     except CheckpointError as error:
+        if base != whole:
+            sentence = _("The link asks for {asked}, but {reason}. {base} is open now.")
+            return base, (sentence.format(asked=asked[:60], reason=error, base=base),)
         sentence = _("The link asks for {whole} without some heads, but {reason}. All its heads are there now.")
         return whole, (sentence.format(whole=whole, reason=error),)
     return asked, ()

@@ -13,7 +13,6 @@ from pages.components.training_log import training_log
 from pages.frame.messages import message
 from pages.runtime import session_models
 from transformer.checkpoints.folder import CARD, CARDS, LARGEST_BESIDE
-from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
@@ -134,12 +133,19 @@ def differences(config: ModelConfig) -> list[str]:
             _("sinusoidal positions with all sines before all cosines"),
         ),
         (config.d_head != config.d_model // config.heads, _("heads that are not d_model / h wide")),
+        (
+            config.positions == "sinusoidal" and config.layout == "fairseq",
+            _("sinusoidal positions with all sines before all cosines and other wavelengths, counted from 2"),
+        ),
+        (config.separate_positions, _("a table of positions for each side")),
+        (config.embedding_norm, _("LayerNorm after the embeddings")),
         (not config.scaling, _("scores that are not divided by √dₖ")),
         (not config.embedding_scale, _("embeddings that are not multiplied by √d_model")),
         (config.target_vocab_size is not None, _("an embedding table for each side")),
         (not config.tied_output, _("an output matrix of its own")),
         (config.output_bias, _("a bias on every logit")),
         (config.start_id == config.pad_id, _("decoding that starts with the padding token")),
+        (config.start_id == config.end_id, _("decoding that starts with </s>")),
     ]
     return [text for holds, text in texts if holds]
 
@@ -151,16 +157,14 @@ def architecture(model: Pretrained) -> None:
 
 
 def notes(model: Pretrained) -> None:
-    """What the files of a Marian folder do not say, and what was noted when the model was read."""
-    if isinstance(model.tokenizer, VocabularyTokenizer):
-        message(
-            _(
-                "A Marian folder, opened as it is: configuration, weights, vocabulary and SentencePiece models. These "
-                "files do not say who trained the model on what, how well it translates and under which licence it "
-                "may be used; its README.md may say so. Headscope's licence does not cover it."
-            ),
-            "note",
+    """What the files of another project's folder do not say, and what was noted when the model was read."""
+    if model.family:
+        sentence = _(
+            "A folder of the kind {family}, opened as it is: configuration, weights and tokenizer. These files do not "
+            "say who trained the model on what, how well it translates and under which licence it may be used; its "
+            "README.md may say so. Headscope's licence does not cover it."
         )
+        message(sentence.format(family=model.family), "note")
     for note in model.notes:
         message(str(note))
 

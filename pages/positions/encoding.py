@@ -143,7 +143,7 @@ def draw(frame: PageFrame) -> None:
         "figures": _templates(part, tuple(translated(figures.LABELS).items())),
         "values": {"d_model": values.d_model, "length": values.length, **more},
         "own": config.d_model,
-        "halves": config.positions == "sinusoidal" and config.layout == "halves",
+        "layout": config.layout if config.positions == "sinusoidal" and config.layout != "interleaved" else "",
         "tokens": source_labels(frame),
         "revision": frame.state.revision,
         "big": frame.state.view.big,

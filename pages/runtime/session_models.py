@@ -16,15 +16,16 @@ import streamlit as st
 from pages.runtime import cache, pruned
 from pages.runtime.memory import Owner
 from pages.runtime.queue import let_give_way
-from pages.runtime.shared import SharedCache, mark
+from pages.runtime.shared import SharedCache, identity, mark, owner_of
 from pages.runtime.texts import readable_text
 from transformer.checkpoints import importers
 from transformer.checkpoints.archive import read_zip
 from transformer.checkpoints.folder import CheckpointError
+from transformer.checkpoints.languages import SPOKEN, two_languages
 from transformer.inference.pretrained import Pretrained, open_files
 from transformer.model.config import ModelConfig
 from transformer.probing.importance import Head
-from transformer.texts import _, translate
+from transformer.texts import UserError, _, translate
 
 KEY = "headscope_own"
 PREFIX = "mine/"  # prefix of their names in the menu and in links; no folder name has a slash
@@ -38,6 +39,8 @@ LOST = "headscope_lost"  # in the session: names of models that had to go since 
 
 ZIPS: SharedCache[bytes] = SharedCache("zips of sessions")
 MODELS: SharedCache[Pretrained] = SharedCache("models of sessions")
+# Each shares every tensor with the model that was read: what they take is their modules.
+MODELS_BETWEEN: SharedCache[Pretrained] = SharedCache("models for other languages", most=16, weigh=lambda _: 100_000)
 
 
 class SessionModel(Owner):
@@ -110,11 +113,42 @@ def name_without(name: str, heads: Sequence[str]) -> str:
     return f"{name}{pruned.MARK if whole_name(name) == name else ','}{','.join(heads)}"
 
 
+def base_name(name: str) -> str:
+    """The name of what is read for a model: "nllb" of "nllb@eng_Latn-kor_Hang"."""
+    whole = whole_name(name)
+    base, mark, _pair = whole.rpartition(SPOKEN)
+    return base if mark and whole not in names() else whole
+
+
+def known(name: str) -> bool:
+    """Whether this session can open a model of this name, if it has the heads and languages of the name."""
+    return base_name(name) in names()
+
+
+def _between(name: str) -> Pretrained:
+    """A model for the two languages in its name. Raises CheckpointError."""
+    base = base_name(name)
+    model = load(base)
+    pair = name.removeprefix(f"{base}{SPOKEN}")
+
+    def made() -> Pretrained:
+        found = model.between(*two_languages(pair))
+        mark(found, f"{identity(model)}{SPOKEN}{pair}", owner_of(model))
+        return found
+
+    try:
+        return MODELS_BETWEEN.get((identity(model), pair), made, queued=True, owner=owner_of(model))
+    except UserError as error:
+        raise CheckpointError("{error}", error=error) from error
+
+
 def load(name: str) -> Pretrained:
     """A model this session can open, by its name. Raises CheckpointError."""
     whole, heads = _split(name)
     if whole != name:
         return pruned.pruned(load(whole), heads)
+    if base_name(name) != name:
+        return _between(name)
     session_model = own_models().get(whole)
     if session_model is not None:
         return _opened(session_model)
@@ -142,6 +176,9 @@ def title(name: str) -> str:
         source, target = map(translate, languages)
         return _("{name}: {source} → {target}").format(name=name, source=source, target=target)
     try:
+        if base_name(name) != name and whole_name(name) == name:
+            source, target = load(name).languages
+            return _("{name}: {source} → {target}").format(name=base_name(name), source=source, target=target)
         return name if whole_name(name) == name else load(name).name
     except CheckpointError:
         return name[:LONGEST]

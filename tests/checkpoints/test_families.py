@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
 import transformer
 from tests.support.families import KINDS, family_folder
 from tests.support.imported import CLOSE, SENTENCES, batch, fed, generated
+from transformer.analysis.residual import decompose
+from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.inference.search import beam, greedy
+from transformer.texts import UserError
 
 TYPED = (*SENTENCES, "caf\u00e9 ka lo!", "  ka   lo ", "kalo zz", "\u00bd ka")
 
@@ -87,3 +92,47 @@ def test_ids_and_pieces_of_texts_are_theirs(trio) -> None:
     assert ours.tokenizer.decode(ids) == theirs == SENTENCES[0]
     assert ours.encode("</s> <pad>").count(ours.config.end_id) == 1  # markup stays text
     assert len(ours.tokenizer) == ours.config.output_size
+
+
+def test_the_parts_of_the_residual_stream_are_the_whole(trio) -> None:
+    ours, _, _ = trio
+    trace = ours.trace(SENTENCES[0], SENTENCES[1])
+    for stack in ("encoder", "decoder"):
+        assert decompose(trace, ours.model, stack).deviation < 1e-4
+        assert decompose(trace, ours.model, stack, through=1).deviation < 1e-4
+
+
+def test_every_parameter_has_its_box(trio) -> None:
+    ours, _, _ = trio
+    boxes = {box.key: box for box in describe(ours.model).boxes}
+    assert "other" not in boxes
+    assert ("source.norm" in boxes) == ours.config.embedding_norm == (ours.family in ("BART", "mBART"))
+    assert sum(box.adds for box in boxes.values()) == ours.model.parameter_count()
+
+
+@pytest.mark.parametrize(("kind", "first"), [("mbart", False), ("mbart50", True), ("m2m", True), ("nllb-json", True)])
+def test_another_pair_of_languages_is_chosen_by_the_name(tmp_path: Path, kind: str, first: bool) -> None:
+    theirs, tokenizer = family_folder(tmp_path / kind, kind)
+    usual = transformer.load(tmp_path / kind)
+    source, target = list(usual.codes.ids)[1:3]
+    ours = transformer.load(f"{tmp_path / kind}@{source}-{target}")
+    assert ours.languages == (source, target) and usual.languages != ours.languages
+    tokenizer.src_lang = source
+    ids = ours.encode(SENTENCES[0])
+    assert ids == tokenizer(SENTENCES[0])["input_ids"]
+    code = ours.codes.ids[target]
+    settings = {"forced_bos_token_id": code} if first else {"decoder_start_token_id": code}
+    wanted = theirs.generate(torch.tensor([ids]), num_beams=1, max_length=12, do_sample=False, **settings)
+    found = ours.trace(SENTENCES[0], limit=11).target_out_ids
+    assert list(found)[:6] == wanted[0, 1:].tolist()[: len(found)][:6]
+    assert usual.encode(SENTENCES[0]) != ids  # the other one is as it was
+    with pytest.raises(UserError, match="does not know the language 'xx'; choose .* or "):
+        ours.between("xx", target)
+    with pytest.raises(UserError, match="'xx' is not a pair of languages"):
+        transformer.load(f"{tmp_path / kind}@xx")
+
+
+def test_a_model_of_two_languages_has_no_codes(tmp_path: Path) -> None:
+    family_folder(tmp_path, "bart")
+    with pytest.raises(UserError, match="has no language codes; it translates from source to target"):
+        transformer.load(tmp_path).between("en", "de")

@@ -140,9 +140,9 @@ def test_the_page_explains_the_order_of_marians_positions(open_variant: Callable
     """The picture explains it, as it is told."""
     for part in ("encoding", "distance"):
         (picture,) = components(open_variant("swish", "positions", part), "positions")
-        assert (data := json.loads(picture.json))["halves"] is True and data["own"] == 40
+        assert (data := json.loads(picture.json))["layout"] == "halves" and data["own"] == 40
     (picture,) = components(open_variant("reverse", "positions", "encoding", source="abc", target=""), "positions")
-    assert json.loads(picture.json)["halves"] is False
+    assert json.loads(picture.json)["layout"] == ""
 
 
 def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:

@@ -320,13 +320,14 @@ def embedding_steps(trace: Trace, model: Transformer, side: str) -> EmbeddingSte
         raise ValueError(f"unknown side {side!r}; choose {' or '.join(SIDES)}")
     ids = trace.source_ids if side == "source" else trace.target_in_ids
     first = trace.encoder_self if side == "source" else trace.decoder_self
+    embedding, positions = getattr(trace, f"{side}_embedding"), getattr(trace, f"{side}_positions")
     return EmbeddingSteps(
         rows=_numbers(model.table(side)[torch.tensor(ids, device=model.device)]),
         factor=model.config.embedding_factor,
-        embedding=getattr(trace, f"{side}_embedding"),
-        positions=getattr(trace, f"{side}_positions"),
+        embedding=embedding,
+        positions=positions,
         position_ids=getattr(trace, f"{side}_position_ids"),
-        x=first.enters[0],
+        x=embedding + positions if model.config.embedding_norm else first.enters[0],
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from transformer.texts import UserError, any_of
 
+SPOKEN = "@"  # in a name, before the two languages: "nllb-200@eng_Latn-kor_Hang"
 Spoken = TypeVar("Spoken", bound=Any)  # a Checkpoint or a Pretrained
 
 
@@ -30,6 +31,14 @@ class Codes:
                 language=shown(language), languages=any_of(sorted(self.ids), language),
             )  # fmt: skip
         return self.ids[language]
+
+
+def two_languages(text: str) -> tuple[str, str]:
+    """Source and target of what stands behind SPOKEN in a name. Raises UserError."""
+    source, mark, target = text.partition("-")
+    if not (source and mark and target):
+        raise UserError("{text} is not a pair of languages; write for example eng_Latn-kor_Hang", text=shown(text))
+    return source, target
 
 
 def between(model: Spoken, source: str, target: str) -> Spoken:

@@ -149,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
     lines += (plain(str(note)) for note in model.notes)
     sides = {side: model.tokenizer_of(side) for side in SIDES}
     for side, tokenizer in sides.items():
-        if isinstance(tokenizer, VocabularyTokenizer):
+        if model.family == "Marian" and isinstance(tokenizer, VocabularyTokenizer):
             lacking, pieces = tokenizer.lacking()
             text = N_("{side}.spm: {lacking:,} of {pieces:,} pieces are not in the vocabulary and are read as <unk>")
             lines.append(translate(text, side=side, lacking=lacking, pieces=pieces))

@@ -9,6 +9,7 @@ Boxes have the names of `transformer.model.tap`, in the order of a pass (with no
     encoder.L.self, encoder.L.ff                sub-layers, L = 0, 1, ...; decoder.L.self, .cross and .ff
     encoder.L.self.norm                         the LayerNorm of that sub-layer; likewise for the others
     encoder.bias, decoder.bias                  relative positions, which the self-attention of all layers reads
+    source.norm, target.norm                    the LayerNorm after the embeddings, with embedding_norm
     encoder.norm, decoder.norm                  the LayerNorm at the end of a pre-norm stack; none with norm="none"
     output                                      the projection to logits
     other                                       all other parameters, if a model has any
@@ -256,10 +257,13 @@ def _layers(model: Transformer, stack: str) -> Iterator[tuple[str, nn.Module]]:
 def _read(model: Transformer, tensors: Mapping[str, Tensor]) -> dict[str, list[str]]:
     """Keys of all boxes, in the order of a pass -> names of the tensors they read."""
     names = {id(tensor): name for name, tensor in tensors.items()}
-    outside = _outside(model, names)
+    firsts = {side: [names[id(tensor)] for tensor in getattr(model, f"{side}_norm").parameters()] for side in SIDES}
+    known = {name for side in SIDES for name in firsts[side]}
+    outside = _outside(model, {place: name for place, name in names.items() if name not in known})
     read: dict[str, list[str]] = {}
     for stack, side in zip(STACKS, SIDES, strict=True):
         read.update({key: read_names for key, read_names in outside.items() if key.startswith(f"{side}.")})
+        read[f"{side}.norm"] = firsts[side]
         for key, module in _layers(model, stack):
             read[key] = [names[id(tensor)] for tensor in (*module.parameters(), *module.buffers())]
     read["output"] = outside["output"]
@@ -283,7 +287,8 @@ def _named(config: ModelConfig, key: str) -> tuple[str, str | None]:
     if words[0] == "decoder" and words[-1] == "self" and config.causal:
         name = N_("masked self-attention")
     if words[-1] == "norm" and len(words) == 2:
-        name, section = N_("last RMSNorm") if config.rms_norm else N_("last LayerNorm"), None
+        usual = N_("first LayerNorm") if words[0] in SIDES else N_("last LayerNorm")
+        name, section = N_("last RMSNorm") if config.rms_norm else usual, None
     elif words[-1] == "norm" and config.rms_norm:
         name, section = "RMSNorm", None
     return name, section
@@ -394,7 +399,7 @@ def _sizes(config: ModelConfig) -> str:
     heads = N_("1 head of {size}") if config.heads == 1 else N_("{heads} heads of {size}")
     head_sizes = translate(heads, heads=config.heads, size=config.d_head)
     head_sizes += f" (d_k {config.d_k})" if config.d_k not in (None, config.d_head) else ""
-    sines_first = config.layout == "halves"
+    sines_first = config.layout != "interleaved"
     positions = {
         "none": N_("no positions, {count:,} tokens at most"),
         "relative": N_("relative positions in {buckets} buckets, {count:,} tokens at most"),
@@ -419,6 +424,7 @@ def _sizes(config: ModelConfig) -> str:
         (not config.rms_norm, N_("RMSNorm")),
         (not config.gated, N_("gated feed-forward")),
         (config.biases, N_("no biases")),
+        (not config.embedding_norm, N_("LayerNorm after the embeddings")),
     )
     return ", ".join(parts + [translate(text) for usual, text in optional if not usual])
 

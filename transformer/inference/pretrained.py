@@ -20,7 +20,7 @@ from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.constraints import FREE
 from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError, open_checkpoint
 from transformer.checkpoints.importers import open_folder
-from transformer.checkpoints.languages import Codes
+from transformer.checkpoints.languages import SPOKEN, Codes, between, two_languages
 from transformer.checks import expect
 from transformer.files import Packed, read_own
 from transformer.inference.reference import drawn, mean_outputs, sentence_outputs
@@ -179,6 +179,11 @@ class Pretrained:
     @property
     def config(self) -> ModelConfig:
         return self.model.config
+
+    def between(self, source: str, target: str) -> Pretrained:
+        """The same model, which shares every tensor, for another pair of its languages; `codes.ids` has their names.
+        Raises UserError."""
+        return between(self, source, target)
 
     def beside(self, name: str, largest: int) -> bytes | None:
         """A file beside the weights, such as README.md; None if there is none. Raises OSError."""
@@ -977,7 +982,9 @@ DTYPES = {str(one).removeprefix("torch."): one for one in (torch.float32, torch.
 
 
 def load(name: str | Path, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float32) -> Pretrained:
-    """Load a bundled checkpoint by its name, or any checkpoint by the path of its folder, also of a Marian model.
+    """Load a bundled checkpoint by its name, or any checkpoint by the path of its folder, also of another project's
+    model (`checkpoints.importers`). A model for many languages may be followed by two of them:
+    "nllb-200@eng_Latn-kor_Hang".
 
     device: "cpu", "cuda" or "mps"; traces are always on the CPU. dtype: what it computes in, torch.float64 or
     "float64", float32, bfloat16 or float16; sinusoids are those of float32. Traces have at least 32 bits.
@@ -993,6 +1000,9 @@ def load(name: str | Path, device: torch.device | str = "cpu", dtype: torch.dtyp
         )
     known = available()
     path = known.get(str(name), Path(name))
+    whole, mark, pair = str(name).rpartition(SPOKEN)
+    if mark and not _is_folder(path) and (whole in known or _is_folder(Path(whole))):
+        return load(whole, device, dtype).between(*two_languages(pair))
     recurrent = PACKAGE / "rnn" / "checkpoints"
     if not _is_folder(path) and recurrent.is_dir() and str(name) in {other.name for other in recurrent.iterdir()}:
         path = recurrent / name  # `open_folder` explains what it is

@@ -360,11 +360,17 @@ function stepsOf(trace, facts, parameters, place, t) {
 function embeddingSteps(trace, facts, parameters, side) {
   const { config } = facts;
   const first = side === "source" ? trace.encoder_self : trace.decoder_self;
+  const [embedding, positions] = [trace[`${side}_embedding`], trace[`${side}_positions`]];
+  const sum = () =>
+    withShape(
+      Float32Array.from(embedding.data, (one, m) => one + positions.data[m]),
+      embedding.shape,
+    );
   const arrays = {
     rows: parameters[rowsOf(trace, facts, side)[0]],
-    embedding: trace[`${side}_embedding`],
-    positions: trace[`${side}_positions`],
-    x: partOf(first.enters, 0),
+    embedding,
+    positions,
+    x: config.embedding_norm ? sum() : partOf(first.enters, 0),
   };
   const factor = config.embedding_scale ? Math.sqrt(config.d_model) : 1;
   return { arrays, about: { position_ids: trace[`${side}_position_ids`], factor } };

@@ -14,7 +14,7 @@ import { POSITION_TEXTS } from "./texts.js";
 
 // Position encodings under sliders: everything is computed and drawn here on every move; Python is told afterwards, for
 // the link. data: {model, part: "encoding" | "distance", figures: {name: JSON text}, values: {d_model, length, dims, k, q},
-// own: the model's d_model, halves: whether it stores all sines first, tokens: of the source, revision, big, texts}; dims
+// own: the model's d_model, layout: "halves" or "fairseq" where its own are others, tokens: of the source, revision, big, texts}; dims
 // null: the default for any d_model. The engine gives the tokens of what is typed.
 
 const REPORT_PAUSE = 300; // milliseconds from the last move until Python is told
@@ -285,8 +285,8 @@ export class Positions extends PlainView {
     const isEncoding = this.data.part === "encoding";
     this.says.replaceChildren(...(isEncoding ? encodingSentences : distanceSentences)(this.t, values));
     if (!isEncoding) this.checks.replaceChildren(...checkSentences(this.t, values));
-    const { part, halves, model, own } = this.data;
-    const about = [this.t(`${part}_about`), halves && this.t("halves", { name: model, half: own / 2 })];
+    const { part, layout, model, own } = this.data;
+    const about = [this.t(`${part}_about`), layout && this.t(layout, { name: model, half: own / 2 })];
     this.about.replaceChildren(...about.filter(Boolean).map((text) => el("p", {}, text)));
   }
 

@@ -56,4 +56,8 @@ export const POSITION_TEXTS = {
     "PE(p, i) = sin(p / 10000^(2i/d_model)), and PE(p, {half} + i) is the cosine of the same angle. Here they are drawn " +
     "in the paper's order. Wavelengths, lengths and dot products are the same in both orders, and so are the map’s " +
     "blocks, for dimensions i and {half} + i instead of 2i and 2i + 1.",
+  fairseq:
+    "{name} adds other sines and cosines, as fairseq made them for M2M-100: all sines come before all cosines, the first " +
+    "token stands at position 2, and the angle is (p + 2) / 10000^(i / ({half} − 1)). The paper's are drawn here; the " +
+    "model's wavelengths differ from them a little.",
 };

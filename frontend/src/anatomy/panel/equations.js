@@ -151,13 +151,18 @@ function embeddingRows(state, config, part) {
   const rows = [[...sum, part("plus", plus(), nameOf(table), inParentheses(nameOf("pos")))]];
   if (config.positions === "learned") return rows;
   const double = () => rowOf(numberOf(2), nameOf("i"));
-  const power = () => rowOf(double(), signOf("/"), numberOf(config.d_model));
-  const angle = () => inHighParentheses(fraction(nameOf("pos"), superscript(numberOf(10000), power())));
+  const fairseq = config.layout === "fairseq";
+  const power = () =>
+    fairseq
+      ? rowOf(nameOf("i"), signOf("/"), numberOf(config.d_model / 2 - 1))
+      : rowOf(double(), signOf("/"), numberOf(config.d_model));
+  const place = () => (fairseq ? rowOf(nameOf("pos"), plus(), numberOf(2)) : nameOf("pos"));
+  const angle = () => inHighParentheses(fraction(place(), superscript(numberOf(10000), power())));
   const wave = (column, sign) => [
     ...[nameOf("PE"), inParentheses(nameOf("pos"), comma(), ...column), equals()],
     ...[nameOf(sign), angle()],
   ];
-  const halves = config.layout === "halves"; // all sines before all cosines
+  const halves = config.layout !== "interleaved"; // all sines before all cosines
   const [i, half] = [nameOf("i"), numberOf(config.d_model / 2)];
   rows.push([...wave([halves ? i : double()], "sin")]);
   rows.push([...wave(halves ? [half, plus(), nameOf("i")] : [double(), plus(), numberOf(1)], "cos")]);

@@ -215,7 +215,7 @@ export function textKeys(state, data, matrix) {
   const fed = step === "back" ? "back" + (bare || (isCausalOff(state, data, true) ? "_off" : "")) : step;
   const folded = {
     x: "x" + aloneSuffix(data),
-    plus: text.replace("_bare", ""),
+    plus: text.replace("_bare", "") + (config.embedding_norm ? "_norm" : ""),
     times: text,
     hidden: "hidden" + bare,
     mask: place === "decoder.self" ? "mask" + (bare || "_decoder") : "mask",

@@ -60,6 +60,9 @@ export const END_EXPLANATIONS = {
     "The paper found “nearly identical results” with learned vectors and chose sinusoids because they may also work " +
     "for sentences longer than those in training (section 3.5). In training, dropout is applied to the sum (section " +
     "5.4).",
+  tell_more_plus_learned_norm:
+    "Before the first layer this model applies LayerNorm to the sum, which the paper does not: LayerNorm(x) enters the " +
+    "layer. Encoder and decoder each have a table of positions.",
   tell_more_plus_none:
     "Without positions, a permutation of the source permutes the encoder's rows and changes nothing else. The page " +
     "“Positions” shows this.",

@@ -118,6 +118,7 @@ for (const embedding_scale of [true, false])
         [5000, 5000],
       ])
         every.push({ embedding_scale, tied_output, output_bias, target_vocab_size, output_size });
+every.push({ positions: "learned", embedding_norm: true });
 /** @type {any[]} */
 const abouts = [null, { skipped: true }];
 for (const [factor, rule] of [

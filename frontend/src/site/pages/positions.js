@@ -54,8 +54,8 @@ export const page = {
       const figures = await (await frame.open(`positions/${frame.language}.json`)).json();
       await styled;
       if (gone) return;
-      const halves = config.positions === "sinusoidal" && config.layout === "halves";
-      const about = { model, own: config.d_model, halves, tokens: [], big: frame.view.big, texts: frame.texts };
+      const layout = config.positions === "sinusoidal" && config.layout !== "interleaved" ? config.layout : "";
+      const about = { model, own: config.d_model, layout, tokens: [], big: frame.view.big, texts: frame.texts };
       driver.show({ ...about, part: frame.part, figures, values: values(), revision: ++revision });
     };
 
