@@ -51,8 +51,10 @@ MUTANTS = (
     Mutant("embedding-factor", f"{MODEL}/transformer.py",
            "F.embedding(ids, self.table(side)) * self.config.embedding_factor", "F.embedding(ids, self.table(side))",
            "tests/model"),
-    Mutant("activation-tap", f"{MODEL}/feedforward.py", 'tap("activation", self.activation(pre_activation))',
-           'self.activation(tap("activation", pre_activation))', "tests/model tests/tracing"),
+    Mutant("activation-tap", f"{MODEL}/feedforward.py", 'activation = tap("activation", activation)',
+           'tap("activation", pre_activation)', "tests/model tests/tracing"),
+    Mutant("bucket-side", f"{MODEL}/positions.py", "half * (distance > 0)", "half * (distance < 0)",
+           "tests/checkpoints/test_t5.py"),
     # masks
     Mutant("causal-mask", f"{MODEL}/masks.py", ".tril(past)", ".tril(past + 1)", "tests/model"),
     Mutant("padding-mask", f"{MODEL}/masks.py", "(ids != pad_id)[:, None, None, :]",

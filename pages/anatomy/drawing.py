@@ -11,6 +11,7 @@ import streamlit as st
 from pages.components.comparison import Compared, compare
 from pages.components.descriptions import sub_layer_equation
 from pages.components.payloads import payload, renewed
+from pages.components.sentences import point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.state import State, current_state, store_state
@@ -242,6 +243,18 @@ def equations(config: ModelConfig) -> tuple[str, str]:
         r"\mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O, \qquad "
         rf"\mathrm{{FFN}}(x) = {network}\, W_2{last}",
     )
+
+
+def instead(config: ModelConfig) -> None:
+    """What stands in the place of the drawing for a model whose parts it does not know."""
+    point(
+        _(
+            "The drawing computes the paper's parts, number by number. This model has parts of T5 instead: relative "
+            "positions, RMSNorm or a gated feed-forward network. Its equations are below, and all other pages show it."
+        )
+    )
+    for equation in equations(config):
+        st.latex(equation)
 
 
 def about(config: ModelConfig) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pages.anatomy import complexity, drawing, rnn
 from pages.components import payloads
 from pages.components.comparison import note_waiting_switches
-from pages.components.sentences import point
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import State
 from transformer.texts import _
@@ -23,16 +22,11 @@ def draw(frame: PageFrame) -> None:
     else:
         payloads.forget(drawing.KEY)
     if frame.part == "flow":
-        if not drawable:
-            point(
-                _(
-                    "The drawing computes the paper's parts, number by number. This model has parts of T5 instead: "
-                    "relative positions, RMSNorm or a gated feed-forward network. Its equations are below, and all "
-                    "other pages show it."
-                )
-            )
-        with frame.options.panel("about", say("about")):
-            drawing.about(frame.model.config)
+        if drawable:
+            with frame.options.panel("about", say("about")):
+                drawing.about(frame.model.config)
+        else:
+            drawing.instead(frame.model.config)
         return
     note_waiting_switches(frame.state.switches)
     if frame.part == "before":

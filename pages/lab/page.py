@@ -11,7 +11,8 @@ from pages.components.comparison import compare, note_waiting_switches, switches
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import store_state
 from pages.lab import leak, measures, scaling
-from transformer.interventions.sets import ATTENTION, Interventions, Scale
+from transformer.interventions.sets import ATTENTION, NONE, Interventions, Scale, Unbias
+from transformer.model.config import ModelConfig
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.shared_texts import say
@@ -51,13 +52,20 @@ def draw(frame: PageFrame) -> None:
         about()
 
 
+def _opening(config: ModelConfig) -> Interventions:
+    """What is switched off while nothing is chosen, so that the page opens on a result: scaling, or relative positions
+    in a model that has them instead."""
+    if config.positions == "relative":
+        return Interventions((Unbias(),))
+    return Interventions((Scale(1.0),)) if config.scaling else NONE
+
+
 def _shown(frame: PageFrame) -> Interventions:
-    """The switches of the page: the chosen ones. While none is chosen, scaling is off, so that the page opens on a
-    result; a person who puts it back sees the model as trained."""
+    """The switches of the page: the chosen ones, or `_opening`; a person who puts it back sees the model as trained."""
     chosen = frame.state.switches.only(*ATTENTION)
-    if chosen or not frame.model.config.scaling or frame.options.choice("try", TRIED, TRIED[0]) != TRIED[0]:
+    if chosen or frame.options.choice("try", TRIED, TRIED[0]) != TRIED[0]:
         return chosen
-    return Interventions((Scale(1.0),))
+    return _opening(frame.model.config)
 
 
 def _draw_switched(frame: PageFrame, trace: Trace) -> None:
@@ -67,7 +75,7 @@ def _draw_switched(frame: PageFrame, trace: Trace) -> None:
     values = compared_heads.report(frame.state)
     state = compared_heads.merge_browser(frame.state, frame.model, shown=_shown(frame))
     if "switches" in values:
-        put_back = values["switches"] == {} and frame.model.config.scaling
+        put_back = values["switches"] == {} and bool(_opening(frame.model.config))
         options.report("try", TRIED[1] if put_back else TRIED[0], TRIED[0])
     if values.get("cards") in CARDS:
         options.report("cards", values["cards"], CARDS[0])
