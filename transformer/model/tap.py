@@ -80,6 +80,29 @@ def in_layers(name: str, encoder: int, decoder: int) -> list[str]:
     return [".".join(found.groups()) if found else name]
 
 
+_SUB_LAYER = re.compile(r"(encoder|decoder)\.([^.]+)\.(self|cross|ff)((?:\..*)?)", re.DOTALL)
+_KIND = re.compile(r"(cross|encoder_self|decoder_self|encoder_ff|decoder_ff)\.([^.]+)((?:\..*)?)", re.DOTALL)
+
+
+def by_kind(name: str) -> str:
+    """The name of a sub-layer, with what follows, as a kind and a layer: "decoder.1.cross.4" -> "cross.1.4"."""
+    found = _SUB_LAYER.fullmatch(name)
+    if found is None or found[1] + found[3] == "encodercross":
+        return name
+    stack, layer, part, rest = found.groups()
+    return f"{part if part == 'cross' else f'{stack}_{part}'}.{layer}{rest}"
+
+
+def by_stack(name: str) -> str:
+    """The same the other way round: "cross.1" -> "decoder.1.cross"."""
+    found = _KIND.fullmatch(name)
+    if found is None:
+        return name
+    kind, layer, rest = found.groups()
+    stack, _, part = ("decoder", "", kind) if kind == "cross" else kind.partition("_")
+    return f"{stack}.{layer}.{part}{rest}"
+
+
 def across_layers(name: str) -> str:
     """The field of a Trace that has a tensor: "decoder.1.cross.weights" -> "cross.weights"."""
     if found := _LAYER.fullmatch(name):
