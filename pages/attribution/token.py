@@ -22,7 +22,8 @@ from pages.runtime.shared import identity, shared
 from pages.runtime.texts import plain_markdown
 from transformer.attribution import METHODS, one_head, one_token, removal_curve
 from transformer.attribution.faithfulness import removable
-from transformer.attribution.one_token import CURVES, Attributed, add_row, of_methods
+from transformer.attribution.gradients import TOLERANCE, allowed
+from transformer.attribution.one_token import CURVES, RANDOM, Attributed, add_row, of_methods
 from transformer.checkpoints.folder import ATTRIBUTIONS
 from transformer.figures import attribution as figures
 from transformer.inference.pretrained import Pretrained
@@ -145,12 +146,16 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             [("method", "tau", "area"), *ranked],
         ):  # fmt: skip
             st.html(table((_("method"), _("agrees with attention"), _("area")), rows, "hs-attribution-areas"))
+        short = abs(found.added - found.wanted) > allowed(found.wanted) + 1e-4  # what ships has four digits
         paragraph(
             _("Agreement: Kendall's τ over the tokens; 1 is the same order, 0 is no relation."),
             _("Area: the mean height of the curve; the smaller, the better the method knows what the model needs."),
             _("Integrated gradients add up to {added} nats, and have to add up to {wanted}.").format(
                 added=_number(found.added), wanted=_number(found.wanted)
             ),
+            _("So they stop short of their tolerance, {percent}%: read them with care.").format(percent=100 * TOLERANCE)
+            if short
+            else "",
             quiet=True,
         )
 
@@ -283,6 +288,14 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
             if len(alike) > 1 and {strongest[name] for name in alike} == {strongest[best]}
             else _("“{token}” rests most on “{word}”, says {method}, the method that ranks the tokens best.")
         ).format(token=token, word=word, count=len(alike), all=len(METHODS), method=names[best])
+    chance = found.removed[RANDOM].area
+    worse = sum(found.removed[name].area > chance + SAME for name in METHODS)
+    if worse == 1:
+        text += " " + _("One of {all} methods ranks them worse than random order.").format(all=len(METHODS))
+    elif worse:
+        text += " " + _("{count} of {all} methods rank them worse than random order.").format(
+            count=worse, all=len(METHODS)
+        )
     return text
 
 

@@ -74,11 +74,15 @@ def test_the_first_sentence_claims_no_difference_where_there_is_none(bundled: Ca
     row = [float(label == "Go") for label in (*trace.source_labels, *trace.target_in_labels)]
     agreed: Any = SimpleNamespace(
         rows=dict.fromkeys(METHODS, row),
-        removed=dict.fromkeys(METHODS, SimpleNamespace(area=0.5)),
+        removed=dict.fromkeys((*METHODS, "random"), SimpleNamespace(area=0.5)),
         taus=dict.fromkeys(METHODS, dict.fromkeys(METHODS, 1.0)),
     )
     said = token._says(trace, 0, agreed)
     assert said == "“Geh” rests most on “Go”, by all 9 methods."
+    agreed.removed["alti"] = SimpleNamespace(area=0.6)
+    assert token._says(trace, 0, agreed) == f"{said} One of 9 methods ranks them worse than random order."
+    agreed.removed["norm"] = SimpleNamespace(area=0.6)
+    assert token._says(trace, 0, agreed) == f"{said} 2 of 9 methods rank them worse than random order."
     assert token._attention_agrees(agreed) == "Attention agrees with each of them alike (1.00)."
 
 
