@@ -36,8 +36,9 @@ other's tensors (with hooks on shared modules they would). The recorded tensors;
 
 L counts from 0, as everything in Python; switches as text, messages and pages count from 1. The tensors of all layers
 together have the names of a Trace's fields: "cross.weights" is "decoder.0.cross.weights", "decoder.1.cross.weights",
-..., "encoder_ff.activation" is "encoder.0.ff.activation", ..., "source_embedding" is "source.embedding". Whatever takes
-a name takes both (`in_layers`). `Pretrained.names` lists the tensors of a model with their shapes.
+..., "encoder_ff.activation" is "encoder.0.ff.activation", ..., "source_embedding" is "source.embedding"; and
+"cross.1.weights" is "decoder.1.cross.weights". Whatever takes a name takes each of them (`in_layers`).
+`Pretrained.names` lists the tensors of a model with their shapes.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def in_layers(name: str, encoder: int, decoder: int) -> list[str]:
         stack, _, part = ("decoder", "", kind) if kind == "cross" else kind.partition("_")
         return [f"{stack}.{layer}.{part}.{field}" for layer in range(encoder if stack == "encoder" else decoder)]
     found = _WHOLE.fullmatch(name)
-    return [".".join(found.groups()) if found else name]
+    return [".".join(found.groups()) if found else by_stack(name)]
 
 
 _SUB_LAYER = re.compile(r"(encoder|decoder)\.([^.]+)\.(self|cross|ff)((?:\..*)?)", re.DOTALL)
