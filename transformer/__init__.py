@@ -110,10 +110,12 @@ __all__ = [
     "save_checkpoint",
 ]
 
+PACKAGES = ("attribution", "figures", "probing")
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> ModuleType:
-        """`transformer.figures`, imported when it is first named; plotly, when a figure is made."""
-        if name == "figures":
-            return import_module("transformer.figures")
-        raise no_attribute(f"module {__name__!r}", name, [*__all__, "figures"])
+        """A package of PACKAGES, imported when it is first named; plotly, when a figure is made."""
+        if name in PACKAGES:
+            return import_module(f"{__name__}.{name}")
+        raise no_attribute(f"module {__name__!r}", name, [*__all__, *PACKAGES])

@@ -22,7 +22,8 @@ from pages.runtime.shared import identity, shared
 from pages.runtime.texts import plain_markdown
 from transformer.attribution import METHODS, one_head, one_token, removal_curve
 from transformer.attribution.faithfulness import removable
-from transformer.attribution.one_token import CURVES, Attributed, add_row, of_methods
+from transformer.attribution.gradients import TOLERANCE, allowed
+from transformer.attribution.one_token import CURVES, RANDOM, Attributed, add_row, of_methods
 from transformer.checkpoints.folder import ATTRIBUTIONS
 from transformer.figures import attribution as figures
 from transformer.inference.pretrained import Pretrained
@@ -115,6 +116,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         _grid(trace, step, found, names)
     left, right = st.columns([11, 9], gap="medium")
     with left:
+        paragraph(_worse(found))
         figure.draw(
             figure.built(
                 figures.removal_curves,
@@ -144,12 +146,16 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             [("method", "tau", "area"), *ranked],
         ):  # fmt: skip
             st.html(table((_("method"), _("agrees with attention"), _("area")), rows, "hs-attribution-areas"))
+        short = abs(found.added - found.wanted) > allowed(found.wanted) + 1e-4  # what ships has four digits
         paragraph(
             _("Agreement: Kendall's τ over the tokens; 1 is the same order, 0 is no relation."),
             _("Area: the mean height of the curve; the smaller, the better the method knows what the model needs."),
             _("Integrated gradients add up to {added} nats, and have to add up to {wanted}.").format(
                 added=_number(found.added), wanted=_number(found.wanted)
             ),
+            _("So they stop short of their tolerance, {percent}%: read them with care.").format(percent=100 * TOLERANCE)
+            if short
+            else "",
             quiet=True,
         )
 
@@ -274,6 +280,17 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
     before, after = (f"{100 * one:.0f}%" if one >= 0.01 else _("under 1%") for one in probabilities)
     text = _("“{token}” rests most on “{word}”: hide that word, and its probability goes from {before} to {after}.")
     return text.format(token=token, word=word, before=before, after=after)
+
+
+def _worse(found: Attributed) -> str:
+    """How many methods order the tokens worse than chance; "" for none."""
+    chance = found.removed[RANDOM].area
+    worse = sum(found.removed[name].area > chance + SAME for name in METHODS)
+    one, more = (
+        _("One of {all} methods ranks the tokens worse than random order."),
+        _("{count} of {all} methods rank the tokens worse than random order."),
+    )
+    return (one if worse == 1 else more).format(count=worse, all=len(METHODS)) if worse else ""
 
 
 def _attention_agrees(found: Attributed) -> str:

@@ -88,6 +88,8 @@ def draw(frame: PageFrame) -> None:
             given.append(_field(frame, f"reference{number}", label, known))
     try:
         found = bleu(hypothesis, given, tokenizer_for(model.languages[1]))
+        if not found.hypothesis:  # sacreBLEU's tokenizer also removes "<skipped>"
+            raise UserError("the hypothesis is empty; type a translation to score")
     except UserError as error:
         with head:
             message(capital(error) + ".", "error")

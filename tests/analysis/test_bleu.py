@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import unicodedata
+from typing import Any
 
 import pytest
 import sacrebleu
@@ -94,15 +95,19 @@ def test_lit_tokens_are_those_of_matched_groups() -> None:
     assert found.lit(3) == (True, True, True, False, False) and found.lit(4) == (False,) * 5
 
 
+@pytest.mark.parametrize("hypothesis", ["", " ", "<skipped>"])
+def test_a_hypothesis_without_a_token_scores_zero_as_in_sacrebleu(hypothesis: str) -> None:
+    found = bleu(hypothesis, ["a b", "c"])
+    assert (found.score, found.brevity_penalty, found.orders, found.length) == (0, 0, (), 1)
+    assert sacrebleu.sentence_bleu(hypothesis, ["a b", "c"]).score == 0
+    assert chrf(hypothesis, ["a b", "c"]) == sacrebleu.sentence_chrf(hypothesis, ["a b", "c"]).score
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
 @pytest.mark.parametrize(
-    "hypothesis, references, said",
-    [
-        (" ", ["a"], "hypothesis is empty"),
-        ("<skipped>", ["a"], "hypothesis is empty"),
-        ("a", ["", " "], "no reference"),
-        ("a", ["b"] * 5, "at most 4"),
-    ],
+    "references, said",
+    [(["", " "], "no reference"), (["b"] * 5, "at most 4"), ("b", "references must be a list of texts")],
 )
-def test_what_cannot_be_scored_is_said(hypothesis: str, references: list[str], said: str) -> None:
+def test_what_cannot_be_scored_is_said(score: Any, references: Any, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        bleu(hypothesis, references)
+        score("a", references)

@@ -12,7 +12,10 @@ from torch import Tensor
 
 import transformer
 from tests.support.build import pretrained_variant, tiny_pretrained
+from transformer.attribution import METHODS, attribute, gradients
 from transformer.attribution.gradients import (
+    TOLERANCE,
+    ShortWarning,
     chefer,
     completeness,
     differentiable,
@@ -22,6 +25,7 @@ from transformer.attribution.gradients import (
     without_residual,
 )
 from transformer.interventions.sets import Interventions
+from transformer.texts import UserError
 
 TEXT = ("ka lo mi vu", "lo mi ka")
 
@@ -151,3 +155,65 @@ def test_relevance_is_zero_where_the_gradient_is() -> None:
     trace = model.trace(*TEXT)
     for method in (gradient_x_input, integrated_gradients, chefer):
         assert method(model, trace).source.abs().max() < 1e-9
+
+
+ASKING = [name for name, method in METHODS.items() if method.asks]
+
+
+@pytest.mark.parametrize("switches", ["", "zero=cross.1.1 causal=off"])
+def test_a_contrast_is_the_difference_of_two_tokens(switches: str) -> None:
+    """ln p(A) - ln p(B): of what is linear in ln p, the attribution of A less that of B."""
+    model = tiny_pretrained()
+    trace, other, steps = model.trace(*TEXT, interventions=Interventions.parse(switches)), 7, [1, 2]
+    instead = replace(trace, target_out_ids=(other,) * len(trace.target_out_ids))
+    for attributed in (
+        lambda trace, contrast=None: attribute(model, trace, "gradient", steps, contrast=contrast),
+        lambda trace, contrast=None: integrated_gradients(model, trace, steps, 8, contrast=contrast),
+        lambda trace, contrast=None: attribute(model, trace, "leave-one-out", contrast=contrast),
+    ):
+        both, first, second = (
+            one.joined()[steps] for one in (attributed(trace, other), attributed(trace), attributed(instead))
+        )
+        torch.testing.assert_close(both, first - second, atol=2e-5, rtol=1e-3)
+        assert both.abs().max() > 1e-3
+    added, wanted = completeness(model, trace, attribute(model, trace, "integrated", contrast=other), other)
+    log_probs = trace.logits.double().log_softmax(-1)
+    graph = differentiable(model, trace, contrast=other)
+    expected = [float(row[token] - row[other]) for row, token in zip(log_probs, trace.target_out_ids, strict=True)]
+    assert graph.log_probs[0].tolist() == pytest.approx(expected, abs=1e-4)
+    assert bool(((added - wanted).abs() <= TOLERANCE * wanted.abs().clamp(min=0.2) + 1e-6).all())
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_token_against_itself_is_nothing(name: str) -> None:
+    model = tiny_pretrained()
+    trace = model.trace(*TEXT)
+    found = attribute(model, trace, name, [1], contrast=trace.target_out_ids[1])
+    assert float(found.joined()[1].abs().max()) < 1e-6
+
+
+def test_a_contrast_that_does_not_fit_gets_one_sentence() -> None:
+    model = tiny_pretrained()
+    trace = model.trace(*TEXT)
+    for name in METHODS.keys() - set(ASKING):
+        with pytest.raises(UserError, match=f"^{name} asks for no token's probability, .* choose gradient, integrated"):
+            attribute(model, trace, name, contrast=7)
+    with pytest.raises(UserError, match="there is no token 9999 to contrast; there are 67, from 0"):
+        attribute(model, trace, "gradient", contrast=9999)
+    with pytest.raises(UserError, match="contrast must be the id of a token, or None; this is 'ka'"):
+        attribute(model, trace, "gradient", contrast="ka")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="steps must be a list of rows, such as .1.; this is 1, of type int"):
+        attribute(model, trace, "gradient", 1)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="a step must be a whole number; this is 1.0"):
+        attribute(model, trace, "gradient", [1.0])  # type: ignore[list-item]
+    with pytest.raises(UserError, match="trace must be a Trace"):
+        attribute(model, "ka", "gradient")  # type: ignore[arg-type]
+
+
+def test_integrated_gradients_that_stop_short_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_pretrained()
+    trace = model.trace(*TEXT)
+    monkeypatch.setattr(gradients, "MOST", 1)  # the first round, and no other
+    monkeypatch.setattr(gradients, "TOLERANCE", 1e-9)
+    with pytest.warns(ShortWarning, match="of step 1 may miss their sum of .* nats by .* after 64 points; give"):
+        attribute(model, trace, "integrated", [1])

@@ -151,5 +151,9 @@ def test_one_head_gives_its_own_weights_and_nothing_else() -> None:
         torch.testing.assert_close(getattr(found, side), trace.attention(kind).weights[1, 0].double())
         assert not getattr(found, other).any()
         torch.testing.assert_close(found.joined().sum(-1), torch.ones(len(trace.target_out_ids), dtype=torch.float64))
-    with pytest.raises(ValueError, match="encoder_self"):
+    with pytest.raises(
+        ValueError, match="encoder_self does not read for an output token; choose cross or decoder_self"
+    ):
         one_head(trace, "encoder_self", 0, 0)
+    with pytest.raises(ValueError, match="cross has no head -1; there are 3, counted from 0"):
+        one_head(trace, "cross", 0, -1)

@@ -874,3 +874,11 @@ def test_as_a_program(trained: Path) -> None:
         complaint = process.stderr.read()
     assert all(line.endswith(b"was cut off") for line in complaint.splitlines()), complaint  # a tiny model seldom ends
     assert process.returncode in (0, 141)
+
+
+@pytest.mark.parametrize("value", ["-1", "0", "nan", "inf", "x"])
+@pytest.mark.parametrize("option", ["--temperature", "--top-p"])
+def test_what_has_to_be_above_zero_says_so(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["translate", "--checkpoint", "reverse", option, value])
+    assert f"{option}: '{value}' is not a number above 0" in capsys.readouterr().err

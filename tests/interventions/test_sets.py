@@ -239,6 +239,26 @@ def test_places() -> None:
     assert Where().covers("encoder_self", 5, 7) and not CROSS_2_3.covers("cross", 1, 1)
 
 
+def test_a_sub_layer_by_its_name_in_a_pass() -> None:
+    for text, where in {
+        "decoder.2.cross.3": CROSS_2_3, "decoder.2.cross": CROSS_2, "decoder.*.cross.3": Where("cross", None, 2),
+        "encoder.1.self": Where("encoder_self", 0), "decoder.1.self.2": Where("decoder_self", 0, 1),
+    }.items():  # fmt: skip
+        assert Where.parse(text) == where
+    assert Where("decoder.1.cross", head=2) == Where("cross.1", head=2) == CROSS_2_3
+    assert Where("encoder.0.self") == Where("encoder_self", 0)
+    refusal(lambda: Where("decoder.1.cross", 1), "decoder.1.cross has its layer in its name, so leave out layer=1")
+    for kind in ("encoder.0.cross", "decoder.0.ff", "decoder.x.cross", "crosss.1"):
+        refusal(lambda kind=kind: Where(kind), "unknown attention kind", "choose encoder_self, decoder_self or cross")
+    refusal(lambda: Where.parse("encoder.1.cross"), "does not name heads")
+    for one, other in (
+        ("skip=cross.1 skip=encoder_ff.2", "skip=decoder.1.cross,encoder.2.ff"),
+        ("neurons=decoder_ff.1.17", "neurons=decoder.1.17"), ("neurons=decoder.1.ff.17", "neurons=decoder.1.17"),
+        ("zero=decoder.2.cross.3 scaling=off@encoder.1.self", "zero=cross.2.3 scaling=off@encoder_self.1"),
+    ):  # fmt: skip
+        assert str(Interventions.parse(one)) == str(Interventions.parse(other))
+
+
 @given(places(layers=64, heads=128))
 @settings(max_examples=100)
 def test_every_where_survives_its_text_form(where: Where) -> None:

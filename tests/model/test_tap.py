@@ -258,6 +258,9 @@ def test_edits_that_read_are_joined_with_others() -> None:
 
 def test_both_names_of_a_tensor_are_one() -> None:
     assert in_layers("cross.weights", 3, 2) == ["decoder.0.cross.weights", "decoder.1.cross.weights"]
+    assert (
+        in_layers("cross.1.weights", 3, 2) == in_layers("decoder.1.cross.weights", 3, 2) == ["decoder.1.cross.weights"]
+    )
     assert in_layers("encoder_ff.activation", 1, 2) == ["encoder.0.ff.activation"]
     assert in_layers("source_position_ids", 1, 2) == ["source.position_ids"] and in_layers("logits", 1, 2) == ["logits"]
     tap, model = Tap(), tiny_model()

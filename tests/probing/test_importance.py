@@ -204,7 +204,7 @@ def test_a_model_that_computes_nan_is_refused() -> None:
 @pytest.mark.parametrize(
     "group, way, said",
     [
-        ([("cross", 0, 0)], "resample", "unknown way 'resample'; choose 'zero' or 'mean'"),
+        ([("cross", 0, 0)], "resample", "unknown way 'resample'; choose zero or mean"),
         (
             [("cross", 0, 0), Skip("encoder", 1, "ff")],
             "mean",

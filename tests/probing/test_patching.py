@@ -112,9 +112,7 @@ def test_a_sub_layer_at_one_token() -> None:
 
 def test_what_cannot_be_patched_gets_one_sentence() -> None:
     model = tiny_pretrained()
-    first, longer = model.trace(*FIRST), model.trace("ka lo mi vu ti", "lo mi")
-    with pytest.raises(PatchError, match=r"source tokens, .* patching needs two pairs of equal length"):
-        model.patch(first, longer, [])
+    first = model.trace(*FIRST)
     with pytest.raises(PatchError, match="nothing to recover"):
         recovery(model, first, first, [Place("leaves", "decoder.0.ff")], 0, 5)
     for step, token in ((9, 5), (-1, 5), (0, 5000), (0, -1)):
@@ -133,16 +131,13 @@ def test_what_cannot_be_patched_gets_one_sentence() -> None:
 @pytest.mark.parametrize(
     "place, said",
     [
-        (Place("weights", "decoder.0.cross"), "no part 'weights' to patch; choose head_outputs, update or leaves"),
         (Place("leaves", "decoder.99.ff"), "asks for layer 99; the decoder has 2, counted from 0"),
-        (Place("leaves", "decoder.-1.ff"), "'decoder.-1.ff' is no sub-layer"),
-        (Place("leaves", "encoder.0.cross"), "'encoder.0.cross' is no sub-layer"),
-        (Place("leaves", "decoder"), "'decoder' is no sub-layer"),
-        (Place("head_outputs", "decoder.0.cross", 3), "has no head 3; there are 3, counted from 0"),
-        (Place("head_outputs", "decoder.0.cross", -1), "has no head -1"),
+        (
+            Place("head_outputs", "cross.0", 3),
+            "decoder.0.cross.head_outputs has no head 3; there are 3, counted from 0",
+        ),
         (Place("update", "encoder.1.self", token=99), "has no token 99; there are "),
-        (Place("update", "encoder.1.self", 0), "is of all heads together"),
-        (Place("head_outputs", "encoder.1.ff", 0), "a feed-forward network has no heads"),
+        (Place("update", "encoder.1.self", token=1, other=99), "has no token 99; there are "),
     ],
     ids=str,
 )
@@ -155,6 +150,52 @@ def test_a_place_that_the_model_lacks_gets_one_sentence(place: Place, said: str)
     ):
         with pytest.raises(PatchError, match=re.escape(said)):
             patched()
+
+
+@pytest.mark.parametrize(
+    "place, said",
+    [
+        (("weights", "decoder.0.cross"), "no part 'weights' to patch; choose head_outputs, update or leaves"),
+        (("leave", "decoder.0.cross"), "no part 'leave' to patch; choose .* did you mean leaves"),
+        (("leaves", "decoder.-1.ff"), "'decoder.-1.ff' is no sub-layer"),
+        (("leaves", "encoder.0.cross"), "'encoder.0.cross' is no sub-layer"),
+        (("leaves", "decoder"), "'decoder' is no sub-layer"),
+        (("leaves", 3), "3 is no sub-layer"),
+        (("head_outputs", "decoder.0.cross", -1), "head cannot be -1; give an index from 0, or None"),
+        (("leaves", "decoder.0.ff", None, "2"), "token cannot be '2'; give an index from 0, or None"),
+        (("update", "encoder.1.self", 0), "is of all heads together"),
+        (("head_outputs", "encoder.1.ff", 0), "a feed-forward network has no heads"),
+        (("leaves", "encoder.1.ff", None, None, 3), "give token, the row that it replaces, too"),
+    ],
+    ids=str,
+)
+def test_what_is_no_place_is_refused_when_it_is_made(place: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(PatchError, match=said):
+        Place(*place)
+
+
+def test_chosen_tokens_of_pairs_of_unequal_length() -> None:
+    """The encoder's output of some tokens is all that the decoder knows of them; one row of it is put elsewhere."""
+    model = tiny_pretrained()
+    first, longer = model.trace(*FIRST), model.trace("ka lo mi vu ti", "lo mi vu ti ka")
+    sources, last = len(first.source_ids), model.config.encoder_layers - 1
+    assert len(longer.source_ids) > sources and len(longer.target_in_ids) > len(first.target_in_ids)
+    places = [Place("leaves", f"encoder_ff.{last}", token=1, other=sources)]
+    patched = model.patch(first, longer, places)
+    wanted = first.encoder_ff.leaves[last].clone()
+    wanted[1] = longer.encoder_ff.leaves[last, sources]
+    assert torch.equal(patched.encoder_ff.leaves[last], wanted)
+    step, there = len(first.target_in_ids) - 1, len(longer.target_in_ids) - 1
+    place = Place("leaves", f"decoder.{model.config.decoder_layers - 1}.ff", token=step, other=there)
+    token = int(longer.logits[there].argmax())
+    found = recovery(model, first, longer, [place, *places], step, token, other_step=there)
+    assert found.values[0] == pytest.approx(1, abs=1e-4)  # the row that the logits are made of
+    watched = [one.logits[at].log_softmax(-1)[token] for one, at in ((patched, step), (first, step), (longer, there))]
+    assert found.values[1] == pytest.approx(float((watched[0] - watched[1]) / (watched[2] - watched[1])), abs=1e-3)
+    with pytest.raises(PatchError, match="rows in one trace and .* choose rows, for example Place.*token=1, other=2"):
+        model.patch(first, longer, [Place("leaves", "encoder.0.ff")])
+    same = [Place("leaves", "encoder.0.ff", token=1, other=1)]
+    assert torch.equal(model.patch(first, first, same).logits, first.logits)
 
 
 def test_patching_reports_every_batch_and_stops() -> None:

@@ -32,6 +32,7 @@ LAYERS = (
 # They import only each other.
 BASE = {
     "files",
+    "lazy",
     "memory",
     "operator_key",
     "particles",

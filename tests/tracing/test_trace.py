@@ -8,6 +8,7 @@ import math
 import pytest
 import torch
 
+import transformer
 from tests.support.build import VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
 from transformer.analysis.lens import logit_lens
 from transformer.inference.pretrained import Pretrained
@@ -237,6 +238,14 @@ def test_a_mistyped_name_suggests_the_nearest() -> None:
         _ = trace.cros  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="no attribute 'weight'; did you mean 'weights'\\?"):
         _ = trace.cross.weight  # type: ignore[attr-defined]
+    for package, near in (("probng", "probing"), ("atribution", "attribution")):
+        with pytest.raises(
+            AttributeError, match=f"module 'transformer' has no attribute '{package}'; did you mean '{near}'"
+        ):
+            getattr(transformer, package)
+    with pytest.raises(AttributeError, match="has no attribute 'patchin'; did you mean 'patching'"):
+        _ = transformer.probing.patchin
+    assert transformer.attribution.attribute and transformer.probing.patching.recovery
     assert not hasattr(trace, "_repr_png_") and copy.copy(trace).id == trace.id
 
 

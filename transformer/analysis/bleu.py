@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from transformer.checks import expect
 from transformer.text.bleu_tokenizers import USUAL
 from transformer.text.tokenizer import composed
-from transformer.texts import UserError
+from transformer.texts import Text, UserError
 
 if TYPE_CHECKING:
     from transformer.text.sacrebleu import BLEU
@@ -101,21 +102,13 @@ def bleu(hypothesis: str, references: Sequence[str], tokenize: str = USUAL) -> B
     """BLEU of a hypothesis with up to four references, all in NFC; the score is sacreBLEU's to the last digit, and at
     most 100.
 
-    tokenize: how it divides texts, of `bleu_tokenizers.TOKENIZERS`. Raises UserError for an empty hypothesis, without a
-    reference, and for a tokenizer that is not installed.
+    tokenize: how it divides texts, of `bleu_tokenizers.TOKENIZERS`. A hypothesis without a token scores 0. Raises
+    UserError without a reference, and for a tokenizer that is not installed.
     """
-    hypothesis, given = composed(hypothesis), [composed(text) for text in references if text.strip()]
-    if not hypothesis.strip():
-        raise UserError("the hypothesis is empty; type a translation to score")
-    if not given:
-        raise UserError("there is no reference; type at least one right translation")
-    if len(given) > REFERENCES:
-        raise UserError("there are {count} references; at most {most} are allowed", count=len(given), most=REFERENCES)
+    hypothesis, given = composed(hypothesis), [composed(text) for text in _given(references)]
     metric = _metric(tokenize)
     divide = metric.tokenizer
     tokens = tuple(divide(hypothesis.rstrip()).split())
-    if not tokens:  # sacreBLEU's tokenizer removes "<skipped>"
-        raise UserError("the hypothesis is empty; type a translation to score")
     right = tuple(tuple(divide(text.rstrip()).split()) for text in given)
     length = min((len(one) for one in right), key=lambda one: (abs(one - len(tokens)), one))
     orders: list[Order] = []
@@ -130,7 +123,7 @@ def bleu(hypothesis: str, references: Sequence[str], tokenize: str = USUAL) -> B
             halvings *= 2
         precision = 100.0 * matched / total if matched else 100.0 / (halvings * total)
         orders.append(Order(ngrams, matched, total, precision, not matched))
-    penalty = 1.0 if len(tokens) >= length else math.exp(1 - length / len(tokens))
+    penalty = 1.0 if len(tokens) >= length else math.exp(1 - length / len(tokens)) if tokens else 0.0
     logs = sum(math.log(order.precision) for order in orders)
     score = min(penalty * math.exp(logs / len(orders)), 100.0) if any(order.matched for order in orders) else 0.0
     metric.sentence_score(hypothesis, given)  # sets the number of references of the signature
@@ -138,7 +131,18 @@ def bleu(hypothesis: str, references: Sequence[str], tokenize: str = USUAL) -> B
 
 
 def chrf(hypothesis: str, references: Sequence[str]) -> float:
-    """sacreBLEU's chrF (Popović 2015), 0 to 100."""
+    """sacreBLEU's chrF (Popović 2015), 0 to 100. References and errors as in `bleu`."""
     from transformer.text.sacrebleu import CHRF
 
-    return CHRF().sentence_score(hypothesis, [text for text in references if text.strip()]).score
+    return CHRF().sentence_score(hypothesis, _given(references)).score
+
+
+def _given(references: Sequence[str]) -> list[str]:
+    """Those that are not blank. Raises UserError, WrongTypeError."""
+    expect(references, (list, tuple), "references", Text("a list of texts"))
+    given = [text for text in references if text.strip()]
+    if not given:
+        raise UserError("there is no reference; type at least one right translation")
+    if len(given) > REFERENCES:
+        raise UserError("there are {count} references; at most {most} are allowed", count=len(given), most=REFERENCES)
+    return given

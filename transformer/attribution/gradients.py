@@ -4,6 +4,7 @@ relevance of Chefer et al. 2021."""
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import KINDS, Tap, scope
+from transformer.texts import Text
 from transformer.tracing.rerun import check_unedited, decoder_rows
 from transformer.tracing.trace import Trace
 
@@ -33,7 +35,7 @@ class Graph:
 
     embeddings: "source" or "target" -> [batch, token, d_model], times sqrt(d_model), without positions; the leaves.
     records: names of `transformer.model.tap` -> tensor. log_probs: ln p of the trace's output tokens, [batch, target],
-    or of one step alone, [batch, 1].
+    or of one step alone, [batch, 1]; with a contrast ln p of the output token - ln p of that one.
     """
 
     embeddings: dict[str, Tensor]
@@ -42,12 +44,17 @@ class Graph:
 
 
 def differentiable(
-    model: Pretrained, trace: Trace, factors: Sequence[float] = (1.0,), step: int | None = None
+    model: Pretrained,
+    trace: Trace,
+    factors: Sequence[float] = (1.0,),
+    step: int | None = None,
+    contrast: int | None = None,
 ) -> Graph:
     """The pass of a trace, with its switches, for every factor that its embeddings are multiplied with (positions
     stay). Gradients go to `embeddings` and every record; the model's weights get none.
 
-    step: of one output token alone, with the rows of the decoder that decide about it. Raises EditedError."""
+    step: of one output token alone, with the rows of the decoder that decide about it. contrast: id of another token,
+    whose ln p is taken away. Raises EditedError."""
     check_unedited(trace)
     network, rows = model.model, decoder_rows(trace, step)
     steps = slice(rows) if step is None else slice(step, step + 1)
@@ -67,7 +74,10 @@ def differentiable(
         tap = Tap(joined(leaves, model.edits(trace.interventions)))
         outputs = network.decode(fed, network.encode(source, tap), source, tap)
         logits = network.project(outputs[:, steps], tap)
-        log_probs = logits.log_softmax(-1).gather(-1, wanted[..., None])[..., 0]
+        every = logits.log_softmax(-1)
+        log_probs = every.gather(-1, wanted[..., None])[..., 0]
+        if contrast is not None:
+            log_probs = log_probs - every[..., contrast]
     return Graph(embeddings, tap.finish(), log_probs)
 
 
@@ -97,14 +107,17 @@ def _all(trace: Trace, steps: Sequence[int] | None) -> Sequence[int]:
     return range(len(trace.target_out_ids)) if steps is None else steps
 
 
-def gradient_x_input(model: Pretrained, trace: Trace, steps: Sequence[int] | None = None) -> Contributions:
+def gradient_x_input(
+    model: Pretrained, trace: Trace, steps: Sequence[int] | None = None, contrast: int | None = None
+) -> Contributions:
     """The gradient of ln p with respect to a token's embedding, times the embedding, summed over its dimensions.
 
-    steps: rows to compute, all by default; a pass forward and backward each. The others are NaN.
+    steps: rows to compute, all by default; a pass forward and backward each. The others are NaN. contrast: as in
+    `differentiable`.
     """
     rows = {}
     for step in _all(trace, steps):
-        graph = differentiable(model, trace, step=step)
+        graph = differentiable(model, trace, step=step, contrast=contrast)
         leaves = [graph.embeddings[side] for side in SIDES]
         gradients = gradients_of(graph.log_probs.sum(), leaves)
         rows[step] = [(gradient * leaf)[0].sum(-1) for gradient, leaf in zip(gradients, leaves, strict=True)]
@@ -117,17 +130,23 @@ def integrated_gradients(
     steps: Sequence[int] | None = None,
     points: int | None = None,
     progress: Callable[[int, int], bool] = lambda done, total: True,
+    contrast: int | None = None,
 ) -> Contributions:
     """Integrated gradients (Sundararajan et al. 2017) of ln p, from embeddings of 0, positions kept, along a straight
-    line. Each row sums to the difference of ln p between both ends, within TOLERANCE (`completeness`).
+    line. Each row sums to the difference of ln p between both ends, within TOLERANCE (`completeness`); a row that needs
+    more than MOST points for that is said (ShortWarning).
 
     points: of one Gauss-Legendre rule for the whole line, as captum's; None: as many as the row needs, where it needs
     them. How well a span is integrated shows in what it misses of the difference of ln p between its own ends. steps:
-    as for `gradient_x_input`. progress: called with (points used, at most) after each round; False stops (Stopped).
+    and contrast as for `gradient_x_input`. progress: called with (points used, at most) after each round; False stops
+    (Stopped).
     """
     rows = {}
     for step in _all(trace, steps):
-        of_spans = _one_rule(model, trace, step, points) if points else _halving(model, trace, step, progress)
+        if points:
+            of_spans = _spans(model, trace, step, [(0.0, 1.0)], points, contrast)
+        else:
+            of_spans = _halving(model, trace, step, progress, contrast)
         rows[step] = of_spans.sum(0).tensor_split([len(trace.source_ids)])
     return _filled(trace, rows)
 
@@ -135,11 +154,18 @@ def integrated_gradients(
 Span = tuple[float, float]  # from one factor of the embeddings to another
 
 
-def _one_rule(model: Pretrained, trace: Trace, step: int, points: int) -> Tensor:
-    return _spans(model, trace, step, [(0.0, 1.0)], points)
+class ShortWarning(UserWarning):
+    """Integrated gradients that miss their sum by more than TOLERANCE."""
 
 
-def _halving(model: Pretrained, trace: Trace, step: int, progress: Callable[[int, int], bool]) -> Tensor:
+def allowed(wanted: float) -> float:
+    """How far integrated gradients may miss their sum, in nats."""
+    return TOLERANCE * max(abs(wanted), LEAST)
+
+
+def _halving(
+    model: Pretrained, trace: Trace, step: int, progress: Callable[[int, int], bool], contrast: int | None
+) -> Tensor:
     """Contributions of all spans to one step, [span, source + decoder's row]."""
     at: dict[float, float] = {}  # factor of the embeddings -> ln p
     new: list[Span] = [(index / SPANS, (index + 1) / SPANS) for index in range(SPANS)]
@@ -149,16 +175,26 @@ def _halving(model: Pretrained, trace: Trace, step: int, progress: Callable[[int
     while True:
         needed = sorted({end for span in new for end in span} - set(at))
         if needed:
-            at |= zip(needed, differentiable(model, trace, needed, step).log_probs[:, 0].tolist(), strict=True)
-        for span, values in zip(new, _spans(model, trace, step, new, POINTS), strict=True):
+            ends = differentiable(model, trace, needed, step, contrast).log_probs[:, 0]
+            at |= zip(needed, ends.tolist(), strict=True)
+        for span, values in zip(new, _spans(model, trace, step, new, POINTS, contrast), strict=True):
             found[span] = values
             missed[span] = float(values.sum()) - (at[span[1]] - at[span[0]])
         used += POINTS * len(new)
         if not progress(used, MOST):
             raise Stopped
-        allowed = TOLERANCE * max(abs(at[1.0] - at[0.0]), LEAST)
+        wanted = at[1.0] - at[0.0]
         # The sum alone could be right by chance, where errors of spans cancel.
-        if (abs(sum(missed.values())) <= allowed and math.hypot(*missed.values()) <= 2 * allowed) or used >= MOST:
+        miss = max(abs(sum(missed.values())), math.hypot(*missed.values()) / 2)
+        if miss > allowed(wanted) and used >= MOST:
+            text = Text(
+                "integrated gradients of step {step} may miss their sum of {wanted:.3f} nats by {miss:.4f}, more than "
+                "the {allowed:.4f} wanted, after {used} points; give integrated_gradients points={more} for one finer "
+                "rule",
+                step=step, wanted=wanted, miss=miss, allowed=allowed(wanted), used=used, more=4 * MOST,
+            )  # fmt: skip
+            warnings.warn(str(text), ShortWarning, stacklevel=4)
+        if miss <= allowed(wanted) or used >= MOST:
             return torch.stack(list(found.values()))
         new = []
         for start, end in sorted(missed, key=lambda span: -abs(missed[span]))[:WORST]:
@@ -167,7 +203,9 @@ def _halving(model: Pretrained, trace: Trace, step: int, progress: Callable[[int
             new += [(start, middle), (middle, end)]
 
 
-def _spans(model: Pretrained, trace: Trace, step: int, spans: Sequence[Span], points: int) -> Tensor:
+def _spans(
+    model: Pretrained, trace: Trace, step: int, spans: Sequence[Span], points: int, contrast: int | None
+) -> Tensor:
     """The integral over each span, by a Gauss-Legendre rule: [span, source + decoder's row]; float64."""
     places, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(points))
     ends = torch.tensor(spans, dtype=torch.float64)
@@ -175,7 +213,7 @@ def _spans(model: Pretrained, trace: Trace, step: int, spans: Sequence[Span], po
     whole = (trace.source_embedding.double(), trace.target_embedding[: decoder_rows(trace, step)].double())
     found = []
     for factors in (ends[:, :1] + widths * (places + 1) / 2).flatten().split(max(1, AT_ONCE // sum(map(len, whole)))):
-        graph = differentiable(model, trace, factors.tolist(), step)
+        graph = differentiable(model, trace, factors.tolist(), step, contrast)
         gradients = gradients_of(graph.log_probs.sum(), [graph.embeddings[side] for side in SIDES])
         sides = [(gradient.cpu().double() * one).sum(-1) for gradient, one in zip(gradients, whole, strict=True)]
         found.append(torch.cat(sides, 1))
@@ -183,10 +221,12 @@ def _spans(model: Pretrained, trace: Trace, step: int, spans: Sequence[Span], po
     return (along.unflatten(0, (len(spans), points)) * weights[:, None] / 2).sum(1) * widths
 
 
-def completeness(model: Pretrained, trace: Trace, found: Contributions) -> tuple[Tensor, Tensor]:
+def completeness(
+    model: Pretrained, trace: Trace, found: Contributions, contrast: int | None = None
+) -> tuple[Tensor, Tensor]:
     """Of integrated gradients: the sum of each row, and what it has to be, ln p - ln p with embeddings of 0; [target],
-    float64."""
-    ends = differentiable(model, trace, (1.0, 0.0)).log_probs.detach().cpu().double()
+    float64. contrast: as they had."""
+    ends = differentiable(model, trace, (1.0, 0.0), contrast=contrast).log_probs.detach().cpu().double()
     return found.joined().sum(-1), ends[0] - ends[1]
 
 
@@ -220,14 +260,16 @@ def _positive(weights: Tensor, gradient: Tensor) -> Tensor:
     return (weights * gradient)[0].clamp(min=0).mean(0).detach().cpu().double()
 
 
-def chefer(model: Pretrained, trace: Trace, steps: Sequence[int] | None = None) -> Contributions:
+def chefer(
+    model: Pretrained, trace: Trace, steps: Sequence[int] | None = None, contrast: int | None = None
+) -> Contributions:
     """Relevance (Chefer et al. 2021, "Generic Attention-model Explainability", section 3): attention weights times
     their gradients, gathered layer by layer (`relevance`), for every output token anew. Given are R^de and R^dd - I.
-    steps: as for `gradient_x_input`."""
+    steps, contrast: as for `gradient_x_input`."""
     names = {kind: [f"{scope(kind, layer)}weights" for layer in range(trace.attention(kind).layers)] for kind in KINDS}
     rows = {}
     for step in _all(trace, steps):
-        graph = differentiable(model, trace, step=step)
+        graph = differentiable(model, trace, step=step, contrast=contrast)
         tensors = [graph.records[name] for kind in KINDS for name in names[kind]]
         gradients = iter(zip(tensors, gradients_of(graph.log_probs.sum(), tensors), strict=True))
         maps = [[_positive(*next(gradients)) for _name in names[kind]] for kind in KINDS]

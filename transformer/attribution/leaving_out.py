@@ -35,13 +35,15 @@ def log_probs_without(
     hidden: Tensor,
     step: int | None = None,
     progress: Callable[[int, int], bool] = lambda done, total: True,
+    contrast: int | None = None,
 ) -> Tensor:
     """ln p of the trace's output tokens with tokens hidden: no query attends to them, as with the switch `Hide`.
 
     hidden: bool [pass, source + target], the source's tokens first, then those fed in. step: of one output token alone.
     Returns [pass, target], or [pass, 1]; float64. Equal passes run once, and those that hide the same of the source
     share an encoder pass. A token's own residual stream stays, so hiding what a step is fed does not remove it from
-    that step. progress: called with (passes done, all) after each batch; False stops (Stopped). Raises EditedError.
+    that step. contrast: id of another token, whose ln p is taken away. progress: called with (passes done, all) after
+    each batch; False stops (Stopped). Raises EditedError.
     """
     check_unedited(trace)
     network, sources = model.model, len(trace.source_ids)
@@ -65,19 +67,23 @@ def log_probs_without(
         masks = {"self": some[:, sources:], "cross": some[:, :sources]}
         outputs = network.decode(fed.expand(count, -1), memory, source.expand(count, -1), tap("decoder", masks))
         log_probs = network.project(outputs[:, steps]).double().log_softmax(-1)
-        found.append(log_probs.gather(-1, wanted.expand(count, -1)[..., None])[..., 0].cpu())
+        of_outputs = log_probs.gather(-1, wanted.expand(count, -1)[..., None])[..., 0]
+        found.append((of_outputs if contrast is None else of_outputs - log_probs[..., contrast]).cpu())
         if not progress(min(len(found) * AT_ONCE, len(different)), len(different)):
             raise Stopped
     return torch.cat(found)[same]
 
 
 def leave_one_out(
-    model: Pretrained, trace: Trace, progress: Callable[[int, int], bool] = lambda done, total: True
+    model: Pretrained,
+    trace: Trace,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+    contrast: int | None = None,
 ) -> Contributions:
-    """How far ln p of each output token falls if one token is hidden from all queries. progress: as above."""
+    """How far ln p of each output token falls if one token is hidden from all queries. progress, contrast: as above."""
     sources, targets = len(trace.source_ids), len(trace.target_in_ids)
     hidden = torch.cat((torch.zeros(1, sources + targets, dtype=torch.bool), torch.eye(sources + targets).bool()))
-    found = log_probs_without(model, trace, hidden, progress=progress)
+    found = log_probs_without(model, trace, hidden, progress=progress, contrast=contrast)
     falls = (found[0] - found[1:]).T  # [target, source + target]
     return Contributions(falls[:, :sources], falls[:, sources:], shares=False)
 

@@ -17,6 +17,7 @@ from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import SubLayer
 from transformer.model.tap import scope
 from transformer.model.transformer import Transformer
+from transformer.texts import UserError, any_of
 from transformer.tracing.trace import Trace
 
 ROUNDING = 1e-4  # relative, of float32 sums
@@ -193,9 +194,16 @@ def mean_attention(model: Pretrained, trace: Trace) -> Contributions:
 
 def one_head(trace: Trace, kind: str, layer: int, head: int) -> Contributions:
     """The weights of one head, numbered from 0: of cross-attention ("cross"), which sees the source alone, or of the
-    decoder's self-attention ("decoder_self"), which sees only what was fed in. Raises ValueError for another kind."""
-    if kind not in ("cross", "decoder_self"):
-        raise ValueError(f"a head of {kind} does not read for an output token")
+    decoder's self-attention ("decoder_self"), which sees only what was fed in. Raises UserError for another kind, and
+    for a layer or head that the model lacks."""
+    if kind not in (kinds := ("cross", "decoder_self")):
+        raise UserError(
+            "a head of {kind} does not read for an output token; choose {kinds}", kind=kind, kinds=any_of(kinds, kind)
+        )
+    for name, index, count in (("layer", layer, trace.cross.layers), ("head", head, trace.cross.heads)):
+        if not 0 <= index < count:
+            raise UserError("{kind} has no {name} {index}; there are {count}, counted from 0",
+                            kind=kind, name=name, index=index, count=count)  # fmt: skip
     weights = trace.attention(kind).weights[layer, head].double()
     other = trace.decoder_self if kind == "cross" else trace.cross
     nothing = torch.zeros(other.weights.shape[-2:], dtype=torch.float64)

@@ -145,6 +145,17 @@ def positive(text: str) -> float:
     return value
 
 
+def above_zero(text: str) -> float:
+    """An argparse type: finite numbers above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(_("{text} is not a number above 0", text=shown(text)))
+    return value
+
+
 def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> None:
     parser.add_argument(
         "--checkpoint",

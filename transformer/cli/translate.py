@@ -10,13 +10,13 @@ from typing import BinaryIO
 
 from transformer.cli.common import (
     CommandError,
+    above_zero,
     add_checkpoint,
     add_device,
     add_search,
     add_switches,
     complain,
     find_device,
-    positive,
     search,
     switches,
     whole,
@@ -58,7 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     sampling.add_argument(
         "--temperature",
-        type=positive,
+        type=above_zero,
         metavar="T",
         help=_("divide the logits by T; below 1 likely tokens are likelier"),
     )
@@ -67,7 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     sampling.add_argument(
         "--top-p",
-        type=positive,
+        type=above_zero,
         metavar="P",
         help=_("draw from the smallest set of most probable tokens with probability P together"),
     )

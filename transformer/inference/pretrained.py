@@ -741,7 +741,8 @@ class Pretrained:
     def patch(self, trace: Trace, other: Trace, places: Sequence[Place]) -> Trace:
         """Trace the first sentence again, with the other one's numbers at these places: activation patching.
 
-        Both need as many source tokens and as many target tokens. Switches of the first trace stay.
+        A place of all tokens needs as many in both; a place of one may take it from another row of the other sentence
+        (`Place`). Switches of the first trace stay.
         Raises PatchError, also for a place that they lack; EditedError for a first trace with edits of its own;
         NotFiniteError for NaN in the other one.
         """

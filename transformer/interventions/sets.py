@@ -22,7 +22,9 @@ line, each is written NAME=VALUE, counted from 1:
     positions=remove@source,shift.5@target   skip=encoder.2.ff   neurons=decoder.1.17   paint=2:1_4@cross.2.5
     mean=cross.2.5   resample=text.A+dog.@cross.2.5   resample=7@cross.2.5   bias=off@encoder_self.2
 
-Heads are KIND, KIND.LAYER or KIND.LAYER.HEAD; "all" is every kind and "*" every layer. Each switch is a class in its
+Heads are KIND, KIND.LAYER or KIND.LAYER.HEAD; "all" is every kind and "*" every layer. A sub-layer may also have its
+name in `transformer.model.tap`: zero=decoder.2.cross.5 is zero=cross.2.5, and skip=cross.1 is skip=decoder.1.cross.
+Each switch is a class in its
 own module; a new one must be added to SWITCHES here, and to `pages.components.descriptions`.
 """
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.interventions.switch import InterventionError, LayerSwitch, Reference, brief
 from transformer.model.config import LIMITS, ModelConfig
-from transformer.model.tap import Edit
+from transformer.model.tap import Edit, by_stack
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Silence(LayerSwitch):
 
     @classmethod
     def parse(cls, text: str, param: str = "") -> Silence:
-        match = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.([1-9]\d{0,5})", text, re.ASCII)
+        form = r"(encoder|decoder)\.([1-9]\d{0,2})(?:\.ff)?\.([1-9]\d{0,5})"
+        match = re.fullmatch(form, by_stack(text), re.ASCII)
         if not match:
             raise InterventionError(
                 "{value} is not a neuron; write encoder.LAYER.NEURON or decoder.LAYER.NEURON, counted from 1",

@@ -10,7 +10,7 @@ import torch
 
 from transformer.interventions.switch import InterventionError, LayerSwitch, Reference, brief, unknown
 from transformer.model.config import ModelConfig
-from transformer.model.tap import Edit
+from transformer.model.tap import Edit, by_stack
 from transformer.texts import N_
 
 SUB_LAYERS = {"encoder": ("self", "ff"), "decoder": ("self", "cross", "ff")}
@@ -47,7 +47,7 @@ class Skip(LayerSwitch):
 
     @classmethod
     def parse(cls, text: str, param: str = "") -> Skip:
-        match = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.(self|cross|ff)", text, re.ASCII)
+        match = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.(self|cross|ff)", by_stack(text), re.ASCII)
         if not match:
             raise InterventionError(
                 "{value} is not a sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, counted from 1; PART is "

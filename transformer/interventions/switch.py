@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.model.config import ModelConfig
-from transformer.model.tap import KINDS, STACKS, Edit, scope
+from transformer.model.tap import KINDS, STACKS, Edit, by_kind, scope
 from transformer.texts import N_, UserError, _, any_of
 
 
@@ -54,13 +54,22 @@ def layers_of(config: ModelConfig, kind: str) -> int:
 
 @dataclass(frozen=True)
 class Where:
-    """Heads by kind of attention, layer and head, each an index from 0 or None for all of them."""
+    """Heads by kind of attention, layer and head, each an index from 0 or None for all of them. The kind may be the
+    name of a sub-layer in `transformer.model.tap`: Where("decoder.1.cross", head=4) is Where("cross", 1, 4)."""
 
     kind: str | None = None
     layer: int | None = None
     head: int | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.kind, str) and (found := re.fullmatch(r"(\w+)\.(\d{1,3})", by_kind(self.kind), re.ASCII)):
+            if self.layer is not None:
+                raise InterventionError(
+                    "{kind} has its layer in its name, so leave out layer={layer}",
+                    kind=self.kind, layer=brief(self.layer),
+                )  # fmt: skip
+            object.__setattr__(self, "kind", found[1])
+            object.__setattr__(self, "layer", int(found[2]))
         if self.kind is not None and self.kind not in KINDS:
             raise unknown(N_("unknown attention kind {value}; choose {names}"), self.kind, KINDS)
         for name in ("layer", "head"):
@@ -84,8 +93,8 @@ class Where:
 
     @classmethod
     def parse(cls, text: str) -> Where:
-        """The heads that a text names, e.g. "cross.2.5". Raises InterventionError."""
-        match = re.fullmatch(r"(\w+)(?:\.([1-9]\d{0,2}|\*))?(?:\.([1-9]\d{0,2}|\*))?", text, re.ASCII)
+        """The heads that a text names, e.g. "cross.2.5", or "decoder.2.cross.5". Raises InterventionError."""
+        match = re.fullmatch(r"(\w+)(?:\.([1-9]\d{0,2}|\*))?(?:\.([1-9]\d{0,2}|\*))?", by_kind(text), re.ASCII)
         if not match or match[1] not in ("all", *KINDS):
             raise InterventionError(
                 "{value} does not name heads; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1; KIND is "

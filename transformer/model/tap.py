@@ -40,8 +40,9 @@ other's tensors (with hooks on shared modules they would). The recorded tensors;
 
 L counts from 0, as everything in Python; switches as text, messages and pages count from 1. The tensors of all layers
 together have the names of a Trace's fields: "cross.weights" is "decoder.0.cross.weights", "decoder.1.cross.weights",
-..., "encoder_ff.activation" is "encoder.0.ff.activation", ..., "source_embedding" is "source.embedding". Whatever takes
-a name takes both (`in_layers`). `Pretrained.names` lists the tensors of a model with their shapes.
+..., "encoder_ff.activation" is "encoder.0.ff.activation", ..., "source_embedding" is "source.embedding"; and
+"cross.1.weights" is "decoder.1.cross.weights". Whatever takes a name takes each of them (`in_layers`).
+`Pretrained.names` lists the tensors of a model with their shapes.
 """
 
 from __future__ import annotations
@@ -81,7 +82,30 @@ def in_layers(name: str, encoder: int, decoder: int) -> list[str]:
         stack, _, part = ("decoder", "", kind) if kind == "cross" else kind.partition("_")
         return [f"{stack}.{layer}.{part}.{field}" for layer in range(encoder if stack == "encoder" else decoder)]
     found = _WHOLE.fullmatch(name)
-    return [".".join(found.groups()) if found else name]
+    return [".".join(found.groups()) if found else by_stack(name)]
+
+
+_SUB_LAYER = re.compile(r"(encoder|decoder)\.([^.]+)\.(self|cross|ff)((?:\..*)?)", re.DOTALL)
+_KIND = re.compile(r"(cross|encoder_self|decoder_self|encoder_ff|decoder_ff)\.([^.]+)((?:\..*)?)", re.DOTALL)
+
+
+def by_kind(name: str) -> str:
+    """The name of a sub-layer, with what follows, as a kind and a layer: "decoder.1.cross.4" -> "cross.1.4"."""
+    found = _SUB_LAYER.fullmatch(name)
+    if found is None or found[1] + found[3] == "encodercross":
+        return name
+    stack, layer, part, rest = found.groups()
+    return f"{part if part == 'cross' else f'{stack}_{part}'}.{layer}{rest}"
+
+
+def by_stack(name: str) -> str:
+    """The same the other way round: "cross.1" -> "decoder.1.cross"."""
+    found = _KIND.fullmatch(name)
+    if found is None:
+        return name
+    kind, layer, rest = found.groups()
+    stack, _, part = ("decoder", "", kind) if kind == "cross" else kind.partition("_")
+    return f"{stack}.{layer}.{part}{rest}"
 
 
 def across_layers(name: str) -> str:

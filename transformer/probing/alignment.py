@@ -32,7 +32,7 @@ from transformer.files import read_text
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.probing.probes import PROBES
 from transformer.text.batching import bucket
-from transformer.texts import UserError
+from transformer.texts import UserError, any_of
 from transformer.tracing.batch import trace_batch
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
@@ -57,10 +57,11 @@ class Source:
     head: int | None = None
 
     def __post_init__(self) -> None:
-        """Raises ValueError for another measure or reading."""
+        """Raises UserError for another measure or reading."""
         for name, value, known in (("measure", self.measure, MEASURES), ("reading", self.reading, READINGS)):
             if value not in known:
-                raise ValueError(f"unknown {name} {value!r}; choose {' or '.join(map(repr, known))}")
+                raise UserError("unknown {name} {value!r}; choose {names}", name=name, value=value,
+                                names=any_of(known, value))  # fmt: skip
 
 
 BATCH = 1000  # padded tokens a side of a batch

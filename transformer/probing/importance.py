@@ -27,6 +27,7 @@ from transformer.probing.drafts import loss_and_outputs, outputs
 from transformer.probing.probes import DRAWS, LEVEL, bleu_interval, task_of
 from transformer.text.bleu_tokenizers import tokenizer_for
 from transformer.text.tokenizer import equal
+from transformer.texts import UserError, any_of
 from transformer.tracing.finite import check_numbers
 from transformer.training.data import Pair
 from transformer.training.evaluation import corpus_bleu, fits, surprise
@@ -247,7 +248,7 @@ def effects(
     seen: of `without`, for several calls with the same model and pairs. Raises ValueError for another way, a mean of a
     sub-layer and no pairs, NotFiniteError."""
     if way not in WAYS:
-        raise ValueError(f"unknown way {way!r}; choose {' or '.join(map(repr, WAYS))}")
+        raise UserError("unknown way {way!r}; choose {ways}", way=way, ways=any_of(WAYS, way))
     skipped = [part for parts in groups.values() for part in parts if isinstance(part, Skip)]
     if way == "mean" and skipped:
         raise ValueError(f"{skipped[0].value} is a sub-layer, and only heads have a mean; measure it with way='zero'")

@@ -13,7 +13,7 @@ from transformer.interventions.edits import joined
 from transformer.interventions.sets import SUB_LAYERS, layers_of
 from transformer.model.tap import KINDS, STACKS, EditingTap, scope
 from transformer.tracing.finite import check_numbers
-from transformer.tracing.patch import PatchError, Place, check_pair, check_same_model, patch
+from transformer.tracing.patch import PatchError, Place, check_same_model, patch
 from transformer.tracing.rerun import check_unedited, decoder_rows, outputs_from
 from transformer.tracing.trace import Trace
 
@@ -39,25 +39,30 @@ def recovery(
     step: int,
     token: int,
     progress: Callable[[int, int], bool] = lambda done, total: True,
+    other_step: int | None = None,
 ) -> Recovery:
     """Patch each place alone, those of one layer in one batch, which begins with that layer.
 
-    step: row of the decoder, from 0; token: id whose ln p is watched there, usually the other's output.
+    step: row of the decoder, from 0; token: id whose ln p is watched there, usually the other's output. other_step: the
+    row of the other trace, where it is another one. Places of chosen tokens need no pairs of equal length.
     progress: called with (places done, all) after each batch; False stops (Stopped).
     Denoising: `trace` is the broken sentence, `other` the good one; noising: the other way round.
     Raises PatchError, also if ln p is the same in both; EditedError; NotFiniteError.
     """
     check_unedited(trace)
-    check_pair(trace, other)
     check_same_model(trace, other, places)
-    if not 0 <= step < len(trace.target_in_ids) or not 0 <= token < trace.logits.shape[-1]:
-        raise PatchError(
-            "there is no token {token} at step {step} to watch; there are {steps} steps and {tokens:,} tokens, from 0",
-            token=token, step=step, steps=len(trace.target_in_ids), tokens=trace.logits.shape[-1],
-        )  # fmt: skip
+    steps = (step, step if other_step is None else other_step)
+    for one, at in zip((trace, other), steps, strict=True):
+        if not 0 <= at < len(one.target_in_ids) or not 0 <= token < one.logits.shape[-1]:
+            raise PatchError(
+                "there is no token {token} at step {step} to watch; there are {steps} steps and {tokens:,} tokens, "
+                "from 0",
+                token=token, step=at, steps=len(one.target_in_ids), tokens=one.logits.shape[-1],
+            )  # fmt: skip
     check_numbers(trace.logits, other.logits)
     network = model.model
-    ends = [float(one.logits[step].double().log_softmax(-1)[token]) for one in (trace, other)]
+    logits = [one.logits[at].double() for one, at in zip((trace, other), steps, strict=True)]
+    ends = [float(row.log_softmax(-1)[token]) for row in logits]
     if abs(ends[1] - ends[0]) < 1e-6:
         raise PatchError("the token is as probable in both sentences, so there is nothing to recover; choose another")
     switches = model.edits(trace.interventions)

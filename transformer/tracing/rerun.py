@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from transformer.checks import expect
 from transformer.model.masks import causal_mask, padding_mask, real_tokens
 from transformer.model.tap import AnyTap
 from transformer.model.transformer import Transformer
-from transformer.texts import UserError
+from transformer.texts import Text, UserError
 from transformer.tracing.trace import Trace
 
 
@@ -29,8 +30,10 @@ def check_unedited(trace: Trace) -> None:
 
 
 def check_steps(trace: Trace, steps: Sequence[int]) -> None:
-    """Raises UserError for a step that the trace does not have."""
+    """Raises UserError for a step that the trace does not have, WrongTypeError for what is no list of steps."""
+    expect(steps, (list, tuple, range), "steps", Text("a list of rows, such as [1]"))
     for step in steps:
+        expect(step, int, Text("a step"), Text("a whole number"))
         if not 0 <= step < len(trace.target_in_ids):
             raise UserError("there is no step {step}; this trace has {count}, counted from 0; choose one of these",
                             step=step, count=len(trace.target_in_ids))  # fmt: skip

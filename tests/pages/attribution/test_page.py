@@ -74,11 +74,16 @@ def test_the_first_sentence_claims_no_difference_where_there_is_none(bundled: Ca
     row = [float(label == "Go") for label in (*trace.source_labels, *trace.target_in_labels)]
     agreed: Any = SimpleNamespace(
         rows=dict.fromkeys(METHODS, row),
-        removed=dict.fromkeys(METHODS, SimpleNamespace(area=0.5, probabilities=(0.9, 0.123, 0.1))),
+        removed={name: SimpleNamespace(area=0.5, probabilities=(0.9, 0.123, 0.1)) for name in (*METHODS, "random")},
         taus=dict.fromkeys(METHODS, dict.fromkeys(METHODS, 1.0)),
     )
     said = token._says(trace, 0, agreed)
     assert said == "“Geh” rests most on “Go”: hide that word, and its probability goes from 90% to 12%."
+    assert token._worse(agreed) == ""
+    agreed.removed["alti"] = SimpleNamespace(area=0.6)
+    assert token._worse(agreed) == "One of 9 methods ranks the tokens worse than random order."
+    agreed.removed["norm"] = SimpleNamespace(area=0.6)
+    assert token._worse(agreed) == "2 of 9 methods rank the tokens worse than random order."
     assert token._attention_agrees(agreed) == "Attention agrees with each of them alike (1.00)."
 
 
