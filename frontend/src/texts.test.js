@@ -23,7 +23,7 @@ const BUILT = {
   "anatomy/number": /^number_(name|why|card|from|col|a)_/,
   formation: /^(aligned_out|aligned_in|previous|next|bleu|exact)$/,
   measures: /^(full|unit|formula|meaning|term)_/,
-  positions: /^((d_model|length|k|q)(_term)?)$/,
+  positions: /^(halves|fairseq|(d_model|length|k|q)(_term)?)$/,
   state: /^(kind|layer|mask|chip)_|_(in|part|source|target|both|one|some|many)$/,
   training: /^(loss|exact|forced)_(unit|title)$/,
 };

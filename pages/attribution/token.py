@@ -35,6 +35,7 @@ from transformer.tracing.trace import Trace
 OPTIONS = ("output", "one")
 ATTENTION, ONE = "attention", "one"
 POINTS = 600  # tokens through both stacks that integrated gradients and smaller methods take for each token
+SAME = 0.001  # areas of curves that no reader can tell apart
 
 
 @dataclass(frozen=True)
