@@ -160,7 +160,7 @@ def test_a_place_that_the_model_lacks_gets_one_sentence(place: Place, said: str)
         (("leaves", "decoder.-1.ff"), "'decoder.-1.ff' is no sub-layer"),
         (("leaves", "encoder.0.cross"), "'encoder.0.cross' is no sub-layer"),
         (("leaves", "decoder"), "'decoder' is no sub-layer"),
-        (("leaves", 3), "3 is no sub-layer"),
+        (("leaves", 3), "'3' is no sub-layer"),
         (("head_outputs", "decoder.0.cross", -1), "head cannot be -1; give an index from 0, or None"),
         (("leaves", "decoder.0.ff", None, "2"), "token cannot be '2'; give an index from 0, or None"),
         (("update", "encoder.1.self", 0), "is of all heads together"),

@@ -288,10 +288,10 @@ def no_tensor(name: str, names: Iterable[str]) -> Text:
     """What to say of a name that is not among those of a pass."""
     near = nearest(name, dict.fromkeys(form for one in names for form in (across_layers(one), one)))
     if near is None:
-        text = N_("there is no tensor {name!r}; help(transformer.model.tap) lists the names, for example {near}")
+        text = N_("there is no tensor {name!r}; help(transformer.model.tap) lists the names, for example {example}")
     else:
         text = N_("there is no tensor {name!r}; did you mean {near}? help(transformer.model.tap) lists the names")
-    return Text(text, name=name, near=near or "decoder.0.cross.weights")
+    return Text(text, name=name, near=near, example="decoder.0.cross.weights")
 
 
 AnyTap = Off | Tap

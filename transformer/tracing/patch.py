@@ -37,16 +37,16 @@ class Place:
 
     def __post_init__(self) -> None:
         if self.part not in PARTS:
-            raise PatchError("there is no part {part} to patch; choose {parts}", part=brief(self.part),
+            raise PatchError("there is no part {part!r} to patch; choose {parts}", part=str(self.part)[:60],
                              parts=any_of(PARTS, self.part))  # fmt: skip
         given = by_stack(self.sub_layer) if isinstance(self.sub_layer, str) else ""
         stack, _, rest = given.partition(".")
         layer, _, sub = rest.partition(".")
         if sub not in SUB_LAYERS.get(stack, ()) or not re.fullmatch(r"0|[1-9]\d{0,3}", layer, re.ASCII):
             raise PatchError(
-                "{name} is no sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, with the layer from 0 "
+                "{name!r} is no sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, with the layer from 0 "
                 "and self, ff or, in the decoder, cross as part",
-                name=brief(self.sub_layer),
+                name=str(self.sub_layer)[:60],
             )
         object.__setattr__(self, "sub_layer", given)
         if self.part == "head_outputs" and sub == "ff":
