@@ -1,8 +1,9 @@
-"""The memory budget of the app, as people write it. Uses only the standard library."""
+"""The memory budget of the app, as people write it, and the memory that is free. Uses only the standard library."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 VARIABLE = "HEADSCOPE_MEMORY"
 BUDGET = 1_200_000_000  # bytes
@@ -17,3 +18,19 @@ def read_bytes(text: str) -> int | None:
     if match is None:
         return None
     return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def free_bytes() -> int | None:
+    """Memory that this process can still get: of the machine, or of its container; None where Linux does not say it."""
+    try:
+        about = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        free = int(about["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError, IndexError):
+        return None
+    try:
+        container = Path("/sys/fs/cgroup")
+        limit, used = (int((container / name).read_text()) for name in ("memory.max", "memory.current"))
+        kept = dict(line.split() for line in (container / "memory.stat").read_text().splitlines())
+        return min(free, limit - used + int(kept.get("inactive_file", 0)))
+    except (OSError, ValueError):  # no container, or one without a limit: "max"
+        return free

@@ -155,12 +155,20 @@ def test_json_of_other_models_is_refused(folder, text):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("umt5", "UMT5"), ("bert", "BERT"), ("x\n" * 99, "x"), ("new_one", "new_one")]
+    ("kind", "name", "words"),
+    [
+        ("gpt2", "GPT-2", " model, which has only a decoder; Headscope opens Marian (OPUS-MT), BART"),
+        ("llama", "Llama", " model, which has only a decoder; Headscope opens Marian (OPUS-MT), BART"),
+        ("bert", "BERT", " model, which has only an encoder; Headscope opens Marian (OPUS-MT), BART"),
+        ("fsmt", "FSMT", " model; of Hugging Face's models, Headscope opens Marian (OPUS-MT), BART"),
+        ("x\n" * 99, "x", " model; of Hugging Face's models, Headscope opens Marian (OPUS-MT), BART"),
+        ("new_one", "new_one", " model; of Hugging Face's models, Headscope opens Marian (OPUS-MT), BART"),
+    ],
 )
-def test_other_models_of_hugging_face_are_named(tmp_path, kind, name):
+def test_other_models_of_hugging_face_are_named(tmp_path, kind, name, words):
     """Also where files are missing that only our checkpoints have."""
     (tmp_path / CONFIG).write_text(json.dumps({"model_type": kind, "architectures": ["T5ForConditionalGeneration"]}))
-    message = refusal(tmp_path, f"holds a {name}", " model; of Hugging Face's models, Headscope opens Marian's")
+    message = refusal(tmp_path, f"holds a {name}", words)
     with pytest.raises(CheckpointError) as error:
         load(tmp_path)
     assert str(error.value) == message
@@ -282,3 +290,10 @@ def test_the_estimated_size_of_a_trace_is_close_to_the_real_size(count):
     trace = model.trace(text, text)
     assert len(trace.source_ids) == len(trace.target_in)
     assert 0.7 * weigh(trace) < trace_bytes(model.config, len(trace.source_ids)) < 1.3 * weigh(trace)
+
+
+def test_weights_that_do_not_fit_into_memory_are_refused(folder, monkeypatch):
+    monkeypatch.setattr("transformer.checkpoints.folder.free_bytes", lambda: 10_000)
+    refusal(folder, "takes 0.0 GB in memory, and 0.0 GB are free", "machine with more memory")
+    monkeypatch.setattr("transformer.checkpoints.folder.free_bytes", lambda: None)  # nobody knows
+    assert load_checkpoint(folder).model

@@ -459,7 +459,7 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"decoder_vocab_size": 7}, ["decoder_vocab_size", "7", "shared table"]),
         ({"vocab_size": 10**9}, ["vocab_size", "1000000000"]),
         ({"d_model": 1.5}, ["d_model", "1.5"]),
-        ({"d_model": 4096, "encoder_attention_heads": 4, "decoder_attention_heads": 4}, ["parameters", "500,000,000"]),
+        ({"d_model": 8192, "encoder_attention_heads": 4, "decoder_attention_heads": 4}, ["1,000,000,000"]),
         ({"encoder_layers": None}, ["encoder_layers", "None"]),
         ({"decoder_start_token_id": 1}, ["special ids"]),
         ({"pad_token_id": 4_000}, ["special ids"]),

@@ -172,7 +172,7 @@ def refusal(folder: Path, *words: str) -> str:
     with pytest.raises(CheckpointError) as error:
         load_checkpoint(folder)
     message = str(error.value)
-    assert "\n" not in message and len(message) < 600 + len(str(folder)), message
+    assert "\n" not in message and len(message) < 700 + len(str(folder)), message
     for word in words:
         assert word in message
     return message

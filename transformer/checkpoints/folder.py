@@ -38,10 +38,11 @@ from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.languages import Codes
 from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
 from transformer.files import Files, Folder, Packed, write_whole
+from transformer.memory import free_bytes
 from transformer.model.config import ConfigError, ModelConfig
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
-from transformer.texts import N_, Text, UserError
+from transformer.texts import N_, Text, UserError, any_of
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
@@ -60,10 +61,24 @@ OTHERS = {
         "a recurrent encoder-decoder with additive attention, not a Transformer; open it with transformer.rnn.load"
     ),
 }
-# model_type of Hugging Face's encoder-decoders that one may try -> their names
+# model_type of Hugging Face's models that `importers` opens -> their names
+OPENED = {
+    "marian": "Marian (OPUS-MT)", "bart": "BART", "mbart": "mBART", "m2m_100": "M2M-100 and NLLB", "pegasus": "Pegasus",
+    "t5": "T5", "mt5": "mT5",
+}  # fmt: skip
+# Others that one may try: encoder-decoders, and models that have only one of the two.
 OTHER_NAMES = {
-    "umt5": "UMT5", "bart": "BART", "mbart": "mBART", "m2m_100": "M2M100", "fsmt": "FSMT",
-    "pegasus": "Pegasus", "nllb-moe": "NLLB", "bert": "BERT", "gpt2": "GPT-2", "llama": "Llama",
+    "umt5": "UMT5", "fsmt": "FSMT", "nllb-moe": "NLLB-MoE", "pegasus_x": "Pegasus-X",
+    "bigbird_pegasus": "BigBird-Pegasus", "led": "LED", "prophetnet": "ProphetNet", "blenderbot": "Blenderbot",
+}  # fmt: skip
+ENCODERS = {
+    "bert": "BERT", "roberta": "RoBERTa", "xlm-roberta": "XLM-RoBERTa", "distilbert": "DistilBERT", "albert": "ALBERT",
+    "electra": "ELECTRA", "deberta": "DeBERTa", "deberta-v2": "DeBERTa", "modernbert": "ModernBERT",
+}  # fmt: skip
+DECODERS = {
+    "gpt2": "GPT-2", "llama": "Llama", "mistral": "Mistral", "mixtral": "Mixtral", "gemma": "Gemma", "gemma2": "Gemma",
+    "gemma3_text": "Gemma", "qwen2": "Qwen", "qwen3": "Qwen", "phi": "Phi", "phi3": "Phi", "opt": "OPT",
+    "bloom": "BLOOM", "gpt_neo": "GPT-Neo", "gpt_neox": "GPT-NeoX", "gptj": "GPT-J", "falcon": "Falcon",
 }  # fmt: skip
 FORMAT = 1
 DTYPES = {torch.float32, torch.float16, torch.bfloat16}
@@ -74,7 +89,7 @@ LARGEST_BESIDE = {
     RECIPE: 100_000, HEADS: LARGEST_JSON, IMPORTANCE: LARGEST_JSON, ALIGNMENT: LARGEST_JSON,
     ATTRIBUTIONS: LARGEST_JSON,
 }  # fmt: skip
-LARGEST_MODEL = 500_000_000  # parameters; in float32, with two copies during reading, 4 GB
+LARGEST_MODEL = 1_000_000_000  # parameters; in float32 4 GB
 TOKENS = 128  # per side, the default of the app
 LARGEST_TRACE = 2**30  # bytes of a trace with TOKENS tokens; 56 MB for the bundled en-de
 
@@ -173,6 +188,28 @@ def parameter_shapes(build: Callable[[Any], nn.Module], config: Any) -> dict[str
         return {name: tuple(parameter.shape) for name, parameter in build(config).named_parameters()}
 
 
+def check_size(name: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raises CheckpointError if parameters of these shapes are too many, or do not fit into the memory that is free.
+    name: of the file that has them."""
+    sizes = [math.prod(shape) for shape in shapes.values()]
+    if (count := sum(sizes)) > LARGEST_MODEL:
+        raise CheckpointError(
+            "{name} has {count:,} parameters; the limit is {largest:,}", name=name, count=count, largest=LARGEST_MODEL
+        )
+    free, needed = free_bytes(), 4 * (count + max(sizes))  # float32; one tensor is there twice while it is laid out
+    if free is not None and needed > free:
+        raise CheckpointError(
+            "{name} takes {needed:.1f} GB in memory, and {free:.1f} GB are free; close other programs, or open it on a "
+            "machine with more memory",
+            name=name, needed=needed / 1e9, free=free / 1e9,
+        )  # fmt: skip
+
+
+def finite(tensor: Tensor) -> bool:
+    """Whether all numbers are finite. In parts: the question takes twice the memory of what it is asked of."""
+    return all(bool(part.isfinite().all()) for part in tensor.flatten().split(2**22))
+
+
 def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
     """The tensors of a safetensors file in float32, checked by name, shape and value. wanted: name -> shape."""
     try:
@@ -210,17 +247,11 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
                         name=name,
                         dtype=entry.dtype,
                     )
-            if (count := sum(map(math.prod, wanted.values()))) > LARGEST_MODEL:
-                raise CheckpointError(
-                    "{weights} has {count:,} parameters; the limit is {largest:,}",
-                    weights=WEIGHTS,
-                    count=count,
-                    largest=LARGEST_MODEL,
-                )
+            check_size(WEIGHTS, wanted)
             tensors = {}
             for name in wanted:
                 tensor = read_tensor(file, entries[name]).float()
-                if not torch.isfinite(tensor).all():
+                if not finite(tensor):
                     raise CheckpointError(
                         "{weights}: {name} has values that are not finite numbers; copy the file again, or save the "
                         "model at a step before its training diverged",
@@ -375,12 +406,14 @@ def _read(
 def _refuse_others(about: Any, path: Path) -> None:
     """Raises CheckpointError for the config.json of another kind of model of Hugging Face."""
     kind = about.get("model_type") if isinstance(about, dict) and "architecture" not in about else None
-    if isinstance(kind, str) and kind != "marian":
-        name = clean(OTHER_NAMES.get(kind, kind)[:60])
-        raise CheckpointError(
-            "{path} holds a {name} model; of Hugging Face's models, Headscope opens Marian's (such as OPUS-MT)",
-            path=path, name=name,
-        )  # fmt: skip
+    if isinstance(kind, str) and kind not in OPENED:
+        sentence = N_("{path} holds a {name} model; of Hugging Face's models, Headscope opens {opened}")
+        if kind in DECODERS:
+            sentence = N_("{path} holds a {name} model, which has only a decoder; Headscope opens {opened}")
+        if kind in ENCODERS:
+            sentence = N_("{path} holds a {name} model, which has only an encoder; Headscope opens {opened}")
+        name = clean({**OTHER_NAMES, **ENCODERS, **DECODERS}.get(kind, kind)[:60])
+        raise CheckpointError(sentence, path=path, name=name, opened=any_of(OPENED.values()))
 
 
 def _shows(score: Any) -> bool:

@@ -475,7 +475,12 @@ class Pretrained:
         because the model checks every token (`inference.drafts`). Needs `pip install '.[fast]'`; without it, and for a
         model that CTranslate2 does not know, nothing changes. Takes 0.1 s and 45 MB with en-de."""
         table = self.model.embedding.weight
-        if not self._draft and table.dtype == torch.float32 and table.device.type == "cpu":
+        if (
+            not self._draft
+            and self.rule.constraints == FREE
+            and table.dtype == torch.float32
+            and table.device.type == "cpu"
+        ):
             with contextlib.suppress(ImportError, OSError):  # not installed, or no room for its file
                 from transformer.inference.ctranslate import translator
 

@@ -76,9 +76,9 @@ def _lay_out(model: Transformer) -> None:
         groups.append((model.embedding if model.target_embedding is None else model.target_embedding,))
     memory = model.embedding.weight.new_empty(sum(module.weight.numel() for group in groups for module in group))
     joint: dict[nn.Module, Tensor] = {}
-    for group in groups:
-        matrix = torch.cat([module.weight.data for module in group])
-        (high, wide), (part, memory) = matrix.shape, memory.split([matrix.numel(), len(memory) - matrix.numel()])
+    for group in reversed(groups):  # the table is largest: it is twice in memory while nothing else is
+        matrix = group[0].weight.data if len(group) == 1 else torch.cat([module.weight.data for module in group])
+        (high, wide), (memory, part) = matrix.shape, memory.split([len(memory) - matrix.numel(), matrix.numel()])
         matrix = (part.view(wide, high).t() if high >= wide else part.view(high, wide)).copy_(matrix)
         for module, weight in zip(group, matrix.split([len(module.weight) for module in group]), strict=True):
             module.weight.data = weight

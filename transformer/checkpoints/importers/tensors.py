@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -16,7 +15,7 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import DTYPES, LARGEST_MODEL, WEIGHTS, CheckpointError, read_json
+from transformer.checkpoints.folder import DTYPES, WEIGHTS, CheckpointError, check_size, finite, read_json
 from transformer.checkpoints.weights import Entry, WeightsError, read_header, read_tensor
 from transformer.files import open_regular
 from transformer.model.config import LIMITS
@@ -169,7 +168,7 @@ class Tensors:
 
         def found(tensors: Mapping[str, Any], fetch: Callable[[Any], Tensor]) -> dict[str, Tensor]:
             self._check_names(tensors, {*known, *computed, *(name for names in wanted.values() for name in names)})
-            self._check_size(shapes)
+            check_size(self.path.name, shapes)
             self._check_computed(tensors, fetch, computed)
             return dict(self._read(tensors, fetch, wanted, shapes, first_rows))
 
@@ -194,15 +193,6 @@ class Tensors:
                 "the same model",
                 name=self.path.name,
                 extra=shown(extra[0]),
-            )
-
-    def _check_size(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        if (count := sum(map(math.prod, shapes.values()))) > LARGEST_MODEL:
-            raise CheckpointError(
-                "{name} has {count:,} parameters; the limit is {largest:,}",
-                name=self.path.name,
-                count=count,
-                largest=LARGEST_MODEL,
             )
 
     def _read(
@@ -265,7 +255,7 @@ class Tensors:
 
     def _numbers(self, tensor: Tensor, name: str) -> Tensor:
         tensor = tensor.detach().float()
-        if not torch.isfinite(tensor).all():
+        if not finite(tensor):
             raise CheckpointError(
                 "{name}: {tensor} has values that are not finite numbers; copy the file again, or save the model at a "
                 "step before its training diverged",
