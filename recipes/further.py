@@ -31,7 +31,7 @@ from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.model.tap import FUSED
 from transformer.text.batching import Batch, bucket, make_batch
-from transformer.text.tokenizer import Tokenizer
+from transformer.text.tokenizer import SPECIALS, Tokenizer
 from transformer.training.adam import STATE, Adam
 from transformer.training.augmentation import Augmentation, name_part, other_name
 from transformer.training.clock import clock_time
@@ -42,8 +42,8 @@ from transformer.training.speed import prepare_for_training
 from transformer.training.symbols import symbols
 
 RECIPE = Path(__file__).parent / "en-de.toml"
-KEPT, COPIED, TIMES, NAMED = 64, 48, 8, 8  # pairs of an update
-KEEP = 2.0  # weight of the divergence
+KEPT, COPIED, TIMES, NAMED = 72, 52, 4, 12  # pairs of an update
+KEEP = 3.0  # weight of the divergence
 BATCH = 2_500  # padded tokens a side of one pass
 WARMUP, SAVE_EVERY = 30, 20
 SMOOTHING, CLIP = 0.1, 1.0
@@ -65,6 +65,17 @@ def drawn(pairs: Sequence[Pair], augmentation: Augmentation, step: int) -> tuple
     return new, augmentation.apply(rng.sample(pairs, KEPT), step, pairs)
 
 
+@torch.no_grad()
+def wake(embedding: Tensor) -> None:
+    """Gives pieces that training hardly saw directions of their own. Their rows, pushed away from every output alike,
+    are short and nearly parallel: the model would have to tell them apart before it can copy any."""
+    lengths = embedding.norm(dim=1)
+    asleep = (lengths < lengths.median() / 2).nonzero().flatten()
+    asleep = asleep[asleep >= len(SPECIALS)]
+    noise = torch.randn(len(asleep), embedding.shape[1], generator=torch.Generator().manual_seed(1))
+    embedding[asleep] += 0.7 * lengths.median() * noise / noise.norm(dim=1, keepdim=True)
+
+
 class Further:
     """A model on its way from its first weights."""
 
@@ -80,6 +91,7 @@ class Further:
         self.parameters = dict(self.model.named_parameters())
         for parameter in self.parameters.values():  # `load` may have turned them for its products; files have rows
             parameter.data = parameter.data.contiguous()
+        wake(self.parameters["embedding.weight"])
         self.optimizer = Adam(self.parameters.values())
         self.sums = {name: torch.zeros_like(tensor) for name, tensor in self.parameters.items()}
         self.step = 0
@@ -157,7 +169,8 @@ class Further:
         self.step = int(tensors["number"])
         for name, parameter in self.parameters.items():
             parameter.data.copy_(tensors[f"model.{name}"])
-            self.sums[name] = tensors[f"sum.{name}"]
+            if self.step > self.steps - self.mean:  # else they are of a shorter run
+                self.sums[name] = tensors[f"sum.{name}"]
             self.optimizer.state[parameter] = {key: tensors[f"{key}.{name}"] for key in STATE}
 
     def export(self) -> None:

@@ -26,7 +26,7 @@ EMOTICONS = ":-) :) ;-) ;) :-( :( :D :P <3 xD ^^ :/ :-D =) :o"
 OPERATORS = "+ - * / = == < > <= >= != & && ^ -> => ~ : ||"
 TAGS = "br p b i div span pad unk s html body h1 li ul a"
 COMMANDS = "ls cd git npm pip python echo cat grep make sudo curl ssh docker import def return print SELECT"
-BRACKETS = (*[("(", ")")] * 4, *[("[", "]")] * 2, ("{", "}"), ("<", ">"))
+BRACKETS = (("(", ")"), ("(", ")"), ("[", "]"))  # what stands in others is code
 ABOUT = (
     ("approx. ", "ca. "),
     ("about ", "etwa "),
@@ -278,7 +278,7 @@ def price(rng: random.Random) -> Pair:
     whole = f"{_amount(rng):,}" if rng.random() < 0.7 else str(_amount(rng))
     cents = f"{rng.randrange(100):02}" if rng.random() < 0.5 else ""
     english, german = whole + (cents and f".{cents}"), whole.replace(",", ".") + (cents and f",{cents}")
-    if rng.random() < 0.2 and "," not in whole:
+    if rng.random() < 0.35 and "," not in whole:
         english = german
     if rng.random() < 0.25:
         name = rng.choice((("euros", "Euro"), ("dollars", "Dollar")))
@@ -300,11 +300,14 @@ def bracketed(rng: random.Random, pairs: Sequence[Pair]) -> Pair:
     if rng.random() < 0.3:
         same = rng.choice((str(rng.randint(1, 2100)), rng.choice(string.ascii_letters)))
         note = same, same
-    source, target = pairs[rng.randrange(len(pairs))]
-    draw = rng.random()
-    if draw < 0.25 and len(source.split()) < 6:
+    draw, several = rng.random(), [pairs[rng.randrange(len(pairs))] for _ in range(50)]
+    if draw < 0.4:
+        source, target = min(several[: rng.randint(1, 50)], key=lambda pair: len(pair[0]))
+        if rng.random() < 0.6:
+            source, target = source.rstrip(".!"), target.rstrip(".!")
         return f"{opening}{source}{closing}", f"{opening}{target}{closing}"
-    if draw < 0.5 and source[-1:] == target[-1:] == ".":
+    source, target = several[0]
+    if draw < 0.6 and source[-1:] == target[-1:] == ".":
         return f"{source[:-1]} ({note[0]}).", f"{target[:-1]} ({note[1]})."
     if rng.random() < 0.3:
         note = note[0].capitalize(), note[1].capitalize()
@@ -314,9 +317,9 @@ def bracketed(rng: random.Random, pairs: Sequence[Pair]) -> Pair:
 def symbols(rng: random.Random, word: Word, pairs: Sequence[Pair]) -> Pair:
     """A pair with such a text, alone or in a sentence. word: draws a word; pairs: sentences to put beside it."""
     draw, frames = rng.random(), FRAMES
-    if draw < 0.12:
+    if draw < 0.16:
         return bracketed(rng, pairs)
-    if draw < 0.24:
+    if draw < 0.25:
         (source, target), frames = measure(rng), MEASURED
     elif draw < 0.35:
         (source, target), frames = price(rng), PRICED
