@@ -260,7 +260,7 @@ def test_tensors_of_a_corpus_are_those_of_trace_all(corpus: Path, tmp_path: Path
             assert other is not None and other.target_out_ids == one.target_out_ids
             assert other.source_ids == one.source_ids and other.target_in_ids == one.target_in_ids
             assert all(torch.equal(other[name], one[name]) and other[name].dtype == one[name].dtype for name in keep)
-    with pytest.raises(CorpusError, match="there is no tensor 'x' to keep"):
+    with pytest.raises(CorpusError, match="there is no tensor 'x'; help"):
         trace_corpus("reverse", [corpus], tmp_path / "none", "x")
 
 

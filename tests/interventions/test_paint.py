@@ -74,12 +74,11 @@ def test_batches_beams_and_samples_are_what_a_trace_with_the_same_row_gives(
     search: dict[str, Any], switch: str
 ) -> None:
     on, texts = Interventions.parse(switch), [SOURCE, "ka", *sentences()[:4], "minu lo"]
-    ids = {piece: number for number, piece in enumerate(MODEL.tokenizer.pieces(range(MODEL.config.output_size)))}
-    together = MODEL.n_best_all(texts, **{"beam": 1, **search}, interventions=on)
-    assert together != MODEL.n_best_all(texts, **{"beam": 1, **search})
-    for text, (found, *_) in zip(texts, together, strict=True):
+    together = MODEL.translate_all(texts, **search, interventions=on)
+    assert together != MODEL.translate_all(texts, **search)
+    for text, found in zip(texts, together, strict=True):
         assert found.tokens == MODEL.translate(text, **search, interventions=on).tokens
-        trace = MODEL.trace(text, output=[ids[piece] for piece in found.tokens], interventions=on)
+        trace = MODEL.trace(text, output=found.ids, interventions=on)
         assert found.probabilities == pytest.approx(trace.probabilities.tolist(), rel=1e-3, abs=1e-6)
 
 

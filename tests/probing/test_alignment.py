@@ -110,7 +110,7 @@ def test_symmetric_links_that_cannot_be_scored_get_one_sentence(monkeypatch: pyt
 
 def test_a_map_that_does_not_exist_gets_one_sentence() -> None:
     model = tiny_pretrained()
-    with pytest.raises(ValueError, match="unknown reading 'x'; choose 'predicted' or 'fed'"):
+    with pytest.raises(ValueError, match="unknown reading 'x'; choose predicted or fed"):
         Source("weights", "x")
     for source, said in (
         (Source("weights", "fed", 9, 0), "no layer 9; there are 2"),
