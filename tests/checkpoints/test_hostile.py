@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import save
 from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.frame import state
 from pages.frame.examples import examples
 from pages.runtime.shared import clear_caches
-from tests.fuzz import folders, pages
-from tests.fuzz.damage import write
+from tests.fuzz import folders, marian, pages
 from tests.support.app import checkpoints, model_sizes
 from transformer.checkpoints.folder import LARGEST_BESIDE, LARGEST_JSON, METRICS
 from transformer.view.examples import MOST
@@ -36,7 +36,7 @@ def forgotten() -> Iterator[None]:
 
 def page_of(parent: Path, name: str = "model", asked: dict[str, str] | None = None, **files: bytes) -> AppTest:
     """A page of a good checkpoint in which these files are exchanged."""
-    write(parent / "mine", {**folders.base(), **files})
+    folders.write(parent / "mine", {**folders.base(), **files})
     with pages.surroundings(parent):
         app = pages.opened(name, {"checkpoint": "mine", **(asked or {})}).run()
     pages.check(app)
@@ -70,7 +70,7 @@ def test_an_example_with_an_odd_view_is_shown(view: Any, tmp_path: Path) -> None
 
 
 def test_examples_are_bounded(tmp_path: Path) -> None:
-    write(tmp_path / "mine", {**folders.base(), folders.EXAMPLES: json.dumps([GOOD] * 500).encode()})
+    folders.write(tmp_path / "mine", {**folders.base(), folders.EXAMPLES: json.dumps([GOOD] * 500).encode()})
     assert len(examples(transformer.load(tmp_path / "mine"))) == MOST
 
 
@@ -109,7 +109,7 @@ def test_scores_of_any_size_leave_the_page_standing(tmp_path: Path) -> None:
 
 
 def test_a_folder_whose_name_is_no_text_leaves_the_menu_alone(tmp_path: Path) -> None:
-    write(tmp_path / "mine", folders.base())
+    folders.write(tmp_path / "mine", dict(folders.base()))
     odd = os.fsencode(tmp_path) + b"/\xff"
     os.mkdir(odd)
     (Path(os.fsdecode(odd)) / "config.json").write_bytes(b"{}")
@@ -140,12 +140,13 @@ def test_long_unknown_words_are_quoted_with_their_first_characters(tmp_path: Pat
 
 
 def test_long_languages_of_a_marian_folder_are_cut_and_long_pieces_refused(tmp_path: Path) -> None:
-    files, _ = folders.marian()
+    files, tensors = marian.base()
+    weights = {"model.safetensors": save(tensors)}
     said = json.dumps({"source_lang": "a\x1b\n" + "b" * 99, "target_lang": 7, "separate_vocabs": False}).encode()
-    write(tmp_path / "mine", {**files, "tokenizer_config.json": said})
+    folders.write(tmp_path / "mine", {**files, **weights, "tokenizer_config.json": said})
     assert transformer.load(tmp_path / "mine").languages == ("a " + "b" * 38, "target")
     table = json.loads(files["vocab.json"])
     table["x" * 1_001] = table.pop("ka", table.pop("\u2581ka", 9))
-    write(tmp_path / "long", {**files, "vocab.json": json.dumps(table).encode()})
+    folders.write(tmp_path / "long", {**files, **weights, "vocab.json": json.dumps(table).encode()})
     with pytest.raises(transformer.CheckpointError, match="a piece of the vocabulary has 1,001 characters"):
         transformer.load(tmp_path / "long")

@@ -8,20 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.fuzz import command_lines
-from tests.fuzz.common import TEXT, fuzz
+from tests.fuzz.common import parts, repeat
 from tests.fuzz.guard import watched
 
 pytestmark = pytest.mark.slow  # many cases
 
 
-@fuzz(250)
-@given(command_lines.arguments(), st.lists(TEXT, max_size=3))
-def test_any_command_line_ends_with_a_result_or_one_sentence(arguments: list[str], typed: list[str]) -> None:
-    command_lines.check(arguments, typed)
+@pytest.mark.parametrize("part", parts(4))
+def test_any_command_line_ends_with_a_result_or_one_sentence(part: int) -> None:
+    repeat("commands", command_lines.case, range(part * 250, part * 250 + 250))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""Everything that can arrive from outside, damaged at random: what comes back is a result or one clear sentence.
+"""Everything that can arrive from outside, made up at random and thrown at the app.
 
-Hypothesis makes the cases, the same in every run, and reduces one that fails. `HEADSCOPE_FUZZ=20 python -m pytest -m
-hypothesis tests/fuzz` makes twenty times as many new ones; `--hypothesis-seed` repeats them.
+One module a way in, each with `case(seed)`: it makes one case from the seed, gives it to the code under test, and
+raises where anything but a result or one clear sentence comes back. The same seed makes the same case everywhere.
+`tests/test_fuzz_*.py` run some thousand of each; `python -m tests.fuzz --seconds 1800 --seed 7` runs on.
 """

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import io
+import random
+import re
 import stat
 import struct
 import warnings
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
-from hypothesis import strategies as st
-
-from tests.fuzz.common import PATHS, one_sentence, sent
-from tests.fuzz.damage import damaged, damaged_bytes, damaged_files
+from tests.fuzz.common import PATHS, one_sentence, text
 from tests.fuzz.folders import CHANGES, NEEDED, base
 from transformer.checkpoints.archive import LARGEST, read_zip, zipped
 from transformer.checkpoints.folder import FILES, CheckpointError
 from transformer.inference.pretrained import InputError, open_files
 
 Entry = tuple[zipfile.ZipInfo, bytes]
-# What may stand in an entry: methods of compression, kinds of files, names, and the data of a bomb.
-MORE = (
-    *(zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, bytes(10**6), bytes(LARGEST + 1)),
-    *((kind | 0o644) << 16 for kind in (stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO, stat.S_IFDIR, 0)),
-    *("/x", "../x", "a/../../x", "C:\\x", "C:/x", "\\x", "a/b/c/config.json", "__MACOSX/config.json", "a/", "", "."),
-    *(f"{folder}{name}" for folder in ("mine/", "other/") for name in NEEDED), *PATHS[:36],
-)  # fmt: skip
-# (offset, bytes) of fields: of an entry in the zip's list, and of the zip's end.
-LISTED = ((6, 2), (8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (38, 4), (42, 4))
-END = ((4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 4), (20, 2))
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+KINDS = (stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO, stat.S_IFDIR, stat.S_IFREG, 0)
+NAMES = ("/x", "../x", "a/../../x", "C:\\x", "C:/x", "\\x", "a/b/c/config.json", "__MACOSX/config.json", "a/", "", ".")
 
 
 def entry(name: str, data: bytes, **fields: Any) -> Entry:
@@ -56,39 +49,93 @@ def directory(data: bytes) -> int:
     return int(struct.unpack("<L", data[-6:-2])[0])
 
 
-@st.composite
-def _lying(draw: st.DrawFn, data: bytes) -> bytes:
-    """A field of the zip's list or of its end that lies."""
-    found, at = bytearray(data), directory(data)
-    places = [(len(data) - 22 + offset, size) for offset, size in END]
+def _entries(rng: random.Random, entries: list[Entry]) -> list[Entry]:
+    """One entry more, less, twice, elsewhere, of another kind."""
+    at = rng.randrange(len(entries))
+    info, data = entries[at]
+    kind = rng.randrange(8)
+    name = rng.choice((*NAMES, *PATHS[:36], text(rng, 0)[:200])).replace("\0", "").encode("utf-8", "replace").decode()
+    if kind == 0:
+        return entries[:at] + entries[at + 1 :]
+    if kind == 1:
+        return [*entries, entry(rng.choice((info.filename, f"other/{info.filename}", name)), data)]
+    if kind == 2:
+        return [*entries[:at], entry(name, data), *entries[at + 1 :]]
+    if kind == 3:
+        changed = entry(info.filename, data, external_attr=(rng.choice(KINDS) | 0o644) << 16)
+        return [*entries[:at], changed, *entries[at + 1 :]]
+    if kind == 4:
+        return [*entries[:at], entry(info.filename, data, compress_type=rng.choice(METHODS)), *entries[at + 1 :]]
+    if kind == 5:
+        return [*entries, *(entry(f"{number}.txt", b"") for number in range(rng.choice((10, 300, 3_000))))]
+    if kind == 6:
+        return [*entries[:at], entry(info.filename, bytes(rng.choice((10**6, LARGEST + 1)))), *entries[at + 1 :]]
+    file = re.split(r"[/\\]", info.filename)[-1]
+    data = base().get(file, data)  # as it was: what is damaged already is not what the changes know
+    return [
+        *entries[:at],
+        entry(info.filename, rng.choice(CHANGES.get(file, (_bytes,)))(rng, data)),
+        *entries[at + 1 :],
+    ]
+
+
+def _header(rng: random.Random, data: bytes) -> bytes:
+    """A field of one entry in the zip's list that lies: version, flags, method, sizes, lengths, kind, place."""
+    found = bytearray(data)
+    places = []
+    at = directory(data)
     while data[at : at + 4] == b"PK\1\2":
-        places += [(at + offset, size) for offset, size in LISTED]
+        places.append(at)
         at += 46 + sum(struct.unpack("<3H", data[at + 28 : at + 34]))
-    for at, size in draw(st.lists(st.sampled_from(places), min_size=1, max_size=2)):
-        most = 256**size - 1
-        value = draw(st.sampled_from((0, 1, 7, 255, most, most // 2 + 1)) | st.integers(0, most))
-        found[at : at + size] = value.to_bytes(size, "little")
+    if not places:  # the end already lies
+        return data
+    field, size = rng.choice(((6, 2), (8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (38, 4), (42, 4)))
+    value = rng.choice((0, 1, 7, 255, 256**size - 1, 256**size // 2, rng.randrange(256**size)))
+    place = rng.choice(places) + field
+    found[place : place + size] = value.to_bytes(size, "little")
     return bytes(found)
 
 
-@st.composite
-def zips(draw: st.DrawFn) -> bytes:
+def _end(rng: random.Random, data: bytes) -> bytes:
+    """A field of the zip's end that lies."""
+    found = bytearray(data)
+    field, size = rng.choice(((4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 4), (20, 2)))
+    value = rng.choice((0, 1, 256**size - 1, rng.randrange(256**size)))
+    at = len(data) - 22 + field
+    found[at : at + size] = value.to_bytes(size, "little")
+    return bytes(found)
+
+
+def _bytes(rng: random.Random, data: bytes) -> bytes:
+    kind = rng.randrange(5)
+    if kind == 0:
+        return data[: rng.randrange(len(data) + 1)]
+    if kind == 1 and data:
+        found = bytearray(data)
+        low = rng.choice((0, min(directory(data), len(data) - 1)))
+        for _ in range(rng.choice((1, 3, 50))):
+            found[rng.randrange(low, len(found))] = rng.randrange(256)
+        return bytes(found)
+    if kind == 2:
+        return rng.choice((data * 2, b"x" * 99 + data, data + b"x", data[4:]))
+    if kind == 3:
+        return rng.choice((b"", b"PK", b"PK\5\6" + bytes(18), b"PK\3\4" + bytes(99), bytes(22), b"<!DOCTYPE html>" * 9))
+    return bytes(rng.randrange(256) for _ in range(rng.choice((21, 22, 400))))
+
+
+def damaged(seed: int) -> bytes:
     """A zip in which something is wrong, or only unusual."""
-    folder, kind = draw(st.sampled_from(("", "mine/", "mine/", "été/", "a\\"))), draw(st.integers(0, 5))
-    files = draw(damaged_files(base(), CHANGES)) if kind == 0 else base()
-    tree = [[f"{folder}{name}", data, 0, zipfile.ZIP_DEFLATED] for name, data in files.items()]
-    entries = []
-    for one in draw(damaged(tree, MORE, 3)) if kind in (1, 2) else tree:
-        match one:
-            case str(name), bytes(data), int(attributes), int(method):
-                pass
-            case _:
-                continue
-        if 0 <= attributes < 2**32 and method in (0, 8, 12, 14):
-            name = sent(name.replace("\0", ""))[:999]
-            entries.append(entry(name, data, external_attr=attributes, compress_type=method))
-    data = packed(entries, b"comment" if kind == 5 else b"")
-    return draw(_lying(data)) if kind == 3 else draw(damaged_bytes(data)) if kind == 4 else data
+    rng = random.Random(f"archives {seed}")
+    folder = rng.choice(("", "mine/", "mine/", "été/", "a\\"))
+    entries = [entry(f"{folder}{name}", data) for name, data in base().items() if name in NEEDED or rng.random() < 0.5]
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        entries = _entries(rng, entries) or entries
+    data = packed(entries, b"comment" if rng.random() < 0.03 else b"")
+    damages: tuple[Callable[[random.Random, bytes], bytes], ...] = (_header, _header, _end, _bytes)
+    for _ in range(rng.choice((0, 0, 1, 1, 2))):
+        if data[-22:-18] == b"PK\5\6":
+            data = rng.choice(damages)(rng, data)
+    return data
 
 
 def check(data: bytes) -> bool:
@@ -106,3 +153,7 @@ def check(data: bytes) -> bool:
     except InputError as error:
         one_sentence(str(error))
     return True
+
+
+def case(seed: int) -> None:
+    check(damaged(seed))

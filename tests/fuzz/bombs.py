@@ -14,8 +14,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.damage import fields, packed, write
-from tests.fuzz.folders import base
+from tests.fuzz.folders import base, write
+from tests.fuzz.pieces import fields, packed
 from transformer.checkpoints.folder import CONFIG, RECORDING, TOKENIZER, WEIGHTS
 
 # MB that opening a folder may take whose files are refused: a tokenizer of 5 MB of empty pieces, 60 bytes each.
@@ -101,7 +101,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {  # name -> what makes i
 
 def make(name: str, folder: Path) -> None:
     """A good checkpoint in which this one thing is wrong."""
-    write(folder, base())
+    write(folder, dict(base()))
     BOMBS[name][0](folder)
 
 

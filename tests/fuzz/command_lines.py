@@ -9,6 +9,7 @@ import io
 import ipaddress
 import os
 import pickle
+import random
 import socket
 import sys
 import tempfile
@@ -16,13 +17,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from hypothesis import strategies as st
-
-from tests.fuzz.common import NUMBERS, PATHS, SHORT, kept_folder, near, one_sentence
-from tests.fuzz.damage import MARK, Bomb, write
-from tests.fuzz.folders import base
+from tests.fuzz import switches
+from tests.fuzz.common import NUMBERS, PATHS, kept_folder, mutated, one_sentence, text
+from tests.fuzz.folders import Bomb, base, write
 from tests.fuzz.guard import watched
-from tests.fuzz.links import switch
 from transformer.__main__ import main, parser
 from transformer.cli import serve
 from transformer.cli.run_folder import Run
@@ -43,7 +41,7 @@ RECIPES = (
 def place() -> Path:
     """A folder with good and bad files for the arguments to name; it goes when the process ends."""
     folder = kept_folder()
-    write(folder / "good", base())
+    write(folder / "good", dict(base()))
     write(folder / "bad", {**base(), "config.json": b"{"})
     write(folder / "recurrent", {**base(), "config.json": b'{"architecture": "headscope-recurrent", "format": 1}'})
     packed = gzip.compress(b"ka\tlo\n")
@@ -51,7 +49,7 @@ def place() -> Path:
         "train.tsv": b"ka lo\tmi\nmi nu\tka\n", "short.txt": b"ka\n", "notab.tsv": b"ka lo\n", "empty.tsv": b"",
         "latin.tsv": b"f\xfcr\tx\n", "blank.tsv": b"\t\n", "nul.tsv": b"\0\t\0\n", "words.tsv": b"cat\tKatze\n",
         "bad.gz": b"\x1f\x8b" + bytes(9), "good.tsv.gz": packed, "cut.gz": packed[:-9],
-        "pickle.tsv": pickle.dumps(Bomb()), "long.tsv": b"ka " * 4_000 + b"\tmi\n",
+        "pickle.tsv": pickle.dumps(Bomb(folder / "mark")), "long.tsv": b"ka " * 4_000 + b"\tmi\n",
     }  # fmt: skip
     for number, recipe in enumerate(RECIPES):
         files[f"{number}.toml"] = recipe.encode()
@@ -62,51 +60,52 @@ def place() -> Path:
     return folder
 
 
-@st.composite
-def _value(draw: st.DrawFn, option: Any) -> str:
+def _file(rng: random.Random) -> str:
+    names = [path.name for path in sorted(place().iterdir())]
+    there = str(place() / rng.choice(names))
+    return rng.choice((there, there, rng.choice(ENDING), text(rng, 0)))
+
+
+def _value(rng: random.Random, option: Any) -> str:
     """A value for an option: one that may be, a number, a file, or anything."""
-
-    def one_of(*values: str) -> str:
-        return draw(st.sampled_from(values))
-
-    there = st.sampled_from(sorted(place().iterdir())).map(str)
-    file, likely = draw(there | there | st.sampled_from(ENDING) | SHORT), draw(st.integers(0, 9))
-    if option.choices and likely < 7:
-        return one_of(*sorted(option.choices))
-    if option.dest == "switch":
-        name = one_of("scaling", "causal", "zero", "hide", "positions", "neurons", "pad", "x")
-        return f"{name}={draw(switch(name))}"
-    if option.dest == "checkpoint" and likely < 8:
-        return str(place() / one_of("good", "good", "good", "bad", "recurrent", "folder", "none"))
-    if option.dest in ("device", "set"):
-        return one_of("cuda", "mps", "data.count=3", "model.heads=0", "x=y", "training.steps=[", "a.b.c=1", "data=3")
+    if option.choices and rng.random() < 0.7:
+        return rng.choice(sorted(option.choices))
+    if option.dest == "switch" and rng.random() < 0.9:
+        name = rng.choice(("scaling", "causal", "zero", "hide", "positions", "neurons", "pad", "x"))
+        return f"{name}={switches.value(rng, name)}"
+    if option.dest == "checkpoint" and rng.random() < 0.8:
+        return str(place() / rng.choice(("good", "good", "good", "bad", "recurrent", "folder", "none")))
+    if option.dest == "device" or option.dest == "set":
+        return rng.choice(
+            ("cuda", "mps", "data.count=3", "model.heads=0", "x=y", "training.steps=[", "a.b.c=1", "data=3")
+        )
     if option.metavar in ("N", "A", "X") or option.dest == "lengths":
-        return one_of("1", "2", "3", one_of(*NUMBERS))
+        return rng.choice(("1", "2", "3", rng.choice(NUMBERS)))
     if option.dest in ("json", "output", "export"):  # written: `watched` lets nobody write elsewhere
-        return one_of("out", "out", "folder/out", ".", file if file not in PATHS else "..")
+        return rng.choice(("out", "out", "folder/out", ".", text(rng, 0)))
     if option.metavar in ("FILE", "FOLDER"):
-        return "/dev/zero" if option.dest in ("recipe", "words") and not likely else file
-    return draw(SHORT | st.sampled_from((*NUMBERS, file)))
+        return "/dev/zero" if option.dest in ("recipe", "words") and rng.random() < 0.1 else _file(rng)
+    return rng.choice((text(rng, 0), rng.choice(NUMBERS), _file(rng)))
 
 
-@st.composite
-def arguments(draw: st.DrawFn) -> list[str]:
+def arguments(rng: random.Random) -> list[str]:
     """What follows `python -m transformer`: no argument of a process holds a zero byte, and bytes that are not UTF-8
     arrive as U+DC80 to U+DCFF."""
     commands = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr, attr-defined]
-    name = draw(st.sampled_from(sorted(commands)))
+    name = rng.choice(sorted(commands))
     options = [one for one in commands[name]._actions if one.option_strings and one.dest != "help"]
     found = [name]
-    chosen = [one for one in options if one.dest == "checkpoint" or (one.required and draw(st.integers(0, 9)))]
-    for one in chosen + draw(st.lists(st.sampled_from(options), max_size=4)):
-        count = one.nargs if isinstance(one.nargs, int) else draw(st.integers(0, 3)) if one.nargs else one.nargs != 0
-        found += [one.option_strings[-1], *(draw(_value(one)) for _ in range(count))]
-    if draw(st.integers(0, 6)) == 6:
-        odd = draw(st.sampled_from(("--", "-", "--x", "--help", "")) | SHORT)
-        found.insert(draw(st.integers(0, len(found))), odd)
-    if draw(st.integers(0, 6)) == 6:
-        at = draw(st.integers(0, len(found) - 1))
-        found[at] = draw(near(found[at]))
+    chosen = [one for one in options if one.required and rng.random() < 0.9]
+    chosen += [one for one in options if one.dest == "checkpoint" and one not in chosen]
+    chosen += rng.sample(options, rng.randint(0, min(4, len(options))))
+    for one in chosen:
+        count = one.nargs if isinstance(one.nargs, int) else rng.randint(0, 3) if one.nargs in ("+", "?", "*") else 1
+        found.append(one.option_strings[-1])
+        found += [_value(rng, one) for _ in range(count)]
+    if rng.random() < 0.15:
+        found.insert(rng.randrange(len(found) + 1), rng.choice(("--", "-", "--x", "--help", "", text(rng, 0))))
+    if rng.random() < 0.15:
+        found = [mutated(rng, one) if rng.random() < 0.2 else one for one in found]
     return [os.fsdecode(one.replace("\0", "").encode("utf-8", "surrogatepass")) for one in found]
 
 
@@ -144,13 +143,17 @@ def run(given: list[str], typed: bytes = b"") -> tuple[int, str, str]:
     return status, out.buffer.getvalue().decode("utf-8"), wrong.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
 
 
-def check(given: list[str], typed: list[str]) -> None:
-    """A command ends with a result or with one sentence, and writes only into its folder."""
+def case(seed: int) -> None:
+    rng = random.Random(f"commands {seed}")
+    given = arguments(rng)
+    typed = "\n".join(text(rng, 0.01) for _ in range(rng.randint(0, 3))).encode("utf-8", "surrogatepass")
     with tempfile.TemporaryDirectory(prefix="headscope-fuzz-") as there, contextlib.chdir(there), watched(Path(there)):
-        status, out, wrong = run(given, "\n".join(typed).encode("utf-8", "surrogatepass"))
+        status, out, wrong = run(given, typed)
     assert status in (0, 1, 2, 130), (status, given)
     assert "Traceback" not in out + wrong, wrong[-2_000:]
     if status == 2:
-        assert "error: " in wrong, wrong
-        one_sentence(wrong[wrong.index("error: ") :].strip().replace(str(place()), ""), 1_500)
-    assert not MARK.exists(), "code of a file was run"
+        said = [line for line in wrong.splitlines() if "error: " in line]
+        assert said, wrong
+        sentence = wrong[wrong.index("error: ") :].strip()
+        one_sentence(sentence.replace(str(place()), ""), 1_500)
+    assert not (place() / "mark").exists(), "code of a file was run"

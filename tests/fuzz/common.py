@@ -1,17 +1,16 @@
-"""Anything that can arrive, as strategies of Hypothesis, and what an answer to it must look like."""
+"""What the ways share: random texts, and what an answer must look like."""
 
 from __future__ import annotations
 
 import atexit
-import os
-import re
+import random
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+import pytest
 
 LONGEST_SENTENCE = 700  # characters of one message; a path in it comes on top
 
@@ -32,62 +31,68 @@ NUMBERS = (
     "0", "1", "-1", "2", "3", "8", "16", "64", "100", "999999", "-0", "+1", "01", "1.5", "1e3", "1e400", "nan", "inf",
     "-inf", "٣", "１", "²", "0x10", "1_0", " 1", "1 ", "", "9" * 30, "9" * 5_000, "1,1", "true", "None", "all", "½",
 )  # fmt: skip
-VALUES = (
-    None, True, False, 0, 1, 2, 3, 5, 7, 64, 66, 128, 8_192, 16_384, 65_536, 10**6, -1, 2**31, 2**53 + 1, 2**63, 2**64,
-    -(2**63), 10**300, 10**4000, 0.5, -0.0, 1e-320, 3e38, 1e308, float("nan"), float("inf"), float("-inf"),
+BLOCKS = (
+    (0x20, 0x7F), (0x20, 0x7F), (0xA0, 0x250), (0x300, 0x370), (0x370, 0x530), (0x590, 0x700), (0x900, 0xE80),
+    (0x1100, 0x1200), (0x2000, 0x2070), (0x2070, 0x2400), (0x3000, 0x3200), (0x4E00, 0x9FFF), (0xAC00, 0xD7A4),
+    (0xD800, 0xE000), (0xE000, 0xE100), (0xF900, 0x10000), (0x1D400, 0x1D800), (0x1F000, 0x1FB00), (0xE0000, 0xE0080),
+    (0, 0x20), (0x7F, 0xA0), (0x10FFF0, 0x110000), (0, 0x110000),
 )  # fmt: skip
-# Zero width, bidirectional, joining, blank, and what becomes long.
-SPECIAL = (
+SPECIAL = (  # zero width, bidirectional, joining, and what becomes long
     "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202d\u202e\u2066\u2069\ufeff\u00ad\u2060\u180e\u2581\u034f\ufdfa\x00"
-    " \t\r\n\u3000\u2028\x85\xa0"
-)
-BITS = st.one_of(
-    st.text(st.characters(exclude_categories=()), min_size=1, max_size=12),
-    st.text("abcdeghilmnorstuz ", min_size=1, max_size=20),
-    st.text(SPECIAL, min_size=1, max_size=6),
-    st.text(st.characters(min_codepoint=0x300, max_codepoint=0x36F), min_size=1, max_size=90).map("e".__add__),
-    st.sampled_from((*MARKUP, *PATHS[:20], *NUMBERS[:-8], "👩\u200d👩\u200d👧\u200d👦")),
-)
-SHORT = st.lists(BITS, max_size=4).map("".join)
-# Whatever a field or a link may hold; now and then very long.
-TEXT = st.builds(
-    lambda text, length: text if not length else (text or "x") * (length // len(text or "x")),
-    SHORT,
-    st.sampled_from((*(0,) * 60, 10_000, 200_000)),
-)
-VALUE = st.sampled_from(VALUES)
-# Whatever JSON can hold, and Python's own oddities of it.
-ANYTHING: st.SearchStrategy[Any] = st.recursive(
-    st.one_of(VALUE, SHORT, st.sampled_from((*NUMBERS, *PATHS, "x" * 3_000))),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SHORT, inner, max_size=3),
-    max_leaves=4,
 )
 
 
-@st.composite
-def near(draw: st.DrawFn, text: str) -> str:
-    """The text with its numbers exchanged, something put in or taken out, or repeated."""
-    for _ in range(draw(st.sampled_from((0, 1, 1, 1, 2, 4)))):
-        kind, at = draw(st.integers(0, 4)), draw(st.integers(0, len(text)))
-        if kind == 0:
-            text = re.sub(r"\d+", lambda _: draw(st.sampled_from(NUMBERS)), text)
-        elif kind == 1:
-            text = ",".join([text] * draw(st.sampled_from((2, 3, 400, 1_200))))[:20_000]
-        else:
-            put = st.sampled_from(("", "", ",", "@", ".", "=", "-", text[:50], "\0")) | SHORT
-            text = text[:at] + draw(put) + text[at + draw(st.sampled_from((0, 1, 1, 2, 5))) :]
-    return text
+def _part(rng: random.Random) -> str:
+    kind = rng.randrange(10)
+    if kind < 3:
+        low, high = rng.choice(BLOCKS)
+        return "".join(chr(rng.randrange(low, high)) for _ in range(rng.randint(1, 12)))
+    if kind == 3:
+        return rng.choice(MARKUP)
+    if kind == 4:
+        return rng.choice("aeoAÜ語😀") + "".join(chr(rng.randrange(0x300, 0x370)) for _ in range(rng.randint(1, 90)))
+    if kind == 5:
+        return "".join(rng.choices(SPECIAL, k=rng.randint(1, 6)))
+    if kind == 6:
+        return rng.choice((" ", "  ", "\t", "\r\n", "\u3000", "\u2028", "\x85", "\xa0"))
+    if kind == 7:
+        return rng.choice(NUMBERS[:-8] + PATHS[:20])
+    if kind == 8:
+        return "👩\u200d👩\u200d👧\u200d👦" * rng.randint(1, 3)
+    return " ".join("".join(rng.choices("abcdeghilmnorstuz", k=rng.randint(1, 9))) for _ in range(rng.randint(1, 6)))
 
 
-def fuzz(cases: int) -> settings:
-    """So many cases, the same in every run. With HEADSCOPE_FUZZ=N: N times as many, and others each time."""
-    times = int(os.environ.get("HEADSCOPE_FUZZ", "0"))
-    return settings(max_examples=cases * (times or 1), derandomize=not times, suppress_health_check=list(HealthCheck))
+def text(rng: random.Random, huge: float = 0.02) -> str:
+    """Any text a field or a link may hold. huge: how often it is 10,000 to 200,000 characters long."""
+    made = rng.choice(("", " ")).join(_part(rng) for _ in range(rng.choice((0, 1, 1, 2, 3, 6))))
+    if rng.random() < huge:
+        made = (made or "x") * (rng.choice((10_000, 100_000, 200_000)) // max(1, len(made)) + 1)
+    return made
 
 
-def sent(text: str) -> str:
-    """As it arrives: neither an address nor a message of a browser can hold half a character. JSON can."""
-    return text.encode("utf-8", "replace").decode()
+def mutated(rng: random.Random, value: str) -> str:
+    """The text with something taken out, put in, doubled or exchanged."""
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        at, width = rng.randint(0, len(value)), rng.choice((0, 1, 1, 2, 5))
+        put = rng.choice(("", "", text(rng, 0), rng.choice(NUMBERS), ",", "@", ".", "=", "-", value[:50], "\0"))
+        value = value[:at] + put + value[at + width :]
+    return value
+
+
+def anything(rng: random.Random, depth: int = 3) -> Any:
+    """Any value that JSON can hold, and Python's own oddities of it."""
+    kind = rng.randrange(9 if depth else 7)
+    if kind == 0:
+        return rng.choice((None, True, False))
+    if kind == 1:
+        return rng.choice((0, -1, 1, 2, 7, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63), 10**300, 10**4000))
+    if kind == 2:
+        return rng.choice((0.5, -0.0, 1e-320, 1e308, float("nan"), float("inf"), float("-inf")))
+    if kind < 7:
+        return rng.choice((text(rng, 0), rng.choice(NUMBERS), rng.choice(PATHS), "x" * 3_000))
+    if kind == 7:
+        return [anything(rng, depth - 1) for _ in range(rng.randint(0, 3))]
+    return {text(rng, 0)[:20]: anything(rng, depth - 1) for _ in range(rng.randint(0, 3))}
 
 
 def one_sentence(message: str, room: int = LONGEST_SENTENCE) -> None:
@@ -103,3 +108,17 @@ def kept_folder() -> Path:
     folder = tempfile.mkdtemp(prefix="headscope-fuzz-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
+
+
+def parts(count: int) -> list[Any]:
+    """Numbers of equal parts of the cases, for `parametrize`: the first with every change, all before a release."""
+    return [pytest.param(part, marks=pytest.mark.long if part else ()) for part in range(count)]
+
+
+def repeat(way: str, case: Callable[[int], None], seeds: range) -> None:
+    """Run the cases of some seeds. Raises AssertionError that names the first seed that failed and how to repeat it."""
+    for seed in seeds:
+        try:
+            case(seed)
+        except Exception as error:
+            raise AssertionError(f"repeat with: python -m tests.fuzz --way {way} --case {seed}") from error

@@ -7,21 +7,15 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 
 from pages.runtime.rooms import rooms
 from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, pages
-from tests.fuzz.common import PATHS, TEXT, fuzz, sent
-from tests.fuzz.damage import MARK, write
+from tests.fuzz.common import PATHS, parts, repeat
 from tests.fuzz.guard import watched
-from tests.fuzz.links import ANY_REPORT, PARAMS
-from tests.support.app import address, checkpoints, every_part, linked
+from tests.support.app import address, every_part, linked
 from tests.support.build import tiny_pretrained
 from transformer.tracing.export import npz
 from transformer.view.page import html_page
@@ -39,72 +33,20 @@ def forgotten() -> Iterator[None]:
     clear_caches()
 
 
-@st.composite
-def typed(draw: st.DrawFn, app: AppTest) -> None:
-    """Type or choose something, or report it as a browser that is none."""
-    state = app.session_state["headscope"] if "headscope" in app.session_state else None  # noqa: SIM401, it has no get
-    kind = draw(st.integers(0, 3))
-    if kind == 0 and app.text_input:
-        draw(st.sampled_from(list(app.text_input))).set_value(sent(draw(TEXT)))
-    elif kind == 1 and (boxes := [one for one in app.selectbox if one.options]):
-        box = draw(st.sampled_from(boxes))
-        box.select_index(draw(st.integers(0, len(box.options) - 1)))
-    elif kind == 2 and app.number_input:
-        draw(st.sampled_from(list(app.number_input))).set_value(draw(st.sampled_from((0, 1, -1, 5, 10**6, 2**53))))
-    elif state is not None:
-        key, part = draw(st.sampled_from((("explorer", "view"), ("lab", "lab"), ("anatomy", "anatomy"))))
-        values = draw(ANY_REPORT)
-        app.session_state[key] = {part: {**values, "revision": state.revision} if isinstance(values, dict) else values}
+@pytest.mark.parametrize("part", parts(4))
+def test_any_link_and_any_typing_give_a_page(part: int) -> None:
+    repeat("pages", pages.case, range(part * 15, part * 15 + 15))
 
 
-@fuzz(25)
-@given(
-    st.sampled_from(pages.PAGES),
-    PARAMS,
-    st.sampled_from((None, "ka lo mi", "ti vu <b>zen</b>", "é 12 ﬁ")),  # what can be traced: more is drawn
-    st.data(),
-)
-def test_any_link_and_any_typing_give_a_page(
-    page: str, params: dict[str, str], source: str, data: st.DataObject
-) -> None:
-    """Then something is typed into it, and its own link opens the same again."""
-    asked = {sent(name): sent(text)[:3_000] for name, text in params.items()} | ({"source": source} if source else {})
-    with TemporaryDirectory() as place, pages.surroundings(Path(place)):
-        write(Path(place) / "mine", folders.base())
-        app = pages.opened(page, asked).run()
-        pages.check(app)
-        if data.draw(st.booleans()):
-            data.draw(typed(app))
-            pages.check(app.run())
-        found = address(app)
-        again = pages.opened(page, found).run()
-        pages.check(again)
-        assert address(again) == found, (address(again), found)
-
-
-@fuzz(12)
-@given(st.sampled_from(pages.PAGES), folders.ours())
-def test_a_damaged_checkpoint_leaves_the_others_alone(page: str, files: dict[str, bytes]) -> None:
-    """Its page says what is wrong, and that of the good one does not mind."""
-    clear_caches()
-    with TemporaryDirectory() as place, pages.surroundings(Path(place)):
-        write(Path(place) / "bad", files)
-        write(Path(place) / "mine", folders.base())
-        app = pages.opened(page, {"checkpoint": "bad"}).run()
-        pages.check(app)
-        assert "bad" in checkpoints(app)
-        if {name for name, data in folders.base().items() if files[name] != data} <= {folders.CARD, folders.RECORDING}:
-            assert "cannot be opened" not in " ".join(pages.messages(app))
-        other = pages.opened(page, {"checkpoint": "mine", "source": "ka lo"}).run()
-        pages.check(other)
-        assert "cannot be opened" not in " ".join(pages.messages(other))
-        assert not MARK.exists(), "code of a checkpoint was run"
+@pytest.mark.parametrize("part", parts(2))
+def test_a_damaged_checkpoint_leaves_the_others_alone(part: int) -> None:
+    repeat("damaged", pages.damaged_case, range(part * 12, part * 12 + 12))
 
 
 @pytest.mark.parametrize("page", pages.PAGES)
 def test_every_page_says_why_a_checkpoint_cannot_be_opened(page: str, tmp_path: Path) -> None:
-    write(tmp_path / "bad", {**folders.base(), folders.WEIGHTS: b"x" * 99})
-    write(tmp_path / "good", folders.base())
+    folders.write(tmp_path / "bad", {**folders.base(), folders.WEIGHTS: b"x" * 99})
+    folders.write(tmp_path / "good", dict(folders.base()))
     with pages.surroundings(tmp_path):
         app = pages.opened(page, {"checkpoint": "bad"}).run()
         pages.check(app)
@@ -117,8 +59,8 @@ def test_every_page_says_why_a_checkpoint_cannot_be_opened(page: str, tmp_path: 
 
 def test_a_link_names_no_file_outside_the_checkpoint_folders(tmp_path: Path) -> None:
     """A link can open only what the menu offers; nothing else is even looked at."""
-    write(tmp_path / "inside" / "good", folders.base())
-    write(tmp_path / "outside" / "secret", folders.base())
+    folders.write(tmp_path / "inside" / "good", dict(folders.base()))
+    folders.write(tmp_path / "outside" / "secret", dict(folders.base()))
     outside = str(tmp_path / "outside" / "secret")
     (tmp_path / "inside" / "notes").symlink_to(tmp_path / "outside")  # a folder without a config.json is none
     asked = [
@@ -163,7 +105,7 @@ def test_the_page_shows_only_files_of_the_checkpoint(name: str, tmp_path: Path) 
     }[name]
     (tmp_path / "secret").write_text(secret)
     for folder, link in (("out", "../secret"), ("absolute", str(tmp_path / "secret"))):
-        write(tmp_path / "all" / folder, folders.base())
+        folders.write(tmp_path / "all" / folder, dict(folders.base()))
         (tmp_path / "all" / folder / name).unlink()
         (tmp_path / "all" / folder / name).symlink_to(link)
         with pages.surroundings(tmp_path / "all"):
@@ -182,8 +124,8 @@ def test_nothing_a_visitor_does_writes_to_disk(tmp_path: Path, monkeypatch: pyte
     made, nothing renamed or removed, no process started, by Python code in this process. The downloads are made too."""
     trace = tiny_pretrained().trace("ka lo mi", limit=12)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python's own, of what is imported for the first time
-    write(tmp_path / "good", folders.base())
-    write(tmp_path / "bad", {**folders.base(), folders.TOKENIZER: b"x"})
+    folders.write(tmp_path / "good", dict(folders.base()))
+    folders.write(tmp_path / "bad", {**folders.base(), folders.TOKENIZER: b"x"})
     with pages.surroundings(tmp_path):
         pages.opened("heads", SENTENCE).run()  # what Python and Streamlit do once, at their start, is not a visitor's
         rooms()  # the server's own file

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sentencepiece
 
-from tests.fuzz.damage import fields, packed
+from tests.fuzz.pieces import fields, packed
 from tests.support.build import tiny_tokenizer
 from transformer.text.piece_file import DAMAGED, LONGEST_PIECE, LONGEST_RULE, PieceFileError, check_pieces
 from transformer.text.tokenizer import Tokenizer, TokenizerError
