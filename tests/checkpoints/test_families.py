@@ -15,6 +15,8 @@ from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.inference.search import beam, greedy
 from transformer.texts import UserError
+from transformer.web.check import ExportError
+from transformer.web.folder import export_folder
 
 TYPED = (*SENTENCES, "caf\u00e9 ka lo!", "  ka   lo ", "kalo zz", "\u00bd ka")
 
@@ -136,3 +138,11 @@ def test_a_model_of_two_languages_has_no_codes(tmp_path: Path) -> None:
     family_folder(tmp_path, "bart")
     with pytest.raises(UserError, match="has no language codes; it translates from source to target"):
         transformer.load(tmp_path).between("en", "de")
+
+
+@pytest.mark.parametrize("kind", ["bart", "mbart", "m2m"])
+def test_a_tokenizer_that_the_browser_cannot_read_is_not_exported(tmp_path: Path, kind: str) -> None:
+    family_folder(tmp_path / kind, kind)
+    with pytest.raises(ExportError, match="browser"):
+        export_folder(transformer.load(tmp_path / kind), tmp_path / "web")
+    assert not (tmp_path / "web").exists()

@@ -32,7 +32,7 @@ from safetensors.torch import save
 from transformer.cancellation import Stopped
 from transformer.checkpoints.folder import ABOUT, EXAMPLES, GRAPHS, LARGEST_BESIDE, TOKENIZER, WEIGHTS
 from transformer.checkpoints.importers.generation import SETTINGS
-from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
+from transformer.checkpoints.importers.vocabulary import ImportedTokenizer, VocabularyTokenizer
 from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
 from transformer.files import open_regular, write_gzip, write_whole
 from transformer.inference.pretrained import Pretrained, load
@@ -142,6 +142,15 @@ def _write(
             "not compute; the app on a server opens it",
             name=model.name,
         )
+    for tokenizer in map(model.tokenizer_of, SIDES):
+        if isinstance(tokenizer, ImportedTokenizer) and (
+            tokenizer.before or tokenizer.after or not isinstance(tokenizer, VocabularyTokenizer)
+        ):
+            raise ExportError(
+                "the browser cannot read the tokenizer of {name}, which adds tokens to every text or is a "
+                "tokenizer.json; open the model in the app, where the server computes it",
+                name=model.name,
+            )
     facts = about(model)
     own = facts["weights"] == OWN_WEIGHTS
     graphs = [model.path / name for name in GRAPHS]
