@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import importlib.metadata
 import math
-import re
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -58,7 +55,7 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
             best[min(METHODS, key=lambda name: curves[name].area)] += 1
             tokens += 1
     tables = [_agreement(taus, tokens, before), _faithfulness(areas, best, seconds, tokens)]
-    return [*tables, _integrated(model, sentences[:10]), _memory(model, sentences[:10])]
+    return [*tables, _integrated(model, sentences[:10])]
 
 
 def chosen_steps(trace: Trace) -> list[int]:
@@ -162,41 +159,6 @@ def _integrated(model: Pretrained, sources: Sequence[str]) -> Table:
             f"{len(sources)} tokens, one a sentence. With {FIXED} points both give the same contributions: the largest "
             f"difference is {apart:.0e} nats. captum's default is 50 points."
         )
-    return table
-
-
-def peak_megabytes(run: Callable[[], object]) -> float:
-    """The most memory that the process takes while it runs this, above what it had before; NaN where the system is not
-    Linux."""
-    reset, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
-    if not reset.exists():
-        return math.nan
-
-    def kilobytes(name: str) -> int:
-        return int(re.search(rf"{name}:\s*(\d+) kB", status.read_text(encoding="utf-8"))[1])  # type: ignore[index]
-
-    run()  # what is loaded only once does not count
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)  # freed memory would be used again without being seen
-    reset.write_text("5", encoding="utf-8")  # the peak begins anew (proc(5))
-    before = kilobytes("VmRSS")
-    run()
-    return (kilobytes("VmHWM") - before) / 1024
-
-
-def _memory(model: Pretrained, sources: Sequence[str]) -> Table:
-    """Of one token of each sentence."""
-    table = Table("Memory for one token", ("method", "median MB", "most MB"))
-    traces = [model.trace(source) for source in sources]
-    for name in METHODS:
-        used = []
-        for trace in traces:
-            steps = chosen_steps(trace)
-            step = steps[len(steps) // 2]
-            used.append(peak_megabytes(lambda trace=trace, step=step: attribute(model, trace, name, [step])))  # noqa: B023
-        table.add(name, f"{statistics.median(used):.0f}", f"{max(used):.0f}")
-    table.notes.append(f"The peak of the process above what it had before; {len(traces)} tokens, one a sentence.")
     return table
 
 

@@ -1,124 +1,35 @@
-"""Decoding, beside MarianMTModel.generate of Hugging Face with the same sizes, and beside CTranslate2 with the same
-weights."""
+"""Decoding, beside CTranslate2 with the same weights."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-import torch
 from torch import Tensor
 
 from benchmarks.report import Table, load
-from benchmarks.sentences import typed
-from benchmarks.timing import ratio, take_turns
-from benchmarks.trace import threads
+from benchmarks.timing import cell, ratio, take_turns, threads
+from tests.support.sentences import typed
 from transformer.checkpoints.beam_rule import ALPHA
 from transformer.inference.ctranslate import Translator
 from transformer.inference.drafts import greedy_from_drafts
 from transformer.inference.pretrained import FEW, Pretrained
 from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy
-from transformer.inference.speed import prepare_for_decoding
-from transformer.model.tap import OFF, AnyTap
-from transformer.model.transformer import Transformer
 from transformer.text.batching import pad
 
-TARGET = {1: 2.0}
-SENTENCES, WRITTEN = 200, 16
-SAME_WEIGHTS = 64  # sentences
+SENTENCES = 64
 BEAMS = 4
 
 
-class Endless(Transformer):
-    """Never writes </s>, so that both sides write as many tokens as they are told to."""
-
-    def project(self, hidden: Tensor, tap: AnyTap = OFF) -> Tensor:
-        logits = super().project(hidden, tap)
-        logits[..., self.config.end_id] = -torch.inf
-        return logits
-
-
-def ours(model: Pretrained) -> Endless:
-    """A random model of the same sizes."""
-    torch.manual_seed(1)
-    endless = Endless(model.config).requires_grad_(False).eval()
-    prepare_for_decoding(endless)  # as `transformer.load` does
-    return endless
-
-
-def peer(model: Pretrained) -> Callable[[Tensor], Tensor]:
-    """generate() of a random MarianMTModel of the same sizes: greedy, with its cache, WRITTEN tokens."""
-    from transformers import MarianConfig, MarianMTModel
-
-    config = model.config
-    torch.manual_seed(1)
-    marian = MarianMTModel(
-        MarianConfig(
-            vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers, encoder_attention_heads=config.heads,
-            decoder_attention_heads=config.heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
-            max_position_embeddings=config.max_positions, activation_function=config.activation, dropout=0.0,
-            pad_token_id=config.pad_id, eos_token_id=config.end_id, decoder_start_token_id=config.start_id,
-            bos_token_id=config.start_id, forced_eos_token_id=None, scale_embedding=True,
-        )
-    ).eval()  # fmt: skip
-
-    @torch.inference_mode()
-    def generate(source: Tensor) -> Tensor:
-        return marian.generate(
-            source, attention_mask=(source != config.pad_id).long(), num_beams=1, do_sample=False, use_cache=True,
-            min_new_tokens=WRITTEN, max_new_tokens=WRITTEN,
-        )  # fmt: skip
-
-    return generate
-
-
 def measure(model: Pretrained, quick: bool = False) -> list[Table]:
-    return [beside_marian(model, quick), beside_ctranslate(model, quick), new_sentences(model, quick)]
-
-
-def beside_marian(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 32)) -> Table:
-    """The same sources, in batches, through both."""
-    count = 4 if quick else SENTENCES
-    ids = [model.encode(text) for text in typed(count)]
-    endless, generate = ours(model), peer(model)
-    table = Table(
-        "Speed of greedy decoding, relative to MarianMTModel.generate (median / best)",
-        ("batch", "threads", "our tokens/s", "its tokens/s", "times as fast", "wanted"),
-        load(),
-    )
-    for size in batches:
-        parts = [pad(ids[i : i + size], model.config.pad_id) for i in range(0, len(ids), size)]
-        for part in parts[:1]:
-            assert all(len(found.ids) == WRITTEN for found in greedy(endless, part, WRITTEN))
-            assert generate(part).shape[1] == WRITTEN + 1  # and its start token
-        times = take_turns(
-            {
-                "ours": lambda parts=parts: [greedy(endless, part, WRITTEN) for part in parts],
-                "theirs": lambda parts=parts: [generate(part) for part in parts],
-            },
-            2 if quick else 6,
-            warm=1,
-        )
-        faster, wanted = ratio(times, "theirs", "ours"), TARGET.get(size)
-        total = len(ids) * WRITTEN
-        ours_speed, its_speed = (f"{total / statistics.median(times[name]) * 1e3:,.0f}" for name in ("ours", "theirs"))
-        table.add(
-            size, torch.get_num_threads(), ours_speed, its_speed, faster, f"{wanted} x" if wanted else "",
-            good=faster.median >= wanted if wanted else None,
-        )  # fmt: skip
-    table.notes.append(
-        f"{len(ids)} sentences, {WRITTEN} tokens written for each on both sides (</s> forbidden), random weights, the "
-        "bundled model's sizes, caches of keys and values on both sides."
-    )
-    return table
+    return [beside_ctranslate(model, quick), new_sentences(model, quick)]
 
 
 def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 8, 32)) -> Table:
     """The same sentences with the same weights, in one thread."""
-    ids = [model.encode(text) for text in typed(4 if quick else SAME_WEIGHTS)]
+    ids = [model.encode(text) for text in typed(4 if quick else SENTENCES)]
     table = Table(
         "Milliseconds of decoding with the same weights, one thread (median / best)",
         ("beam", "batch", "step by step", "from drafts", "CTranslate2 float32", "its int8", "equal tokens"),
@@ -148,8 +59,8 @@ def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[
                     for name, side in sides.items()
                 }
                 found = {name: run() for name, run in runs.items()}
-                times = take_turns(runs, 2 if quick else 5, warm=1)
-                cells = {name: f"{statistics.median(of):.0f} / {min(of):.0f}" for name, of in times.items()}
+                times = take_turns(runs, 2 if quick else 5)
+                cells = {name: cell(of) for name, of in times.items()}
                 equal = {name: str(sum(map(tuple.__eq__, ids, found["ours"]))) for name, ids in found.items()}
                 names = ("ours", "drafted", "float32", "int8")
                 table.add(
@@ -174,7 +85,7 @@ def theirs(translator: Translator, beams: int, source: Tensor) -> list[Hypothesi
 
 def new_sentences(model: Pretrained, quick: bool = False) -> Table:
     """What a viewer waits for, who types a sentence."""
-    texts, drafting = typed(4 if quick else SAME_WEIGHTS), replace(model)
+    texts, drafting = typed(4 if quick else SENTENCES), replace(model)
     table = Table(
         "Milliseconds to translate a new sentence and trace it, one thread (median / best)",
         ("step by step", "from a draft, which the trace checks", "times as fast"),
@@ -185,7 +96,7 @@ def new_sentences(model: Pretrained, quick: bool = False) -> Table:
         drafting.prepare_draft()
         sides = {"steps": model, "draft": drafting}
         runs = {name: lambda side=side: [side.trace(text) for text in texts] for name, side in sides.items()}
-        times = take_turns(runs, 2 if quick else 5, warm=1)
+        times = take_turns(runs, 2 if quick else 5)
     means = [[one / len(texts) for one in times[name]] for name in runs]
     cells = (f"{statistics.median(mean):.1f} / {min(mean):.1f}" for mean in means)
     table.add(*cells, ratio(times, "steps", "draft"))

@@ -5,47 +5,61 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
 
 from benchmarks import peer
-from benchmarks.app import App, free_port, running
-from benchmarks.browser import Settling, Theirs, context, opened, timed
-from benchmarks.new_sentences import viewers
-from benchmarks.process import sample
 from benchmarks.report import Table, load
-from benchmarks.sentences import pairs, typed
-from benchmarks.timing import percentile
-from benchmarks.trace import threads
+from benchmarks.server import below, cells, open_all, types, visit
+from benchmarks.timing import cell, ratio, threads
 from tests.browser.find import FLAGS, find_browser
+from tests.support.processes import sample
+from tests.support.sentences import pairs, typed
+from tests.support.server import App, free_port, running
 from transformer.inference.pretrained import Pretrained
+from transformer.web.folder import ENGINE
 from transformer.web.site import write_site
 
+PATIENCE = 300_000  # milliseconds
+PAUSE = 2.0  # seconds that a browser may take to clear away half a million lines of a page it closed
+STOPWATCH = (Path(__file__).parent / "stopwatch.js").read_text(encoding="utf-8")
 FASTER = {12: 5, 64: 15, 128: 35}  # tokens a side -> how many times as fast as BertViz
 ROUNDS = {12: 11, 64: 9, 128: 5}
 TRANSLATED, SWITCHED = 2.5, 5.0  # times as fast as through the server
 FIRST, READY = 400, 2000  # KB until the first picture, milliseconds from the cache
 SHARE = 0.1  # of the server's CPU
 CLASS, TYPING, HIGH = 30, 200, 150  # viewers, viewers; milliseconds that 95% of their runs may take
+WARM = 5.0  # seconds that do not count
 # A browser that says its connection is metered never loads the engine: the app as it is without one.
 METERED = "Object.defineProperty(navigator, 'connection', {value: {saveData: true}})"
 READY_NOW = "window.__headscopeLive?.engine"
 # Once the model is there, the label of a field of the site counts tokens.
 COUNTED = r"/\d+ of/.test(document.querySelector('.hs-field-source label')?.textContent)"
-_version = ""
 
 
-def browser_version() -> str:
-    return _version
+def context(browser: Browser, script: str = "") -> BrowserContext:
+    """A browser without history, with the stopwatch in its pages."""
+    # The stopwatch's conditions are texts, which the policy of the site would refuse.
+    made = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True)
+    made.set_default_timeout(PATIENCE)
+    made.add_init_script(f"{script};\n{STOPWATCH}")
+    return made
+
+
+def opened(page: Page, address: str) -> float:
+    """Milliseconds from asking for the page until its first picture."""
+    page.goto(address, wait_until="commit")
+    return page.wait_for_function("stopwatch.first").json_value()
 
 
 @contextlib.contextmanager
@@ -65,42 +79,50 @@ def serving(folder: Path) -> Iterator[str]:
         process.wait()
 
 
-class Screen(Settling):
-    """A page of the app, with the engine or without."""
+class Screen:
+    """A page of the app, with the engine or without. Its methods give milliseconds."""
 
     def __init__(self, browser: Browser, app: App, engine: bool, path: str = "", **params: str) -> None:
-        self.context: BrowserContext = context(browser)
-        if not engine:
-            self.context.add_init_script(METERED)
-        self.page: Page = self.context.new_page()
+        self.context = context(browser, "" if engine else METERED)
+        self.page = self.context.new_page()
         opened(self.page, f"{app.address}/{path}?{urlencode(params)}")
         if engine:
             self.page.wait_for_function(READY_NOW)
         self.settle()
+
+    def settle(self) -> None:
+        """Wait until nothing is on its way any more."""
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        self.page.wait_for_timeout(150)
+
+    def timed(self, event: str, act: Callable[[], object]) -> float:
+        """From the event to the picture."""
+        self.page.evaluate(f"stopwatch.start({json.dumps(event)})")
+        act()
+        return self.page.evaluate("stopwatch.result")
 
     @property
     def field(self) -> Locator:
         return self.page.locator(".st-key-source input")
 
     def last_key(self, source: str) -> float:
-        """All of a sentence is typed; milliseconds from its last key to the picture."""
+        """All of a sentence is typed; from its last key to the picture."""
         self.field.fill(source[:-1])
         self.page.wait_for_timeout(600)
-        return timed(self.page, "redrawn", ["input"], lambda: self.field.press_sequentially(source[-1]))
+        return self.timed("input", lambda: self.field.press_sequentially(source[-1]))
 
     def pasted(self, source: str) -> float:
-        return timed(self.page, "redrawn", ["input"], lambda: self.field.fill(source))
+        return self.timed("input", lambda: self.field.fill(source))
 
     def entered(self, source: str) -> float:
         """Through the server: from Enter."""
         self.field.fill(source)
-        took = timed(self.page, "redrawn", ["keydown"], lambda: self.field.press("Enter"))
+        took = self.timed("keydown", lambda: self.field.press("Enter"))
         self.settle()
         return took
 
     def switch(self, name: str) -> float:
-        button = self.page.get_by_test_id(name)
-        took = timed(self.page, "redrawn", ["click"], button.click)
+        took = self.timed("click", self.page.get_by_test_id(name).click)
         self.settle()
         return took
 
@@ -115,31 +137,32 @@ def typing(browser: Browser, app: App, model: Pretrained, rounds: dict[int, int]
         ("tokens a side", "in the page", "BertViz: traced, HTML built and opened", "BertViz : in the page", "wanted"),
         load(),
     )
-    with peer.serving(free_port()) as site, threads(1):
-        theirs = Theirs(site, browser, model.config.encoder_layers * model.config.heads)
+    heads = model.config.encoder_layers * model.config.heads
+    with tempfile.TemporaryDirectory() as place, serving(Path(place)) as address, threads(1):
+        peer.put_libraries(Path(place))
+        theirs = context(browser, f"window.expectedHeads = {heads}")
         for tokens, count in rounds.items():
             sentences = pairs(model.tokenizer, tokens, count + 2)
             screen = Screen(browser, app, True, source=sentences[0][0], target=sentences[0][1])
             screen.last_key(sentences[1][0])
             times: tuple[list[float], list[float]] = ([], [])
-            for source, target in sentences[2:]:
+            for number, (source, target) in enumerate(sentences[2:]):
                 times[0].append(screen.last_key(source))
-                start = time.perf_counter()
-                trace = model.trace(source, target)
-                traced = (time.perf_counter() - start) * 1e3
-                times[1].append(traced + theirs.build_and_open(trace))
-                theirs.close()
+                start, name = time.perf_counter(), f"{tokens}-{number}.html"
+                peer.write(model.trace(source, target), Path(place) / name)
+                built, page = (time.perf_counter() - start) * 1e3, theirs.new_page()
+                times[1].append(built + opened(page, address + name))
+                page.close()
+                time.sleep(PAUSE)
             screen.close()
             _compare(table, (tokens,), times[0], times[1], FASTER[tokens])
+        theirs.close()
     return table
 
 
 def _compare(table: Table, cells: tuple[object, ...], ours: list[float], theirs: list[float], wanted: float) -> None:
-    faster = statistics.median(theirs) / statistics.median(ours)
-    table.add(
-        *cells, *(f"{statistics.median(times):.0f} / {min(times):.0f}" for times in (ours, theirs)),
-        f"{faster:.1f} / {min(theirs) / min(ours):.1f}", f"{wanted:g} x", good=faster >= wanted,
-    )  # fmt: skip
+    faster = ratio({"ours": ours, "theirs": theirs}, "theirs", "ours")
+    table.add(*cells, cell(ours), cell(theirs), faster, f"{wanted:g} x", good=faster.median >= wanted)
 
 
 def beside_the_server(browser: Browser, app: App, rounds: int) -> Table:
@@ -192,7 +215,7 @@ def site(browser: Browser, app: App, model: Pretrained) -> Table:
         write_site(folder, [model])
         with serving(folder) as address:
             visitor = context(browser)
-            page, sizes = visitor.new_page(), []
+            page, sizes = visitor.new_page(), list[int]()
             session = visitor.new_cdp_session(page)
             session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
             session.send("Network.enable")
@@ -232,10 +255,10 @@ def cpu(browser: Browser, app: App, rounds: int) -> Table:
     for engine in (True, False):
         screen = Screen(browser, app, engine, source=next(fresh))
         spent = []
-        for types in (True, False):
+        for with_keys in (True, False):
             before = sample(app.pid).cpu
             for _ in range(rounds):
-                if types:
+                if with_keys:
                     (screen.pasted if engine else screen.entered)(next(fresh))
                 screen.page.wait_for_timeout(2500)  # the fields tell the server meanwhile
                 screen.settle()
@@ -247,41 +270,43 @@ def cpu(browser: Browser, app: App, rounds: int) -> Table:
     return table
 
 
-def crowd(app: App, model: Pretrained, count: int, engine: bool, seconds: float, table: Table) -> None:
-    """Adds a row: viewers who each type a sentence every 10 s, the engine in their browsers or not."""
+async def crowd(app: App, model: Pretrained, count: int, engine: bool, seconds: float) -> list[float]:
+    """What runs take of viewers who each type a sentence every 10 s, the engine in their browsers or not."""
     fresh = itertools.cycle(typed(1800, seed=5))
-    name = model.name if engine else ""
-    found = asyncio.run(viewers(app.host, model, count, 0, 10.0, seconds, fresh, engine=name))
-    runs = found["a new sentence"]
-    times = [run.milliseconds for run in runs]
-    high = percentile(times, 0.95)
-    table.add(
-        count, "in the page" if engine else "on the server", len(runs), f"{len(runs) / seconds:.1f}",
-        f"{statistics.median(times):.0f}", f"{high:.0f}", f"{max(times):.0f}", f"p95 {HIGH}" if engine else "",
-        good=not engine or high < HIGH,
-    )  # fmt: skip
+    viewers = await open_all(app, [""] * count, fresh)
+    for viewer in viewers:
+        viewer.states |= {"headscope.live": {"json_value": json.dumps({"engine": model.name})}} if engine else {}
+    everyone = [(viewer, types(fresh), 10.0) for viewer in viewers]
+    await visit(everyone, WARM)
+    (runs,) = (await visit(everyone, seconds)).values()
+    for viewer in viewers:
+        await viewer.close()
+    return [run.milliseconds for run in runs]
 
 
 def measure(model: Pretrained, quick: bool = False) -> list[Table]:
-    global _version
     with contextlib.ExitStack() as stack:
-        app = stack.enter_context(running(model.path))
+        app = stack.enter_context(running(model.path, **{ENGINE: "on"}))
         browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path=find_browser(), args=FLAGS)
         stack.callback(browser.close)
-        _version = f"Chromium {browser.version}"
         tables = [
             typing(browser, app, model, {12: 1} if quick else ROUNDS),
             beside_the_server(browser, app, 1 if quick else 9),
             site(browser, app, model),
             cpu(browser, app, 2 if quick else 12),
         ]
+        tables[0].notes.append(f"Chromium {browser.version}.")
     table = Table(
         "Typing viewers on one process: what goes to the server, milliseconds",
         ("viewers", "pictures are computed", "reruns", "a second", "p50", "p95", "longest", "wanted"),
         load(),
         notes=["Each types a sentence every 10 s on average, by viewers without a browser over loopback."],
     )
+    seconds = 5.0 if quick else 60.0
     for count, engine in ((CLASS, False), (CLASS, True), (TYPING, True)):
-        with running(model.path) as app:
-            crowd(app, model, min(count, 20) if quick else count, engine, 5.0 if quick else 60.0, table)
+        with running(model.path, **{ENGINE: "on"}) as app:
+            times = asyncio.run(crowd(app, model, min(count, 20) if quick else count, engine, seconds))
+        what, wanted = ("in the page", f"p95 {HIGH}") if engine else ("on the server", "")
+        row = (count, what, len(times), f"{len(times) / seconds:.1f}", *cells(times), wanted)
+        table.add(*row, good=not engine or below(HIGH, times))
     return [*tables, table]

@@ -11,16 +11,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import statistics
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.report import around, write_table
+from benchmarks.report import around, spread, write
 from transformer.files import write_whole
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import PREDICTIONS, Numbers, judged, numbers, prediction
@@ -95,16 +93,6 @@ def load(folder: Path, name: str, seed: int) -> Measured:
     return found
 
 
-def spread(values: Sequence[float | None], form: str = ".0f", factor: float = 1.0) -> str:
-    """Mean, and in brackets the least and the most where they differ; "never" for those that are None."""
-    there = [factor * value for value in values if value is not None]
-    if not there:
-        return "never"
-    low, high = f"{min(there):{form}}", f"{max(there):{form}}"
-    text = f"{statistics.fmean(there):{form}}" + (f" ({low} to {high})" if low != high else "")
-    return text + (f", {len(values) - len(there)} never" if len(there) < len(values) else "")
-
-
 def agreement(name: str, found: dict[str, list[Measured]]) -> tuple[str, str, str]:
     """What is expected of a preset beside its partner, where, and how many seeds agree."""
     other = partner(name)
@@ -171,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
             found[name].append(one := load(options.output, name, seed))
             print(f"{name}, seed {seed}: {one}", flush=True)
     if len(found) == len(PRESETS):
-        write_table(PAGE, rows(found))
+        write(PAGE, rows(found))
         plain = {name: [as_table(one) for one in runs] for name, runs in found.items()}
         write_whole(TABLE, (json.dumps({"seeds": SEEDS, "presets": plain}, indent=1) + "\n").encode())
     return 0

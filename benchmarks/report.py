@@ -1,18 +1,18 @@
-"""Writes the results as Markdown between the markers of README.md."""
+"""Tables in Markdown, and their place between the markers of a page."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
 import platform
-import time
+import re
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from transformer.files import write_whole
 
-README = Path(__file__).parent / "README.md"
 PACKAGES = ("torch", "streamlit", "playwright", "bertviz", "transformers")
 
 
@@ -44,9 +44,7 @@ class Table:
         for row in self.rows:
             verdict = {True: "yes", False: "**no**", None: ""}[row.good]
             lines.append(_line((*row.cells, verdict) if verdicts else row.cells))
-        if self.load:
-            lines += ["", f"Load before: {self.load}."]
-        for note in self.notes:
+        for note in [f"Load before: {self.load}."] * bool(self.load) + self.notes:
             lines += ["", note]
         return "\n".join(lines) + "\n"
 
@@ -55,70 +53,46 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def spread(values: Sequence[float | None], form: str = ".0f", factor: float = 1.0) -> str:
+    """Mean, and in brackets the least and the most where they differ; "never" for those that are None."""
+    there = [factor * value for value in values if value is not None]
+    if not there:
+        return "never"
+    low, high = f"{min(there):{form}}", f"{max(there):{form}}"
+    text = f"{statistics.fmean(there):{form}}" + (f" ({low} to {high})" if low != high else "")
+    return text + (f", {len(values) - len(there)} never" if len(there) < len(values) else "")
+
+
 def load() -> str:
-    """Processes that ran or waited in the last minute, per `uptime`; and what share of the CPUs was busy just now."""
-    if not hasattr(os, "getloadavg"):
-        return "not known on this system"
-    return f"{os.getloadavg()[0]:.2f} processes in the last minute, {_busy():.0%} of the CPUs busy in the last second"
+    """Processes that ran or waited in the last minute, as `uptime` has it."""
+    return f"{os.getloadavg()[0]:.2f} processes in the last minute" if hasattr(os, "getloadavg") else "not known here"
 
 
-def _busy(seconds: float = 1.0) -> float:
-    """Share of all CPUs' time that was not idle, from Linux's own count; 0 elsewhere."""
-    stat = Path("/proc/stat")
-    if not stat.is_file():
-        return 0.0
-
-    def read() -> tuple[int, int]:
-        times = [int(part) for part in stat.read_text().split("\n", 1)[0].split()[1:9]]
-        return sum(times), times[3] + times[4]
-
-    (total, idle), _ = read(), time.sleep(seconds)
-    after, idle_after = read()
-    return 1 - (idle_after - idle) / max(1, after - total)
-
-
-def machine(browser: str = "") -> str:
+def machine() -> str:
     """Processor, cores, system and versions, in one paragraph."""
-    name = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
-    if info.is_file():
-        names = [
-            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
-        ]
-        name = names[0] if names else name
+    names = re.findall(r"(?m)^model name\s*:\s*(.+)", info.read_text()) if info.is_file() else []
     versions = [f"Python {platform.python_version()}"]
     for package in PACKAGES:
         try:
             versions.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
             versions.append(f"{package} not installed")
-    if browser:
-        versions.append(browser)
+    name = [*names, platform.processor() or platform.machine()][0]
     return f"{os.cpu_count()} cores ({name}), {platform.system()}. {', '.join(versions)}."
 
 
-def write(name: str, text: str) -> None:
-    """Replace the text between the markers of this part. Raises ValueError if README.md has no such markers."""
-    start, end = f"<!-- measured: {name} -->", f"<!-- end: {name} -->"
-    content = README.read_text(encoding="utf-8")
-    before, opened, rest = content.partition(start)
+def around(page: Path, name: str = "") -> tuple[str, str]:
+    """A page up to the marker of that table and from its end. Raises ValueError without two such markers."""
+    start, end = (f"<!-- {word}{name and f': {name}'} -->" for word in ("measured", "end"))
+    before, opened, rest = page.read_text(encoding="utf-8").partition(start)
     _, closed, after = rest.partition(end)
     if not opened or not closed:
-        raise ValueError(f"benchmarks/README.md has no lines {start} and {end}; put them back")
-    README.write_text(f"{before}{start}\n\n{text.strip()}\n\n{end}{after}", encoding="utf-8")
+        raise ValueError(f"{page} has no lines {start} and {end}; put them back")
+    return before + start, end + after
 
 
-START, END = "<!-- measured -->", "<!-- end -->"  # of a page with one table
-
-
-def around(page: Path) -> tuple[str, str]:
-    """A page before and behind its table. Raises ValueError if it has no place for one."""
-    before, rest = page.read_text(encoding="utf-8").split(START)
-    _, after = rest.split(END)
-    return before, after
-
-
-def write_table(page: Path, table: str) -> None:
-    """Put the table in its place."""
-    before, after = around(page)
-    write_whole(page, f"{before}{START}\n\n{table}\n\n{END}{after}".encode())
+def write(page: Path, text: str, name: str = "") -> None:
+    """Replace what stands between the markers."""
+    before, after = around(page, name)
+    write_whole(page, f"{before}\n\n{text.strip()}\n\n{after}".encode())

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import statistics
-import subprocess
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
-from benchmarks.report import around, write_table
+import torch
+
+from benchmarks.report import around, spread, write
+from transformer.__main__ import main as transformer
 from transformer.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,23 +58,15 @@ def train(name: str, seed: int, folder: Path) -> Found:
     run, scores = folder / f"{name}-{seed}", folder / f"{name}-{seed}.json"
     recipe = RECIPES / f"{name}.toml"
     if not scores.is_file():
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-        python = [sys.executable, "-m", "transformer"]
+        torch.set_num_threads(1)
         for command in (
             ["train", "--recipe", str(recipe), "--seed", str(seed), "--output", str(run)],
             ["evaluate", "--checkpoint", str(run / "checkpoint"), "--recipe", str(recipe), "--json", str(scores)],
         ):
-            done = subprocess.run([*python, *command], capture_output=True, text=True, cwd=ROOT, env=environment)
-            if done.returncode:
-                raise RuntimeError(f"{name}, seed {seed}: {done.stderr.strip().splitlines()[-1:]}")
+            if transformer(command):
+                raise RuntimeError(f"{name}, seed {seed}: {command[0]} failed")
     found = json.loads(scores.read_text(encoding="utf-8"))
     return Found(found["exact"], found["perplexity"])
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """Mean, and the least and the most."""
-    mean, low, high = statistics.fmean(values), min(values), max(values)
-    return f"{mean:{form}} ({low:{form}} to {high:{form}})"
 
 
 def table(found: dict[str, list[Found]]) -> str:
@@ -82,15 +74,15 @@ def table(found: dict[str, list[Found]]) -> str:
     lines = ["| recipe | what differs | exact, % | perplexity | the paper |", "|---|---|---|---|---|"]
     for name, (what, paper) in ROWS.items():
         if name in found:
-            exact = spread([100 * one.exact for one in found[name]], ".1f")
+            exact = spread([one.exact for one in found[name]], ".1f", 100)
             perplexity = spread([one.perplexity for one in found[name]], ".3f")
             lines.append(f"| `{name}` | {what} | {exact} | {perplexity} | {paper} |")
     return "\n".join(lines)
 
 
-def write(found: dict[str, list[Found]]) -> None:
+def store(found: dict[str, list[Found]]) -> None:
     """The table into docs/table3.md, the numbers into table3.json, which the app reads."""
-    write_table(PAGE, table(found))
+    write(PAGE, table(found))
     plain = {
         name: {
             "what": ROWS[name][0], "paper": ROWS[name][1],
@@ -105,18 +97,18 @@ def write(found: dict[str, list[Found]]) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.table3", description=__doc__)
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "table3", metavar="FOLDER")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="trainings side by side, a thread each")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="trainings side by side, a process each")
     options = parser.parse_args(arguments)
     around(PAGE)  # before hours of training, not after
     options.output.mkdir(parents=True, exist_ok=True)
     jobs = [(name, seed) for seed in SEEDS for name in ROWS]
-    with ThreadPoolExecutor(options.workers) as pool:
-        results = pool.map(lambda job: (job, train(*job, options.output)), jobs)
-        found: dict[str, list[Found]] = {name: [] for name in ROWS}
-        for (name, seed), one in results:
+    found: dict[str, list[Found]] = {name: [] for name in ROWS}
+    with ProcessPoolExecutor(options.workers) as pool:
+        results = pool.map(train, *zip(*jobs, strict=True), repeat(options.output))
+        for (name, seed), one in zip(jobs, results, strict=True):
             print(f"{name}, seed {seed}: exact {one.exact:.4f}, perplexity {one.perplexity:.4f}", flush=True)
             found[name].append(one)
-    write(found)
+    store(found)
     return 0
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
+import contextlib
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import torch
 
 Times = Mapping[str, Sequence[float]]  # name -> milliseconds, one a round
 
@@ -22,7 +24,7 @@ class Ratio:
         return f"{self.median:.2f} / {self.best:.2f}"
 
 
-def take_turns(what: Mapping[str, Callable[[], object]], rounds: int, warm: int = 2) -> dict[str, list[float]]:
+def take_turns(what: Mapping[str, Callable[[], object]], rounds: int, warm: int = 1) -> dict[str, list[float]]:
     """A B C A B C ...: milliseconds of every call, after `warm` rounds that are not counted.
 
     Every second round has the reverse order, so that no function always follows the same other one.
@@ -41,7 +43,16 @@ def ratio(times: Times, slow: str, fast: str) -> Ratio:
     return Ratio(statistics.median(times[slow]) / statistics.median(times[fast]), min(times[slow]) / min(times[fast]))
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` of all values do not exceed (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(len(ordered) * share) - 1)]
+def cell(times: Sequence[float]) -> str:
+    """Median and best."""
+    return f"{statistics.median(times):.0f} / {min(times):.0f}"
+
+
+@contextlib.contextmanager
+def threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

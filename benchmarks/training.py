@@ -136,7 +136,6 @@ def measure(model: Pretrained, quick: bool = False, precisions: Sequence[str] = 
                     "theirs": lambda step=their: [step(batch) for batch in found],
                 },
                 2 if quick else 8,
-                warm=1,
             )
             faster = ratio(times, "theirs", "ours")
             speeds = {name: f"{1e3 * total / statistics.median(values):,.0f}" for name, values in times.items()}

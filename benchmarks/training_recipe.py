@@ -11,8 +11,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 
 import torch
 
+from transformer.__main__ import main as transformer
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.text.batching import bucket, make_batch
@@ -46,11 +45,9 @@ def train(name: str, seed: int, settings: Mapping[str, Any], folder: Path) -> Pa
     if not (run / "checkpoint" / "model.safetensors").is_file():
         values = {**settings, "seed": seed, "validate_every": EVERY, "validation_sentences": 0}
         changes = [f"training.{key}={str(value).lower()}" for key, value in values.items()]
-        command = [sys.executable, "-m", "transformer", "train", "--recipe", str(RECIPE), "--output", str(run), "--set"]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-        done = subprocess.run([*command, *changes], capture_output=True, text=True, cwd=ROOT, env=environment)
-        if done.returncode:
-            raise RuntimeError(f"{name}, seed {seed}: {done.stderr.strip().splitlines()[-1:]}")
+        command = ["train", "--recipe", str(RECIPE), "--output", str(run), "--set", *changes]
+        if transformer(command):
+            raise RuntimeError(f"{name}, seed {seed}: the training failed")
     return run
 
 

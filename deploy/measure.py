@@ -9,45 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import re
-import signal
-import statistics
-import subprocess
 import sys
 import time
-import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import transformer
-from benchmarks.app import ROOT
-from benchmarks.crowd import click
-from benchmarks.process import children
 from benchmarks.report import load
-from benchmarks.sentences import typed
-from benchmarks.timing import percentile
-from benchmarks.viewer import Run, Viewer
+from benchmarks.server import HEAD, Runs, cells, clicks, open_all, times, types, visit
+from tests.support.processes import children
+from tests.support.sentences import typed
+from tests.support.server import App, running
+from tests.support.viewer import Viewer
 from transformer.inference.pretrained import Pretrained
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.workshop import Workshop
 
-PORTS = range(8721, 8724)
-HOSTS = [f"127.0.0.1:{port}" for port in PORTS]
 VIEWERS, PAUSE, SECONDS, NEW = 30, 2.0, 40.0, 300
-
-
-def start(port: int) -> tuple[subprocess.Popen[bytes], float]:
-    """A process of the app, as a person starts it, and the seconds until it answered."""
-    begun = time.perf_counter()
-    command = [sys.executable, "-m", "transformer", "app", "--port", str(port), "--address", "127.0.0.1"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while process.poll() is None:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5):
-            return process, time.perf_counter() - begun
-        time.sleep(0.02)
-    raise SystemExit(f"port {port}: the app did not start")
 
 
 def memory(pid: int) -> str:
@@ -58,11 +37,11 @@ def memory(pid: int) -> str:
     return " | ".join(f"{count * 1024 / 1e6:.0f}" for count in (kilobytes["Rss"], kilobytes["Pss"], own))
 
 
-async def read(hosts: list[str], sentences: list[str], viewers: int) -> None:
+async def read(app: App, sentences: list[str], viewers: int) -> None:
     """That many viewers, each typing its share of the sentences."""
 
     async def one(number: int) -> None:
-        viewer = Viewer(hosts[number % len(hosts)])
+        viewer = Viewer(app.host)
         for text in sentences[number::viewers]:
             await (viewer.type(source=text) if viewer.page else viewer.open(source=text))
         await viewer.close()
@@ -70,55 +49,37 @@ async def read(hosts: list[str], sentences: list[str], viewers: int) -> None:
     await asyncio.gather(*(one(number) for number in range(viewers)))
 
 
-async def together(hosts: list[str], model: Pretrained, sentences: list[str]) -> dict[str, list[Run]]:
+async def together(apps: list[App], model: Pretrained, sentences: Iterator[str]) -> Runs:
     """Viewers with a sentence each, clicking on heads every PAUSE seconds on average; one click in ten is Enter after
     a new sentence."""
-    runs: dict[str, list[Run]] = {"a head": [], "a new sentence": []}
-    everyone = [Viewer(hosts[number % len(hosts)]) for number in range(VIEWERS)]
-    for viewer, source in zip(everyone, sentences, strict=False):
-        await viewer.open(source=source)
-    left, until = sentences[VIEWERS:], time.monotonic() + SECONDS
-
-    async def watch(viewer: Viewer, rng: random.Random) -> None:
-        while time.monotonic() < until:
-            await asyncio.sleep(rng.expovariate(1 / PAUSE))
-            if rng.random() < 0.1:
-                runs["a new sentence"].append(await viewer.type(source=left.pop()))
-            else:
-                runs["a head"].append(await click(viewer, model, rng))
-
-    await asyncio.gather(*(watch(viewer, random.Random(number)) for number, viewer in enumerate(everyone)))
-    for viewer in everyone:
+    share = [""] * (VIEWERS // len(apps))
+    viewers = [viewer for app in apps for viewer in await open_all(app, share, sentences)]
+    act = clicks(model, types(sentences), 0.1)
+    runs = await visit([(viewer, act, PAUSE) for viewer in viewers], SECONDS)
+    for viewer in viewers:
         await viewer.close()
     return runs
-
-
-def end(processes: list[subprocess.Popen[bytes]]) -> None:
-    for process in processes:
-        process.send_signal(signal.SIGINT)
-    for process in processes:
-        process.wait(20)
 
 
 def hold(sentences: list[str]) -> None:
     """The tables of memory."""
     print("| one process | RSS | PSS | own |\n|---|---|---|---|", flush=True)
-    process, seconds = start(PORTS[0])
-    print(f"| started, after {seconds:.1f} s | {memory(process.pid)} |", flush=True)
-    asyncio.run(read(HOSTS[:1], sentences[:1], 1))
-    print(f"| one viewer, `en-de` loaded | {memory(process.pid)} |", flush=True)
-    for count in (VIEWERS, NEW // 2, NEW, 2 * NEW):
-        asyncio.run(read(HOSTS[:1], sentences[:count], VIEWERS))
-        print(f"| {count} sentences of {VIEWERS} viewers | {memory(process.pid)} |", flush=True)
-    end([process])
+    begun = time.perf_counter()
+    with running("en-de") as app:
+        print(f"| started, after {time.perf_counter() - begun:.1f} s | {memory(app.pid)} |", flush=True)
+        asyncio.run(read(app, sentences[:1], 1))
+        print(f"| one viewer, `en-de` loaded | {memory(app.pid)} |", flush=True)
+        for count in (VIEWERS, NEW // 2, NEW, 2 * NEW):
+            asyncio.run(read(app, sentences[:count], VIEWERS))
+            print(f"| {count} sentences of {VIEWERS} viewers | {memory(app.pid)} |", flush=True)
     print("\n| processes, one viewer each | RSS | PSS | own |\n|---|---|---|---|", flush=True)
-    processes: list[subprocess.Popen[bytes]] = []
-    for number, port in enumerate(PORTS):
-        processes.append(start(port)[0])
-        asyncio.run(read(HOSTS[number : number + 1], sentences[:1], 1))
-        for place, one in enumerate(processes):
-            print(f"| {len(processes)}: number {place + 1} | {memory(one.pid)} |", flush=True)
-    end(processes)
+    with contextlib.ExitStack() as stack:
+        apps: list[App] = []
+        for _ in range(3):
+            apps.append(stack.enter_context(running("en-de")))
+            asyncio.run(read(apps[-1], sentences[:1], 1))
+            for number, app in enumerate(apps, 1):
+                print(f"| {len(apps)}: number {number} | {memory(app.pid)} |", flush=True)
 
 
 TRAININGS = {
@@ -160,13 +121,12 @@ def feel(model: Pretrained, sentences: list[str]) -> None:
     """The table of clicks."""
     print("| processes | a click on | clicks | p50, ms | p95 | longest |\n|---|---|---|---|---|---|", flush=True)
     for count in (1, 2, 2, 1, 1, 2):  # in turn: the load of a shared machine changes
-        processes = [start(port)[0] for port in PORTS[:count]]
-        found = asyncio.run(together(HOSTS[:count], model, list(sentences)))
-        end(processes)
+        with contextlib.ExitStack() as stack:
+            apps = [stack.enter_context(running("en-de")) for _ in range(count)]
+            found = asyncio.run(together(apps, model, iter(sentences)))
         for what, runs in found.items():
-            times = [run.milliseconds for run in runs]
-            figures = f"{statistics.median(times):.0f} | {percentile(times, 0.95):.0f} | {max(times):.0f}"
-            print(f"| {count} | {what} | {len(times)} | {figures} |", flush=True)
+            figures = " | ".join(cells(times(runs)))
+            print(f"| {count} | {what or HEAD} | {len(runs)} | {figures} |", flush=True)
 
 
 def main() -> int:

@@ -16,14 +16,13 @@ import html
 import re
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks.viewer import WELL, Run, Viewer, ViewerError, key_of
+from tests.support.viewer import WELL, Run, Viewer, ViewerError, key_of
 
 Answer = TypeVar("Answer")
 BOX = re.compile(r'<div class="hs-message hs-(\w+)" role="status">(.*?)</div>', re.DOTALL)
@@ -35,14 +34,6 @@ def run(asked: Coroutine[Any, Any, Answer]) -> Answer:
     """`asyncio.run` in a thread of its own: in this one Playwright, once used, has a loop of its own."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, asked).result()
-
-
-def resident(process: int) -> int:
-    """Bytes of memory that a process takes now (Linux)."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise ProcessLookupError(process)
 
 
 class Attacker(Viewer):

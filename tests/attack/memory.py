@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable
 import torch
 
 import transformer
-from benchmarks.app import App, running
-from benchmarks.viewer import ViewerError
-from tests.attack.client import Attacker, resident, run
+from tests.attack.client import Attacker, run
 from tests.support.build import tiny_model, tiny_tokenizer
+from tests.support.processes import sample
+from tests.support.server import App, running
+from tests.support.viewer import ViewerError
 from transformer.checkpoints.archive import zipped
 from transformer.checkpoints.folder import EXAMPLES, FILES, checkpoint_files
 
@@ -81,7 +82,7 @@ def _measure(app: App, attack: str) -> None:
     start = time.monotonic()
 
     def show(what: str) -> None:
-        print(f"{time.monotonic() - start:6.1f} s  {resident(app.pid) / 1e6:7,.0f} MB  {what}", flush=True)
+        print(f"{time.monotonic() - start:6.1f} s  {sample(app.pid).memory / 1e6:7,.0f} MB  {what}", flush=True)
 
     async def attacks() -> None:
         async with Attacker(app.host) as visitor:  # opens what every server has open

@@ -30,19 +30,18 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 import transformer
-from benchmarks.clicks import NAMES, PAGES, click
-from benchmarks.playground import ACTIVE, FEED, Trainer, header
-from benchmarks.process import children, sample
-from benchmarks.sentences import of_length, typed
-from benchmarks.timing import percentile
-from benchmarks.viewer import Run, Viewer, ViewerError
 from pages.registry import pages
-from tests.attack.client import Attacker, resident, run
+from tests.attack.client import Attacker, run
 from tests.attack.memory import large_zip, load_zip, padded_zip, unknown_text
 from tests.attack.values import MARK, VALUES
 from tests.browser.find import find_nginx
+from tests.support.clicks import NAMES, PAGES, click
+from tests.support.processes import children, sample
 from tests.support.replicas import running_replicas
+from tests.support.sentences import of_length, typed
 from tests.support.server import start, stop
+from tests.support.trainer import ACTIVE, Trainer
+from tests.support.viewer import Run, Viewer, ViewerError, waits
 from transformer.checkpoints.archive import zipped
 from transformer.checkpoints.folder import FILES
 from transformer.inference.pretrained import Pretrained
@@ -204,7 +203,7 @@ class Soak:
                         self.notes.took("a training, from press to end", (time.monotonic() - begin) * 1e3)
                         break
                     await asyncio.sleep(1)
-                for one in header(viewer.feeds[FEED])["runs"]:
+                for one in viewer.found:
                     if one["stage"] in ACTIVE:
                         await viewer.tell("command", run=one["id"], do="stop")
             await self._rest(rng, 3)
@@ -379,11 +378,11 @@ class Soak:
         while not self.over:
             servers, trainings = [], 0.0
             for pid in self.served.pids():
-                with contextlib.suppress(OSError, KeyError, ProcessLookupError):
-                    servers.append(sample(pid).memory)
+                with contextlib.suppress(OSError):
+                    servers.append(sample(pid).memory / 1e6)
                     for child in children(pid):
-                        with contextlib.suppress(OSError, KeyError, ProcessLookupError):
-                            trainings += resident(child) / 1e6
+                        with contextlib.suppress(OSError):
+                            trainings += sample(child).memory / 1e6
             self.notes.memory.append((self.notes.second, servers, trainings))
             await asyncio.sleep(1)
 
@@ -433,9 +432,8 @@ def told(notes: Notes, since: float = 0.0) -> str:
     for what in ("a click", "a new sentence"):
         times = [one for second, one in notes.times[what] if second >= since]
         if times:
-            parts.append(
-                f"{len(times)} x {what}: p50 {statistics.median(times):.0f}, p95 {percentile(times, 0.95):.0f} ms"
-            )
+            middle, high, _ = waits(times)
+            parts.append(f"{len(times)} x {what}: p50 {middle:.0f}, p95 {high:.0f} ms")
     parts.append(f"{sum(sum(counts.values()) for counts in notes.attacks.values()):,} attacks")
     parts.append(f"{len(notes.failures)} failures")
     return "; ".join(parts)
@@ -459,8 +457,7 @@ def tables(notes: Notes, logs: list[Path]) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     for what, found in sorted(notes.times.items()):
         times = [one for _, one in found]
-        yield (f"| {what} | {len(times):,} | {statistics.median(times):,.0f} | {percentile(times, 0.95):,.0f} "
-               f"| {max(times):,.0f} |")  # fmt: skip
+        yield f"| {what} | {len(times):,} | {' | '.join(f'{time:,.0f}' for time in waits(times))} |"
     if notes.waits:
         half = statistics.median(notes.waits)
         yield f"\nTrainings began after {half:.0f} s (median), at most {max(notes.waits):.0f} s."

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 import transformer
-from benchmarks.app import App, running
-from tests.attack.client import Attacker, resident, run
+from tests.attack.client import Attacker, run
 from tests.attack.memory import large_zip, padded_zip, type_texts, unknown_text, upload
+from tests.support.processes import sample
+from tests.support.server import App, running
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,7 +33,7 @@ def test_uploads_leave_the_memory_flat(app: App) -> None:
 
     def after(_: int, attacker: Attacker) -> None:
         assert not attacker.errors and "It is open now on every page" in attacker.said, (attacker.errors, attacker.said)
-        taken.append(resident(app.pid))
+        taken.append(sample(app.pid).memory)
 
     run(upload(app, map(padded_zip, range(20)), after))
     # Making what drafts translations takes 120 MB for a moment, two seconds after the first visit, hence the smallest.
@@ -48,13 +49,13 @@ def test_loaded_models_leave_with_their_sessions(app: App) -> None:
             await upload(app, (large_zip(2 * visitor + number) for number in range(2)))
 
     run(upload(app, [large_zip(12)]))  # what such a visit loads once takes 95 MB and stays
-    before = resident(app.pid)
+    before = sample(app.pid).memory
     run(load())
-    full = resident(app.pid)
+    full = sample(app.pid).memory
     assert full > before + NOISE, (before, full)
     until = time.monotonic() + 180
-    while resident(app.pid) > before + NOISE // 2:
-        assert time.monotonic() < until, [one // 10**6 for one in (before, full, resident(app.pid))]
+    while sample(app.pid).memory > before + NOISE // 2:
+        assert time.monotonic() < until, [one // 10**6 for one in (before, full, sample(app.pid).memory)]
         time.sleep(5)
 
 
@@ -65,7 +66,7 @@ def test_long_unknown_texts_leave_the_memory_flat(app: App) -> None:
 
     def after(_: int, attacker: Attacker, answer: int) -> None:
         assert not attacker.errors and "At most 4,096 are allowed; shorten it" in attacker.said, attacker.said
-        taken.append(resident(app.pid))
+        taken.append(sample(app.pid).memory)
         received.append(answer)
 
     run(type_texts(app, map(unknown_text, range(140)), after))
@@ -81,7 +82,7 @@ def test_texts_at_the_limit_stay_within_the_budget() -> None:
 
     def after(_: int, attacker: Attacker, __: int) -> None:
         assert not attacker.errors and "read as <unk>" in attacker.said, attacker.said
-        taken.append(resident(app.pid))
+        taken.append(sample(app.pid).memory)
 
     with running(transformer.load("en-de").path, "--trainings", "0", "--memory", "600M") as app:
         run(type_texts(app, (unknown_text(number, 4_000) for number in range(200)), after))

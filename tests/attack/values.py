@@ -21,11 +21,11 @@ from typing import Any
 from streamlit.proto.Common_pb2 import DoubleArray, FileUploaderState, SInt64Array, StringArray
 from websockets.exceptions import WebSocketException
 
-from benchmarks.viewer import INTERNAL, ViewerError
 from pages.frame.options import PANEL
 from pages.registry import pages
 from tests.attack.client import Attacker, run
 from tests.support.server import start, stop
+from tests.support.viewer import INTERNAL, ViewerError
 from transformer.interventions.sets import Interventions
 from transformer.view.state import View
 

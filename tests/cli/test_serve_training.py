@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.playground import Trainer
 from tests.support.processes import children, gone
 from tests.support.server import answers, ended_cleanly, free_port, started, until
+from tests.support.trainer import Trainer
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")]
 MOMENTS = {"ahead": 0, "starting": 1, "training": 1, "ended": 0}  # and how many are at work then, besides one ahead

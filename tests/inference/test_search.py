@@ -4,8 +4,8 @@ import math
 import pytest
 import torch
 
-from benchmarks.sentences import typed
 from tests.support.build import VARIANTS, padded_sources, tiny_model, variant_name
+from tests.support.sentences import typed
 from transformer.checkpoints.beam_rule import length_penalty
 from transformer.inference import search
 from transformer.inference.pretrained import load

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import transformer
-from benchmarks.sentences import typed
+from tests.support.sentences import typed
 from transformer.checkpoints.beam_rule import length_penalty
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, n_best

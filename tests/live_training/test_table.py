@@ -7,6 +7,7 @@ import json
 import pytest
 
 from benchmarks import playground_effects as effects
+from benchmarks.report import spread
 from transformer.live_training.findings import PREDICTIONS, Numbers
 from transformer.live_training.presets import PARTNERS, PRESETS
 
@@ -32,10 +33,10 @@ def test_every_expectation_is_worded() -> None:
 
 
 def test_mean_and_spread() -> None:
-    assert effects.spread([0.5, 1.0, 0.9], ".1f", 100) == "80.0 (50.0 to 100.0)"
-    assert effects.spread([1.0, 1.0, 1.0], ".1f", 100) == "100.0"
-    assert effects.spread([300, None, 200]) == "250 (200 to 300), 1 never"
-    assert effects.spread([None, None]) == "never"
+    assert spread([0.5, 1.0, 0.9], ".1f", 100) == "80.0 (50.0 to 100.0)"
+    assert spread([1.0, 1.0, 1.0], ".1f", 100) == "100.0"
+    assert spread([300, None, 200]) == "250 (200 to 300), 1 never"
+    assert spread([None, None]) == "never"
 
 
 def test_only_changed_presets_are_measured_again(tmp_path, monkeypatch) -> None:

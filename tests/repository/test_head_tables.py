@@ -23,7 +23,7 @@ def test_the_document_is_what_the_script_writes() -> None:
     """`python -m tests.support.head_tables` writes it anew."""
     before, after = report.around(head_tables.PAGE)
     text = head_tables.PAGE.read_text(encoding="utf-8")
-    assert text == f"{before}{report.START}\n\n{head_tables.tables()}\n\n{report.END}{after}"
+    assert text == f"{before}\n\n{head_tables.tables()}\n\n{after}"
 
 
 def test_signs_shares_and_pruning_by_hand() -> None:

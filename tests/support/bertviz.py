@@ -1,4 +1,4 @@
-"""The numbers and labels that BertViz puts into its page."""
+"""BertViz's page of all heads, and the numbers and labels in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.peer import html
 from transformer.tracing.trace import Trace
 
 NAMES = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}  # BertViz's menu
@@ -22,6 +21,23 @@ class Shown:
     weights: np.ndarray
     left: list[str]
     right: list[str]
+
+
+def html(trace: Trace) -> str:
+    """Every head of every kind of attention, as a person would ask BertViz for it."""
+    from bertviz.model_view import model_view
+
+    def layers(kind: str) -> list[object]:
+        return [layer[None] for layer in trace.attention(kind).weights]  # [1, head, query, key] each
+
+    return model_view(
+        encoder_attention=layers("encoder_self"),
+        decoder_attention=layers("decoder_self"),
+        cross_attention=layers("cross"),
+        encoder_tokens=list(trace.source_tokens),
+        decoder_tokens=list(trace.target_in),
+        html_action="return",
+    ).data
 
 
 def bertviz(trace: Trace) -> dict[str, Shown]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import transformer
-from benchmarks.report import Table, write_table
+from benchmarks.report import Table, write
 from transformer.analysis.alignment import READINGS, Score
 from transformer.analysis.roles import NAMES
 from transformer.checkpoints.folder import ALIGNMENT, HEADS, IMPORTANCE
@@ -226,4 +226,4 @@ def tables(name: str = "en-de") -> str:
 
 
 if __name__ == "__main__":
-    write_table(PAGE, tables())
+    write(PAGE, tables())

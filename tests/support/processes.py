@@ -1,13 +1,38 @@
-"""What processes there are, for tests that must leave none behind: from /proc, or from `ps` where there is none."""
+"""What processes there are, and what one takes: from /proc, or from `ps` where there is none."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = 30.0  # seconds; what is asked for is over in a fraction of one, but the machine may be busy
+
+
+@dataclass(frozen=True)
+class Sample:
+    """second: of the clock; memory: resident bytes; threads, files: how many; cpu: seconds since the process began."""
+
+    second: float
+    memory: int
+    threads: int
+    files: int
+    cpu: float
+
+
+def sample(process: int) -> Sample:
+    """A process as it is now. Raises OSError where there is no /proc, or no such process."""
+    place = Path(f"/proc/{process}")
+    status = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines() if ":" in line)
+    if "VmRSS" not in status:
+        raise ProcessLookupError(process)  # a zombie
+    times = (place / "stat").read_text().rpartition(")")[2].split()
+    return Sample(
+        time.monotonic(), int(status["VmRSS"].split()[0]) * 1024, int(status["Threads"]), len(os.listdir(place / "fd")),
+        (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"),
+    )  # fmt: skip
 
 
 def children(parent: int | None = None) -> dict[int, str]:

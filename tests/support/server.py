@@ -1,16 +1,19 @@
-"""Start and stop the app, as tests do."""
+"""Start and stop the app, as tests and benchmarks do."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 WAIT = 30_000  # milliseconds
 START = 120  # seconds; a cold start imports torch from a cold disk
+KEY = "the-key-of-these-tests"  # of the operator's page and the metrics
+APP = [sys.executable, "-m", "transformer", "app"]
 
 
 def free_port() -> int:
@@ -58,10 +63,12 @@ def spawn(log: Path, *command: str, **environment: str) -> subprocess.Popen[byte
         )
 
 
-def start(log: Path, port: int = 0, script: str = "app.py", **environment: str) -> tuple[subprocess.Popen[bytes], str]:
+def start(
+    log: Path, port: int = 0, script: str = "app.py", options: tuple[str, ...] = (), **environment: str
+) -> tuple[subprocess.Popen[bytes], str]:
     """Start the app, on a free port unless one is given, and wait until it answers. Returns process and address."""
     port = port or free_port()
-    command = [sys.executable, "-m", "transformer", "app", f"--port={port}"]
+    command = [*APP, f"--port={port}", *options]
     if script != "app.py":
         command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
     process = spawn(log, *command, **environment)
@@ -78,7 +85,36 @@ def start(log: Path, port: int = 0, script: str = "app.py", **environment: str) 
     pytest.fail(f"the app did not start:\n{log.read_text(errors='replace')[-3000:]}", pytrace=False)
 
 
-APP = [sys.executable, "-m", "transformer", "app"]
+@dataclass(frozen=True)
+class App:
+    """host: "localhost:8610"; pid: of the server's process."""
+
+    host: str
+    pid: int
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.host}"
+
+    def sessions(self) -> int:
+        """How many viewers Streamlit says are connected."""
+        with urllib.request.urlopen(f"{self.address}/_stcore/metrics?key={KEY}", timeout=60) as answer:
+            lines = answer.read().decode().splitlines()
+        return int(float(next(line for line in lines if line.startswith("active_sessions")).rsplit(" ", 1)[1]))
+
+
+@contextlib.contextmanager
+def running(checkpoint: Path | str, *options: str, **environment: str) -> Iterator[App]:
+    """The app with this checkpoint, a folder or the name of a bundled one, on a free port; ended afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        log, given = Path(folder) / "log.txt", (f"--checkpoint={checkpoint}", *options)
+        process, address = start(log, options=given, HEADSCOPE_OPERATOR=KEY, **environment)
+        try:
+            yield App(address.removeprefix("http://"), process.pid)
+        finally:
+            stop(process)
+
+
 # A test may run where Ctrl+C is ignored (a background job of a shell), and its children would inherit that.
 LISTENING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
 

@@ -14,8 +14,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets import exceptions
 
 import transformer
-from benchmarks.app import App, running
-from benchmarks.viewer import Viewer, ViewerError
+from tests.support.server import App, running
+from tests.support.viewer import Viewer, ViewerError
 from transformer.checkpoints.archive import zipped
 from transformer.view.training_messages import LARGEST_FILE
 

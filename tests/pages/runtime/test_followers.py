@@ -16,10 +16,10 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import transformer
-from benchmarks.app import App, running
-from benchmarks.viewer import Viewer
 from pages.runtime import followers
 from pages.runtime.followers import PERSONAL, About, Screen
+from tests.support.server import App, running
+from tests.support.viewer import Viewer
 from transformer.rooms import SqliteRooms
 from transformer.view.state import View
 

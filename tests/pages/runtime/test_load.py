@@ -14,13 +14,11 @@ from typing import Any, TypeVar
 import pytest
 
 import transformer
-from benchmarks import load
-from benchmarks.app import App, running
-from benchmarks.clicks import PAGES, TREES, click, in_trees
-from benchmarks.crowd import NEW, Beside, Crowd, Left, Rush
-from benchmarks.process import Sample, sample, sessions, slope
-from benchmarks.viewer import Run, Viewer, ViewerError
 from pages.registry import pages
+from tests.support.clicks import PAGES, click
+from tests.support.processes import sample
+from tests.support.server import App, running
+from tests.support.viewer import Viewer, ViewerError, waits
 from transformer.inference.pretrained import Pretrained
 
 pytestmark = pytest.mark.slow  # many viewers
@@ -56,10 +54,10 @@ def word(number: int, length: int = 6) -> str:
 async def connected(app: App, count: int) -> int:
     """How many viewers the server knows: returns when there are `count`, or after ten seconds."""
     for _ in range(100):
-        if await asyncio.to_thread(sessions, app) == count:
+        if await asyncio.to_thread(app.sessions) == count:
             break
         await asyncio.sleep(0.1)
-    return await asyncio.to_thread(sessions, app)
+    return await asyncio.to_thread(app.sessions)
 
 
 class Staying(random.Random):
@@ -70,7 +68,7 @@ class Staying(random.Random):
 
 
 def test_there_are_clicks_for_every_page_and_in_every_part_of_the_newer_ones(app: App, model: Pretrained) -> None:
-    without = {"lessons", "training", "model"}  # no sentence, or clicks of their own in the benchmark `playground`
+    without = {"lessons", "training", "model"}  # no sentence, or clicks of their own (trainer.py)
     assert PAGES.keys() | without == {page.path for page in pages()} and not PAGES.keys() & without
 
     async def visit(name: str) -> int:
@@ -85,13 +83,6 @@ def test_there_are_clicks_for_every_page_and_in_every_part_of_the_newer_ones(app
     names = ("decoding", "recipe", "results", "roles", "attribution")
     parts = {page.name: len(page.content.parts()) for page in pages()}
     assert [run(visit(name)) for name in names] == [parts[name] for name in names]
-
-
-@pytest.mark.long
-def test_clicks_in_trees_are_measured_after_one_sentence_for_warming_up(app: App) -> None:
-    found = run(in_trees(app, ["headscope", "mississippi"]))
-    assert found.keys() == TREES.keys() and all(len(runs) == 1 for runs in found.values())
-    assert all(one.received and cpu >= 0 for ((one, cpu),) in found.values())
 
 
 @pytest.mark.long
@@ -183,42 +174,11 @@ def test_an_error_on_a_page_is_an_error_of_the_viewer(app: App) -> None:
         run(ask())
 
 
-def test_growth_by_hand() -> None:
-    samples = [Sample(second, memory, 1, 1, 0.0) for second, memory in ((0, 10.0), (1, 12.0), (2, 11.0), (3, 13.0))]
-    assert slope(samples) == pytest.approx(0.8)
-    assert slope(samples[:1]) == 0.0
+def test_waits_by_hand() -> None:
+    assert waits([5, 1, 4, 2, 3]) == (3, 5, 5) and waits(range(1, 101)) == (50, 95, 100) and waits([7]) == (7, 7, 7)
 
 
 @PROC
 def test_a_process_is_read() -> None:
     usage = sample(os.getpid())
-    assert usage.memory > 10 and usage.threads >= 1 and usage.files >= 3 and usage.cpu > 0
-
-
-def a_crowd(times: dict[str, list[float]], sizes: list[float]) -> Crowd:
-    """A crowd after its clicks. times: page -> milliseconds; sizes: MB, one per second."""
-    crowd = Crowd(App("localhost:1", 1), transformer.load("reverse"), [], 2.0)
-    crowd.runs = {page: [Run(seconds, 20_000, 100) for seconds in many] for page, many in times.items()}
-    crowd.samples = [Sample(second, size, 5, 30, 0.1 * second) for second, size in enumerate(sizes)]
-    return crowd
-
-
-def test_the_tables_judge_by_hand() -> None:
-    crowd = a_crowd({NEW: [900.0], "": [10.0] * 19 + [500.0], "lab": [10.0, 101.0]}, [500.0, 530.0, 549.0, 560.0])
-    by_page = {row.cells[:2]: row for row in load.clicks(crowd, 10).rows}
-    assert by_page["Heads", "a click"].cells[2:6] == ("20", "10", "10", "500") and by_page["Heads", "a click"].good
-    assert by_page["Lab", "a click"].good is False and by_page["all", NEW].good is None
-    assert by_page["all", "a click"].cells[2] == "22" and by_page["all", "a click"].good is False
-    memory = load.holds(crowd.samples, crowd, 0).rows[0]
-    assert memory.good is False and memory.cells[1:5] == ("500", "560", "500", "560")
-    assert load.holds(a_crowd({NEW: []}, [500.0, 540.0, 500.0]).samples, crowd, 0).rows[0].good
-
-
-def test_results_of_runs_match_a_judgement_by_hand() -> None:
-    rush = Rush([100.0, 200.0, 150.0, 400.0], 4.0, 0)
-    assert rush.overtaken == 0 and Rush([300.0, 310.0, 100.0], 4.0, 0).overtaken == 1
-    left, calm, late = Left([0.2] + [0.0] * 9, 0.0, 0, 1.0), Beside([10.0], 0.0), Beside([150.0], 0.0)
-    verdicts = [row.good for row in load.happenings(rush, left, calm, late, 30, 3).rows]
-    assert verdicts == [True, None, None, None, True, None, True, True, False]
-    lost = load.happenings(Rush([1.0], 4.0, 1), Left([2.0] * 10, 0.0, 3, 1.0), calm, calm, 30, 3)
-    assert [row.good for row in lost.rows] == [False, None, None, None, False, None, False, True, True]
+    assert usage.memory > 10_000_000 and usage.threads >= 1 and usage.files >= 3 and usage.cpu > 0

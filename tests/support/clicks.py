@@ -1,24 +1,14 @@
-"""Clicks of viewers on every page of figures, in the form that the pages' scripts send them.
-
-`measure` times those in the trees of the Decoding page.
-"""
+"""Clicks of viewers on every page of figures, in the form that the pages' scripts send them."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
-import statistics
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from benchmarks.app import App, running
-from benchmarks.process import sample
-from benchmarks.report import Table, load
-from benchmarks.sentences import typed
-from benchmarks.timing import percentile
-from benchmarks.viewer import Run, Viewer, ViewerError
 from pages.registry import pages
+from tests.support.viewer import Run, Viewer, ViewerError
 from transformer.inference.pretrained import Pretrained
 from transformer.view.anatomy_state import PLACES, ZOOMS, fitting_zoom, steps_of
 from transformer.view.state import View
@@ -184,72 +174,3 @@ async def click(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     if own not in viewer.seen:
         raise ViewerError(f"a click on {NAMES[viewer.name]} led to a page with {', '.join(sorted(viewer.seen))}")
     return run
-
-
-# -- measured: the trees of the Decoding page --------------------------------------------------------------------------
-
-TOKENS, TARGET = 20, 100  # of a translation; milliseconds that a click in a tree of it may take
-LOOKING = 2.0  # seconds from a page to the first click on it
-TREES: dict[str, tuple[str, Callable[[Viewer, random.Random], Awaitable[Run]]]] = {
-    "a node of the beam tree": ("beam", node),
-    "the length penalty": ("beam", penalty),
-    "beam size 8: a new search": ("beam", lambda viewer, _: viewer.enter("decoding_beams", 8)),
-    "a token of the translation": ("step", token),
-    "another token: a new branch": ("step", branch),
-}
-
-
-def of_tokens(model: Pretrained, count: int) -> list[str]:
-    """Different sources with a greedy translation of TOKENS tokens."""
-    parts = typed(1200)
-    sources = [
-        f"{first[:-1]}, and {second[0].lower()}{second[1:]}"
-        for first, second in zip(parts[::2], parts[1::2], strict=True)
-    ]
-    found: list[str] = []
-    while sources and len(found) < count:
-        some, sources = sources[:100], sources[100:]
-        ended = model.n_best_all(some, beam=1)
-        found += [text for text, (one,) in zip(some, ended, strict=True) if one.complete and len(one.tokens) == TOKENS]
-    return found[:count]
-
-
-async def in_trees(app: App, sources: list[str]) -> dict[str, list[tuple[Run, float]]]:
-    """Each click once for every source, on a page where it is open; the first source is for warming up. Returns the
-    runs, with the milliseconds of CPU that each took the server."""
-    runs: dict[str, list[tuple[Run, float]]] = {what: [] for what in TREES}
-    for number, source in enumerate(sources):
-        for what, (part, act) in TREES.items():
-            async with Viewer(app.host, "decoding") as viewer:
-                await viewer.open(source=source, part=part)
-                await asyncio.sleep(LOOKING)
-                before = sample(app.pid).cpu
-                run = await act(viewer, random.Random(number))
-                runs[what] += [(run, 1e3 * (sample(app.pid).cpu - before))] if number else []
-    return runs
-
-
-def measure(model: Pretrained, quick: bool = False) -> list[Table]:
-    table = Table(
-        f"A click in a tree of the Decoding page, {TOKENS} tokens, one viewer, warm server: milliseconds (p95 below "
-        f"{TARGET})",
-        ("a click on", "clicks", "p50", "p95", "longest", "CPU, mean"),
-        load(),
-    )
-    sources = of_tokens(model, 3 if quick else 21)
-    with running(model.path) as app:
-        found = asyncio.run(in_trees(app, sources))
-    for what, runs in found.items():
-        times = [run.milliseconds for run, _ in runs]
-        cpu = statistics.mean(cpu for _, cpu in runs)
-        middle, high = statistics.median(times), percentile(times, 0.95)
-        table.add(
-            what, len(times), f"{middle:.0f}", f"{high:.0f}", f"{max(times):.0f}", f"{cpu:.0f}", good=high < TARGET
-        )
-    table.notes.append(
-        f"From sending the click to Streamlit's `script finished`, each on a sentence of its own, {LOOKING:g} s after "
-        "its page opened. The tree of a sentence is searched when its part opens; while nobody waits, the server "
-        "searches with the other penalties and numbers of beams, and goes on from the tokens of the bars. A click on "
-        "a node traces the hypothesis up to it. CPU: of the server's process, for a click."
-    )
-    return [table]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode
 
+import numpy as np
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import StringArray
@@ -36,11 +37,16 @@ def key_of(widget: str) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """One rerun, seen from outside: milliseconds from asking to `script finished`, and what travelled until then."""
+    """One rerun, seen from outside: milliseconds from asking to `script finished`, and bytes received until then."""
 
     milliseconds: float
     received: int
-    sent: int
+
+
+def waits(milliseconds: Sequence[float]) -> tuple[float, float, float]:
+    """The median, the value that 95% do not exceed, and the longest."""
+    middle, high, longest = np.percentile(milliseconds, (50, 95, 100), method="inverted_cdf").tolist()
+    return middle, high, longest
 
 
 class Viewer:
@@ -182,19 +188,13 @@ class Viewer:
         message = self._asking(fragment)
         start = time.perf_counter()
         await self.socket.send(message)
-        return await self._read(start, len(message))
+        return await self._read(start)
 
     async def listen(self) -> Run:
         """A run that the server starts by itself."""
-        return await self._read(time.perf_counter(), 0)
+        return await self._read(time.perf_counter())
 
-    async def hear(self) -> None:
-        """One message that the server sends by itself."""
-        assert self.socket is not None
-        async with asyncio.timeout(self.patience):
-            self._take(ForwardMsg.FromString(await self.socket.recv()))
-
-    async def _read(self, start: float, sent: int) -> Run:
+    async def _read(self, start: float) -> Run:
         """What the server sends, to the end of a run."""
         assert self.socket is not None
         received = 0
@@ -206,7 +206,13 @@ class Viewer:
                     milliseconds = (time.perf_counter() - start) * 1e3
                     self.runs += 1
                     self.large = {h: (m, run) for h, (m, run) in self.large.items() if self.runs - run <= REMEMBERED}
-                    return Run(milliseconds, received, sent)
+                    return Run(milliseconds, received)
+
+    async def hear(self) -> None:
+        """One message that the server sends by itself."""
+        assert self.socket is not None
+        async with asyncio.timeout(self.patience):
+            self._take(ForwardMsg.FromString(await self.socket.recv()))
 
     def _take(self, message: ForwardMsg) -> bool:
         """Do with a message what the page does. True: the rerun is over."""
