@@ -206,7 +206,6 @@ export class Positions extends PlainView {
   }
 
   paint() {
-    const began = performance.now();
     this.fitLength();
     this.showControls();
     const values = this.numbers();
@@ -226,7 +225,6 @@ export class Positions extends PlainView {
     }
     Promise.all(drawings).then(() => {
       this.listen();
-      this.element.dataset.took = (performance.now() - began).toFixed(1);
       const detail = `positions:${(this.element.dataset.drawn = (Number(this.element.dataset.drawn) || 0) + 1)}`;
       this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
     });

@@ -32,7 +32,6 @@ const SETTLES = 250; // milliseconds
 const LABELS = 1000; // milliseconds between two descriptions of the pictures while they move
 
 export class TrainingView {
-  /** @type {any} */ took;
   // send(name, value): a trigger of the component
   constructor(parent, send) {
     this.memory = memoryOf("training", { store: new RunStore(), kind: "all", place: SCROLL_MARGIN, step: -1 });
@@ -44,7 +43,7 @@ export class TrainingView {
     this.shown = 0;
     this.spokenAt = this.labelledAt = -Infinity;
     this.element = el("section", { class: "hs learn hs-pictured", "data-testid": "training" });
-    this.element.training = this; // for tests and benchmarks
+    this.element.training = this; // for tests
     parent.append(this.element);
     this.look = followLook(
       this.element,
@@ -366,7 +365,6 @@ export class TrainingView {
   drawFrame(now, settled) {
     const { run, store, shown } = this;
     if (!this.theme || !store.runs.length) return;
-    const began = performance.now();
     this.memory.step = this.heldStep();
     const index = run && run.frames.length ? Math.min(shown, run.last) : -1;
     const speak = settled || now - this.labelledAt > LABELS;
@@ -378,7 +376,6 @@ export class TrainingView {
     this.predictions.draw(store, run, index, this.stepText(run, index));
     this.findings.draw(store);
     this.element.dataset.frame = `${run ? run.id : ""}:${index}`;
-    if (this.took) this.took.push(performance.now() - began); // for benchmarks
     this.speakUp(now, index);
   }
 
