@@ -189,6 +189,19 @@ class Viewer:
         message = self._asking(fragment)
         start, received = time.perf_counter(), 0
         await self.socket.send(message)
+<<<<<<< HEAD
+=======
+        return await self._read(start)
+
+    async def listen(self) -> Run:
+        """A run that the server starts by itself."""
+        return await self._read(time.perf_counter())
+
+    async def _read(self, start: float) -> Run:
+        """What the server sends, to the end of a run."""
+        assert self.socket is not None
+        received = 0
+>>>>>>> 9ef0dea71bc6bf9d4357f6dc454b4ec59e4cea7e
         async with asyncio.timeout(self.patience):
             while True:
                 data = await self.socket.recv()
