@@ -239,7 +239,9 @@ def test_any_sizes_against_pytorch(data: st.DataObject) -> None:
     """Outputs and the weights of every head, with an nn.Transformer that has the same weights."""
     activation, positions = data.draw(st.sampled_from(sorted(ACTIVATION))), data.draw(st.sampled_from(ADDED))
     # it has no d_k and d_v of its own, always scales and adds
-    usual = dict(d_k=None, d_v=None, scaling=True, residual=True, biases=True, gated=False, rms_norm=False)
+    usual = dict(
+        d_k=None, d_v=None, scaling=True, residual=True, biases=True, gated=False, rms_norm=False, embedding_norm=False
+    )
     model = data.draw(models(**usual, activation=activation, positions=positions))
     batch = data.draw(batches(model))
     check(model, batch.source, batch.target)

@@ -189,8 +189,6 @@ class Viewer:
         message = self._asking(fragment)
         start, received = time.perf_counter(), 0
         await self.socket.send(message)
-<<<<<<< HEAD
-=======
         return await self._read(start)
 
     async def listen(self) -> Run:
@@ -201,7 +199,6 @@ class Viewer:
         """What the server sends, to the end of a run."""
         assert self.socket is not None
         received = 0
->>>>>>> 9ef0dea71bc6bf9d4357f6dc454b4ec59e4cea7e
         async with asyncio.timeout(self.patience):
             while True:
                 data = await self.socket.recv()
