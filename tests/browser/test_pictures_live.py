@@ -59,14 +59,16 @@ def test_decoding_follows_keys_branches_and_a_beginning(
 def test_active_neurons_follow_keys_and_choices(visitor: BrowserContext, live_server: str, reverse: Pretrained) -> None:
     page = offline(visitor, live_server, "feedforward", "[data-testid=feedforward][data-drawn]")
     type_(page, "word")
-    side = reverse.trace("word").encoder_ff
-    share = float((side.activation > 0).double().mean())
+    trace = reverse.trace("word")
+    side = trace.encoder_ff
     says = page.get_by_test_id("feedforward-says")
-    expect(says).to_contain_text(f"{100 * share:.1f}% of them are active in the encoder")
     slider = page.get_by_test_id("feedforward-threshold")
-    slider.fill("20")
-    share = float((side.activation > 1).double().mean())
-    expect(says).to_contain_text(f"{100 * share:.1f}% of them are active in the encoder")
+    for threshold in (0, 1):
+        slider.fill(str(20 * threshold))
+        letters = (side.activation[:, :-1], trace.decoder_ff.activation[:, 1:])  # not </s> and <s>
+        share = max(float((one > threshold).double().mean(-1).max()) for one in letters)
+        expect(says).to_contain_text(f"activates {100 * share:.1f}%")
+    expect(page.locator(".ff-most")).to_have_count(1)
     page.get_by_test_id("feedforward-layer").select_option("2")
     negative = float((side.pre_activation[1] < 0).double().mean())
     expect(page.locator(".ff-figure-histogram .ff-sentence")).to_contain_text(f"{100 * negative:.1f}% of the")

@@ -46,10 +46,9 @@ class Picture:
         return self
 
     def slide(self, index: int) -> None:
+        """To the step of a recorded frame."""
         slider = self.page.get_by_test_id("training-slider")
-        slider.evaluate(
-            "(element, value) => { element.value = value; element.dispatchEvent(new Event('input')); }", index
-        )
+        slider.fill(str(self.tell(f"v.run.frames[{index}].step")))
 
     def cards(self) -> list[str]:
         return self.page.get_by_test_id("training-run").all_inner_texts()

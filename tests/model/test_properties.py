@@ -201,11 +201,14 @@ def test_a_sentence_does_not_know_its_batch(data: st.DataObject) -> None:
     model = data.draw(models())
     batch = data.draw(batches(model))
     together = model(batch.source, batch.target, data.draw(st.sampled_from((OFF, FUSED))))
+    largest = max(1.0, float(together.abs().max()))  # a gated network multiplies, and its rounding
     for row, (source, target) in enumerate(zip(batch.sources, batch.targets, strict=True)):
         alone = model(batch.source[row : row + 1, :source], batch.target[row : row + 1, :target])
-        torch.testing.assert_close(together[row, :target], alone[0], **CLOSE)
+        torch.testing.assert_close(together[row, :target] / largest, alone[0] / largest, **CLOSE)
     order = torch.tensor(data.draw(st.permutations(range(len(batch.sources)))))
-    torch.testing.assert_close(model(batch.source[order], batch.target[order]), together[order], **CLOSE)
+    torch.testing.assert_close(
+        model(batch.source[order], batch.target[order]) / largest, together[order] / largest, **CLOSE
+    )
 
 
 @given(st.data())
@@ -239,9 +242,8 @@ def test_any_sizes_against_pytorch(data: st.DataObject) -> None:
     """Outputs and the weights of every head, with an nn.Transformer that has the same weights."""
     activation, positions = data.draw(st.sampled_from(sorted(ACTIVATION))), data.draw(st.sampled_from(ADDED))
     # it has no d_k and d_v of its own, always scales and adds
-    usual = dict(
-        d_k=None, d_v=None, scaling=True, residual=True, biases=True, gated=False, rms_norm=False, embedding_norm=False
-    )
-    model = data.draw(models(**usual, activation=activation, positions=positions))
+    usual = dict(d_k=None, d_v=None, scaling=True, residual=True, biases=True, gated=False, rms_norm=False)
+    layout = data.draw(st.sampled_from(("interleaved", "halves")))
+    model = data.draw(models(**usual, activation=activation, positions=positions, layout=layout))
     batch = data.draw(batches(model))
     check(model, batch.source, batch.target)

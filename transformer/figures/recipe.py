@@ -77,7 +77,7 @@ def rates(
     """Learning rates. lines: name -> (steps, rates): the chosen one, and up to two of the paper; recorded: those of a
     training, as points."""
     figure = Drawing()
-    looks = [(TEAL, "solid", 4), (GREY, "solid", 2), (GREY, "dash", 2)]
+    looks = [(TEAL, "solid", 4), (INK, "dot", 2), (GREY, "dash", 2)]
     for (label, (steps, values)), (colour, dash, width) in zip(lines.items(), looks[: len(lines)], strict=True):
         line = {"color": colour[theme], "dash": dash, "width": width}
         figure.add_scatter(x=list(steps), y=list(values), name=plain(label), mode="lines", line=line)

@@ -10,7 +10,7 @@ import { liveActivity } from "./live.js";
 import { activityMap, axisMarks, countBars } from "./plot.js";
 import { makeReadable } from "./reading.js";
 import { FEEDFORWARD_TEXTS } from "./texts.js";
-import { percent, sharesOf } from "./words.js";
+import { busiest, percent, sharesOf } from "./words.js";
 
 // How many neurons of the feed-forward sub-layers are active in the sentence; below it the numbers of one layer. numbers:
 // of from_trace.js. state: {stack, layer: from 1, threshold: in hundredths, panel: "few" if that text is open}.
@@ -95,7 +95,7 @@ export class Activity extends LiveView {
     this.legend = el("p", { class: "ff-legend" });
     this.map = this.figure("active", el("div", { class: "ff-maps" }, ...Object.values(this.maps)), this.legend);
     const slide = el("label", { class: "ff-slide", "data-not-saved": "" }, this.number, this.range);
-    this.map.plot.before(slide);
+    this.map.plot.after(slide);
 
     this.explain = el("p", {});
     this.why = el("summary", {});
@@ -145,6 +145,7 @@ export class Activity extends LiveView {
     if (!numbers) return;
     this.ramps = Object.fromEntries(STACKS.map((stack) => [stack, makeRamp(this.theme, KINDS[stack])]));
     this.shares = Object.fromEntries(STACKS.map((stack) => [stack, sharesOf(numbers[stack], this.at)]));
+    this.most = busiest(numbers, this.shares);
     this.says.textContent = this.sentence();
     this.paintMap();
     this.paintAbout();
@@ -152,10 +153,11 @@ export class Activity extends LiveView {
     this.drawn("feedforward-active");
   }
 
-  // The shares of both stacks.
+  // The token that activates most neurons.
   sentence() {
-    const shares = STACKS.map((stack) => [stack, percent(this.shares[stack].whole)]);
-    return this.t("says", { count: whole(this.numbers.encoder.neurons), ...Object.fromEntries(shares) });
+    const { token, share } = this.most;
+    const few = STACKS.every((stack) => this.shares[stack].shares.flat().every((one) => one < 0.5));
+    return this.t(few ? "says" : "says_many", { token: printable(token), share: percent(share) });
   }
 
   paintMap() {
@@ -179,7 +181,7 @@ export class Activity extends LiveView {
       const tokens = numbers[stack].tokens.map(printable);
       const { svg, rows } = activityMap(this, {
         ...{ kind: KINDS[stack], ramp: this.ramps[stack], tokens, width: part.clientWidth },
-        ...{ ...this.shares[stack], ...scales },
+        ...{ ...this.shares[stack], ...scales, most: this.most.stack === stack ? this.most : null },
       });
       const title = this.t(`map_${stack}`);
       const spoken = makeReadable(svg, rows, this, this.t("map_label", { title }));

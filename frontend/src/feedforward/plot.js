@@ -29,13 +29,13 @@ const write = (text, attributes) => {
 /** The share of active neurons of every layer and token, under bars with the mean of each layer.
  * @param {any} view the View, with theme and t
  * @param {{kind: string, ramp: number[][], shares: number[][], means: number[], tokens: string[], rows: number,
- *   width: number, top: number, largest: number, line: number | null}} options
+ *   width: number, top: number, largest: number, line: number | null, most: {layer: number, at: number} | null}} options
  *   kind: "encoder_self" or "decoder_self", for its colours; shares: [layer][token]; rows: of the higher map; top: end
- *   of the bars' axis; largest: share at the end of the ramp; line: a share to compare with
+ *   of the bars' axis; largest: share at the end of the ramp; line: a share to compare with; most: the cell that is framed
  */
 export function activityMap(view, options) {
   const { t, theme } = view;
-  const { kind, ramp, shares, means, tokens, rows, width, top, largest, line } = options;
+  const { kind, ramp, shares, means, tokens, rows, width, top, largest, line, most } = options;
   const unit = theme.size / 15;
   const row = Math.min(SIZES.row * unit, (SIZES.rows * unit) / rows);
   const size = Math.max(LEAST, Math.min(theme.size, row * 0.9));
@@ -58,15 +58,10 @@ export function activityMap(view, options) {
   const bars = means.map((mean, layer) => {
     const mark = shape("rect", { x: x(layer), y: 0, width: column, height: bottom, class: "ff-hit" });
     const bar = { x: x(layer) + column * 0.17, y: bottom - up(mean), width: column * 0.66, height: up(mean) };
-    // A number that the dashed line would cross stands in its bar.
-    const inside = line !== null && mean < line && up(line - mean) < SIZES.number * unit;
-    const y = bottom - up(mean) + (inside ? 14 : -5) * unit;
-    const number = write(percentDigits(mean), {
-      ...centred,
-      x: middle(layer),
-      y,
-      class: inside ? "ff-inside" : "ff-ink",
-    });
+    // A number that the dashed line would cross stands above it.
+    const crossed = line !== null && mean < line && up(line - mean) < SIZES.number * unit;
+    const y = bottom - up(crossed ? line : mean) - 5 * unit;
+    const number = write(percentDigits(mean), { ...centred, x: middle(layer), y, class: "ff-ink" });
     svg.append(shape("rect", { ...bar, class: `ff-bar ff-${kind}` }), number, mark);
     svg.append(write(String(layer + 1), { ...centred, x: middle(layer), y: start - 6 * unit, class: "ff-dim" }));
     return { mark, lines: () => [t("layer", { layer: layer + 1 }), t("layer_mean", { share: percent(mean) })] };
@@ -82,7 +77,8 @@ export function activityMap(view, options) {
     return shares.map((of, layer) => {
       const colour = ramp[rampIndex(of[at], largest, 0)];
       const cell = { x: x(layer) + 1, y: y + 1, width: column - 2, height: Math.max(1, row - 2) };
-      const mark = shape("rect", { ...cell, fill: cssColour(colour) });
+      const framed = most?.layer === layer && most.at === at ? "ff-most" : "";
+      const mark = shape("rect", { ...cell, fill: cssColour(colour), class: framed });
       svg.append(mark);
       if (tokens.length <= WRITTEN) {
         const place = { x: middle(layer), y: y + row / 2 + SIZES.cell * unit * 0.36 };

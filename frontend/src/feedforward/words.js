@@ -1,3 +1,5 @@
+import { greatest } from "d3-array";
+
 // Shares in words.
 
 // Only 0 is "0%" and only 1 is "100%"; as `percent` of pages/feedforward/activity.py.
@@ -10,11 +12,21 @@ export function percent(share) {
 
 export const percentDigits = (share) => (100 * share).toFixed(1);
 
-// The shares of active neurons at one threshold: [layer][token], their means over tokens, and over everything.
+// The shares of active neurons at one threshold: [layer][token], and their means over tokens.
 export function sharesOf({ active, neurons }, threshold) {
   const shares = active.map((tokens) => tokens.map((counts) => counts[threshold] / neurons));
-  const means = shares.map(mean);
-  return { shares, means, whole: mean(means) };
+  return { shares, means: shares.map(mean) };
+}
+
+// Where the largest share of all stacks stands: at a word or a part of one, if there is any.
+export function busiest(numbers, maps) {
+  const cells = Object.entries(maps).flatMap(([stack, { shares }]) =>
+    shares.flatMap((of, layer) =>
+      of.map((share, at) => ({ stack, layer, at, share, token: numbers[stack].tokens[at] })),
+    ),
+  );
+  const words = cells.filter(({ token }) => /^[^<]*[\p{L}\p{N}]/u.test(token)); // not <s>
+  return greatest(words.length ? words : cells, ({ share }) => share);
 }
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { percent, sharesOf } from "./words.js";
+import { busiest, percent, sharesOf } from "./words.js";
 
 test("only 0 is 0% and only all is 100%", () => {
   assert.deepEqual([0, 1e-5, 0.0004, 0.03, 0.9999, 1].map(percent), [
@@ -16,5 +16,13 @@ test("only 0 is 0% and only all is 100%", () => {
 test("the share of a layer is the mean over its tokens", () => {
   // one layer, two tokens, two thresholds
   const found = sharesOf({ neurons: 4, active: [[[3, 1], [1, 0]], [[4, 0], [4, 0]]] }, 0); // prettier-ignore
-  assert.deepEqual(found, { shares: [[0.75, 0.25], [1, 1]], means: [0.5, 1], whole: 0.75 }); // prettier-ignore
+  assert.deepEqual(found, { shares: [[0.75, 0.25], [1, 1]], means: [0.5, 1] }); // prettier-ignore
+});
+
+test("the busiest token is a word where there is one", () => {
+  const numbers = { encoder: { tokens: ["Hi", ",", "</s>"] }, decoder: { tokens: ["<s>", "…"] } };
+  const maps = { encoder: { shares: [[0.1, 0.9, 0.8], [0.2, 0, 0]] }, decoder: { shares: [[0.7, 0.95]] } }; // prettier-ignore
+  assert.deepEqual(busiest(numbers, maps), { stack: "encoder", layer: 1, at: 0, share: 0.2, token: "Hi" });
+  numbers.encoder.tokens[0] = "!";
+  assert.deepEqual(busiest(numbers, maps), { stack: "decoder", layer: 0, at: 1, share: 0.95, token: "…" });
 });

@@ -1,18 +1,14 @@
 import { el } from "../core/dom.js";
 import { formatDeviation } from "../core/format.js";
 import { figureMarkup } from "../figure/markup.js";
-import { mapByShift, shiftError, wavelengthText } from "./numbers.js";
+import { mapByShift, shiftError } from "./numbers.js";
 
 // The sentences below the sliders. t: the texts; now: the values that fill the figures.
 
 const LIMIT = 1e-5; // of |PE(p + k) - M_k PE(p)|
 const SPREAD = 1e-6; // of products, for each unit of d_model: rounding of float32, generously
 
-export function encodingSentences(t, { dModel, wavelengths }) {
-  const [first, last] = [wavelengths[0], wavelengths[wavelengths.length - 1]].map(wavelengthText);
-  const words = { d_model: dModel, first, last };
-  return figureMarkup(t(wavelengths.length > 1 ? "encoding_says" : "encoding_says_one", words));
-}
+export const encodingSentences = (t, { dModel }) => figureMarkup(t("encoding_says", { d_model: dModel }));
 
 export function distanceSentences(t, { dModel, length, offsets }) {
   const most = length - 1; // 1 at least

@@ -20,11 +20,8 @@ export const POSITION_TEXTS = {
   dims_many: "At most {most} curves can be drawn; these are left out: {wrong}",
   dims_reset: "reset to four sines",
   encoding_says:
-    "Attention does not see word order, so each position adds its own pattern: one row of the picture. As in a counter, " +
-    "the left columns change fast (the first repeats after {first} positions), the right ones slowly (after {last}).",
-  encoding_says_one:
-    "Attention does not see word order, so each position adds its own two numbers: one row of the picture. They repeat " +
-    "after {first} positions.",
+    "Attention alone does not know word order, so each position adds its own row of {d_model} numbers. Press a column to " +
+    "see it as a wave.",
   distance_says:
     "The product of two encodings depends only on how far apart they are, so every diagonal has one colour: {half} at " +
     "distance 0, {next} at distance 1, {far} at distance {most}.",
@@ -45,9 +42,8 @@ export const POSITION_TEXTS = {
   spread_fails: "for equal <i>p</i> − <i>q</i> the products differ by up to {spread}",
   spread_waiting: "computing every product …",
   encoding_about:
-    "Section 3.5: attention alone does not know the order of its tokens, so each position adds its own vector, a row of " +
-    "the first picture. Its left columns change at every position, its right columns hardly at all. Click a column to " +
-    "draw it as a curve, or to remove its curve.",
+    "Section 3.5. As in a counter, the left columns change at every position, the right columns hardly at all. Click a " +
+    "drawn column to remove its curve.",
   distance_about:
     "Click a column of the first picture to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear " +
     "function” of PE(p): the map turns every pair of dimensions by an angle that depends only on k.",

@@ -67,12 +67,6 @@ export class Run {
     return this.frames.length - 1;
   }
 
-  // The index of the last frame that this run will have; when nothing more comes, of the last frame it has.
-  get end() {
-    if (!this.opening) return 0;
-    return this.active || this.lacks ? Math.max(this.last, this.opening.recorded.length - 1) : Math.max(0, this.last);
-  }
-
   // Takes over what a pack says of this run. Frames count only if they follow those that are here: after a gap they are
   // dropped, and `lacks` says that they must be requested again.
   take(about, array, now) {

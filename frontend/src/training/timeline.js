@@ -1,8 +1,10 @@
 import { el } from "../core/dom.js";
 import { runLabel } from "./words.js";
 
-// The slider over all recorded steps of the chosen run, play and live.
+// The slider over the steps of the chosen run, as long as its curves; play and live.
 export class Timeline {
+  /** @type {any} */ run;
+  step = 0;
   // hooks: {t, goTo(index), play(), live()}
   // save: the menu that saves the picture
   constructor(hooks, save) {
@@ -28,10 +30,17 @@ export class Timeline {
       step: 1,
       value: 0,
       "data-testid": "training-slider",
-      input: () => hooks.goTo(Number(this.slider.value)),
+      input: () => this.moved(Number(this.slider.value)),
     });
     this.number = el("output", { class: "learn-step", "data-testid": "training-step" });
     this.element = el("div", { class: "learn-time" }, this.playing, this.slider, this.number, this.live, save);
+  }
+
+  // Not every step is recorded: to the next one in the direction of the move, so that each arrow key moves.
+  moved(step) {
+    const { run, hooks } = this;
+    const before = run.frameAt(step);
+    hooks.goTo(step > this.step && run.frames[before].step < step ? before + 1 : before);
   }
 
   draw(run, index, mode) {
@@ -50,14 +59,14 @@ export class Timeline {
       this.playing.setAttribute("aria-label", this.playing.title);
       this.live.setAttribute("aria-pressed", String(mode === "live"));
     }
-    const end = run ? run.end : 0;
+    const end = run ? run.about.steps : 0;
     if (Number(this.slider.max) !== end) this.slider.max = end;
-    const at = Math.max(0, index);
-    if (Number(this.slider.value) !== at) this.slider.value = at;
-    this.slider.style.setProperty("--there", end ? `${((100 * Math.max(0, run.last)) / end).toFixed(2)}%` : "0%");
-    const step = enabled ? run.frames[index].step.toLocaleString("en") : "";
-    const steps = run ? run.about.steps.toLocaleString("en") : "";
-    const text = enabled ? t("step_of", { step, steps }) : t("step_none");
+    this.step = enabled ? run.frames[index].step : 0;
+    if (Number(this.slider.value) !== this.step) this.slider.value = this.step;
+    const there = enabled ? run.frames[run.last].step / end : 0;
+    this.slider.style.setProperty("--there", `${(100 * there).toFixed(2)}%`);
+    const numbers = { step: this.step.toLocaleString("en"), steps: end.toLocaleString("en") };
+    const text = enabled ? t("step_of", numbers) : t("step_none");
     if (text === this.text && run === this.run) return;
     this.text = text;
     this.run = run;
