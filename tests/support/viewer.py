@@ -186,8 +186,7 @@ class Viewer:
     async def _rerun(self, fragment: str = "") -> Run:
         """Ask for a run, and read what the server sends until its end."""
         assert self.socket is not None
-        message = self._asking(fragment)
-        start, received = time.perf_counter(), 0
+        message, start = self._asking(fragment), time.perf_counter()
         await self.socket.send(message)
         return await self._read(start)
 
