@@ -30,7 +30,7 @@ def draw(frame: PageFrame) -> None:
         return
     note_waiting_switches(frame.state.switches)
     if frame.part == "before":
-        rnn.draw(frame, frame.trace)
+        rnn.draw(frame)
     elif frame.trace is not None:
         complexity.draw(frame, frame.trace)
 
@@ -44,5 +44,6 @@ CONTENT = Content(
     draw,
     parts,
     (*drawing.OPTIONS, "n", "kernel", "restricted", "letters", "heads"),
+    alone=("before",),
     live=_live,
 )

@@ -72,15 +72,13 @@ def _bundled() -> Pretrained:
 
 
 def _letters(frame: PageFrame) -> str:
-    """The letters for all models: the page's source if the model reverses letters, otherwise the text typed here."""
-    from_source = reverses(frame.model)
-    if from_source:
-        paragraph(_("All three models get the letters of the page's source."), quiet=True)
-    else:
-        label = _("Letters to write backwards; trained on up to {longest}").format(longest=TRAINED)
-        typed = frame.options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
+    """The letters for all models: those typed here; at first the page's source, where the open model reverses it."""
+    start = frame.state.source if reverses(frame.model) else LETTERS
+    label = _("Letters to write backwards; trained on up to {longest}").format(longest=TRAINED)
+    typed = frame.options.text("letters", label, longest=2000, placeholder=start, width=420)
+    if not reverses(frame.model):
         _why_other_letters(frame)
-    return frame.state.source if from_source else typed or LETTERS
+    return typed or start
 
 
 def bottleneck(width: int) -> str:
@@ -307,8 +305,8 @@ def _equations(frame: PageFrame, model: Pretrained) -> None:
         )
 
 
-def draw(frame: PageFrame, trace: Trace | None) -> None:
-    """The part "before". trace: of the page's source; None if it cannot be traced, which the page has said."""
+def draw(frame: PageFrame) -> None:
+    """The part "before"."""
     point(bottleneck(2 * _recurrent(NO_ATTENTION).config.d_state))
     left, right = st.columns(2, gap="medium")
     with left:
@@ -319,8 +317,6 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
     with right:
         outputs = st.container()
         letters = _letters(frame)
-    if reverses(frame.model) and trace is None:
-        return
     try:
         model = frame.model if reverses(frame.model) else _bundled()
         if strange := [*_unknown_letters(_recurrent(ATTENTION), letters), *_unknown_letters(model, letters)]:

@@ -115,11 +115,11 @@ def test_a_link_opens_cold(open_page: Callable[..., AppTest]) -> None:
     assert not app.exception and "Allowed: best, mean" in messages(app)
 
 
-def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[..., AppTest]) -> None:
+def test_a_checkpoint_that_reverses_begins_with_the_source(open_page: Callable[..., AppTest]) -> None:
     app = open_page(checkpoint="reverse-gelu", source="Hello")
     assert not app.exception and outputs(app) == ["olleh ✓"] * 3
-    assert [field.key for field in app.text_input] == ["source", "target"]  # no field for other letters
-    assert "Transformer reverse-gelu" in page_text(app) and "letters of the page's source" in page_text(app)
+    assert [field.key for field in app.text_input] == ["anatomy_letters"]  # no sentence beside the letters
+    assert "Transformer reverse-gelu" in page_text(app) and "The open model" not in page_text(app)
     gelu_trace = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
     drawn = weights(figures(app)["before-cross-attention"])
     np.testing.assert_allclose(drawn, gelu_trace.cross.weights[best_head(gelu_trace.cross.weights)], atol=1e-6)
