@@ -49,6 +49,7 @@ from pages.runtime.streamlit import (
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Paint, Switch, layers_of
 from transformer.lessons import Link
+from transformer.model.config import ModelConfig
 from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
@@ -72,6 +73,7 @@ class Content:
     draw: draws it, below the frame.
     parts: name in links -> label; the first is the default. A function, because labels are translated.
     options: names in links of the page's other options.
+    shown: whether a model has what a part is about; another part stays hidden unless a link opens it.
     sentence: whether the page shows the sentence pair. alone: its parts that read none and do not show it.
     menus: whether the header has the link menu and the button for big text.
     live: whether the page, in this state, needs no pass where the browser has the engine.
@@ -80,6 +82,7 @@ class Content:
     draw: Callable[[PageFrame], None]
     parts: Callable[[], Mapping[str, str]] = no_parts
     options: tuple[str, ...] = ()
+    shown: Callable[[ModelConfig, str], bool] = lambda config, part: True
     sentence: bool = True
     alone: Collection[str] = ()
     menus: bool = True
@@ -536,7 +539,8 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     if frame.pair:
         sentence.fields(model, frame.state, arrived, fresh, quiet=in_browser and room.seat() is None)
     if labels:
-        frame.part = frame.options.parts(labels)
+        of_model = {one: text for one, text in labels.items() if one == part or content.shown(model.config, one)}
+        frame.part = frame.options.parts(of_model)
     live.draw(frame.state, quiet=in_browser and room.seat() is None)
     if frame.pair:
         frame.trace, readable = sentence.traced(model, frame.state, switch_checkpoint, in_browser)

@@ -8,6 +8,7 @@ from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
 from pages.frame.state import State
 from pages.positions import encoding, lab, learned, relative
+from transformer.model.config import ModelConfig
 from transformer.texts import _
 from transformer.view.position_figures import PARTS
 from transformer.view.shared_texts import say
@@ -26,6 +27,11 @@ def parts() -> dict[str, str]:
 def in_browser(state: State) -> bool:
     """Whether a browser that has the engine draws the open part without the server."""
     return state.chosen.get("positions", {}).get("part", "encoding") in PARTS
+
+
+def shown(config: ModelConfig, part: str) -> bool:
+    """Models with relative positions are few, so that the others do not name the part."""
+    return part != "relative" or config.positions == "relative"
 
 
 def draw(frame: PageFrame) -> None:
@@ -57,4 +63,4 @@ def draw(frame: PageFrame) -> None:
 
 
 OPTIONS = ("d_model", "length", "dims", "k", "q", "seed", "trained", "pane", "row")
-CONTENT = Content(draw, parts, OPTIONS, alone=("distance", "learned", "relative"), live=in_browser)
+CONTENT = Content(draw, parts, OPTIONS, shown, alone=("distance", "learned", "relative"), live=in_browser)

@@ -36,6 +36,7 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "lab-why": ("lab", {"part": "scaling"}),
     "lab-softmax": ("lab", {"part": "softmax"}),
     "positions": ("positions", {"part": "encoding"}),
+    "positions-relative": ("positions", {"part": "relative"}),
     "positions-distance": ("positions", {"part": "distance"}),
     "positions-learned": ("positions", {"part": "learned"}),
     "positions-order": ("positions", {"part": "order"}),
@@ -127,7 +128,7 @@ def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
     name, params = VIEWS[view]
     page.goto(f"{server}/{name}?{urlencode({'source': SENTENCE, 'target': TARGET, **params})}")
     page.wait_for_selector(".hs-brand", state="attached")  # a question covers it
-    if view not in ("heads-error", "lab-softmax", "lab-why", "feedforward-knock"):
+    if view not in ("heads-error", "lab-softmax", "lab-why", "feedforward-knock", "positions-relative"):
         page.wait_for_selector(DRAWN)
     still(page)
     if opened:

@@ -76,7 +76,7 @@ def test_every_sign_comes_up_and_every_text_is_one_line() -> None:
 
 
 def test_no_sentence_of_the_list_is_a_frame() -> None:
-    """The list of benchmarks/symbols.tsv was written before and is not trained on."""
+    """No line of benchmarks/symbols.tsv is trained on."""
     listed = [source for _kind, source, *_ in rows("symbols.tsv")]
     for frame, _ in (*symbols.FRAMES, *symbols.MEASURED, *symbols.PRICED):
         form = re.compile(re.escape(frame).replace(r"\{\}", r"\S+"))

@@ -97,7 +97,7 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
         66,
         "tiny",
     )
-    assert (data["part"], data["tokens"], data["big"], data["halves"]) == ("encoding", tokens, False, False)
+    assert (data["part"], data["tokens"], data["big"], data["layout"]) == ("encoding", tokens, False, "")
     assert list(data["figures"]) == ["encoding", "curves", "wavelengths"]
     assert not chosen(app) and not page_text(app, "hs-message")
     data = handed(start("distance"))
