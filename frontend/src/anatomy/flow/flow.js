@@ -1,5 +1,5 @@
 import { formatCount, formatNumber } from "../format.js";
-import { clamp, fittingText, mathWidth } from "../stage/measure.js";
+import { clamp, fittingText, lettersWidth, mathWidth } from "../stage/measure.js";
 import { lastStep, stackOf } from "../walk.js";
 import { Lane, laneColumns, parametersOf } from "./lane.js";
 
@@ -189,6 +189,8 @@ function drawWords(ctx, lane, leaves, rect, closed = false) {
   const high = Math.min(rect.h / shown, 2 * unit);
   const [names, numbers] = [rect.w * 0.44, unit * 3.3];
   const barWidth = rect.w - names - numbers - unit * 0.4;
+  const size = Math.min(1, (high * 0.9) / unit);
+  const widest = Math.max(...labels.slice(0, shown).map(lettersWidth)) * size * unit;
   labels.slice(0, shown).forEach((label, i) => {
     const p = outputs.probability[state.t * count + i];
     const y = rect.y + i * high;
@@ -205,7 +207,7 @@ function drawWords(ctx, lane, leaves, rect, closed = false) {
       align: "right",
       weight,
       colour: chosen ? "target" : "ink",
-      size: Math.min(1, (high * 0.9) / unit),
+      size,
     });
     lane.add({
       key: `bar:${i}`,
@@ -241,7 +243,7 @@ function drawWords(ctx, lane, leaves, rect, closed = false) {
       size: 0.82,
     });
   if (leaves) {
-    // Only the row of this step becomes a word.
+    // Only the row of this step becomes a word: its band leads to the words.
     const row = lane.high / lane.rows;
     const from = { x: leaves.x, w: leaves.w, y: lane.top + state.t * row, h: row };
     lane.add({
@@ -252,7 +254,7 @@ function drawWords(ctx, lane, leaves, rect, closed = false) {
       w: 0,
       h: 0,
       from: { x: from.x + from.w, y: from.y, h: from.h },
-      to: { x: rect.x, y: rect.y, h: rect.h },
+      to: { x: rect.x + Math.max(0, names - widest - unit * 0.6), y: rect.y, h: rect.h },
       rows: 1,
       colour: "target",
       strength: 0.16,
@@ -458,6 +460,7 @@ function narrowFlow(ctx) {
     const box = closedLine(lane, "decoder", at(area.h - words - line, line));
     const x = leaves.x + leaves.w / 2;
     lane.add(upArrow("under:decoder.cross", x, leaves.y + leaves.h + 4, box.y - 3));
+    lane.text("rows", ctx.t("flow_rows"), box.x, box.y - unit, x - box.x - unit, { size: 0.88 });
     drawWords(ctx, lane, null, { x: 8, y: area.h - words + unit * 2.2, w: width - 12, h: words - unit * 2.6 }, true);
     return lane.items;
   }

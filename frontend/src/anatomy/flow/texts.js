@@ -43,6 +43,7 @@ export const FLOW_TEXTS = {
   flow_head_name: "head {head}",
   flow_out_head: "off",
   flow_output: "Next word",
+  flow_rows: "Each row of colours: the numbers of one token",
   flow_count: "{n} parameters",
   flow_shared: "shares the embedding table",
   flow_own: "{n} own parameters",

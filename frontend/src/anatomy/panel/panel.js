@@ -12,7 +12,7 @@ import { isOpen, stackOf } from "../walk.js";
 
 // The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and the reason.
 
-const STRIP_ROWS = 3; // of the legend of a strip
+const STRIP_ROWS = 12; // of the legend of a strip, at most: those that do not fit are not seen
 const STRIP_NUMBERS = 48;
 const STOPS = 32; // of the gradient between the smallest and the largest number
 const SMALLEST = 0.6; // of the size of an equation that would be wider than the panel
@@ -263,7 +263,9 @@ class StartPart {
       });
       return el("i", { style: `background:linear-gradient(to right,${stops.join(",")})` });
     };
-    const rows = matrix ? labels.flatMap((label, row) => [el("span", { dir: "auto" }, label), bars(row)]) : [];
+    const rows = matrix
+      ? labels.map((label, row) => el("div", null, el("span", { dir: "auto" }, label), bars(row)))
+      : [];
     this.strip.replaceChildren(...rows);
     this.says.replaceChildren(...richText(this.t("start_strip", { d_model: formatCount(data.config.d_model) })));
     return first;
