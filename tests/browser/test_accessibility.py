@@ -133,7 +133,8 @@ def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
     still(page)
     if opened:
         # What stands in a fold that was not clicked open is inert.
-        for fold in ("Details",) if name == "training" else ("All stops",) if "stop" in params else ():
+        folds = {"training": ("Details",), "model": ("Sizes and scores", "Model card")}.get(name, ())
+        for fold in ("All stops",) if "stop" in params else folds:
             page.locator("summary", has_text=fold).evaluate("element => element.click()")
         page.evaluate(OPEN)
         still(page)
