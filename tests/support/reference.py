@@ -73,9 +73,11 @@ def position(model: Transformer, place: int) -> Tensor:
     if model.config.positions in ("none", "relative"):
         return torch.zeros(wide, dtype=torch.float64)
     values = []
-    order = [*range(0, wide, 2), *range(1, wide, 2)] if model.config.layout == "halves" else range(wide)
+    fairseq = model.config.layout == "fairseq"  # the first place is 2, and the last wavelength is 10,000
+    order = range(wide) if model.config.layout == "interleaved" else [*range(0, wide, 2), *range(1, wide, 2)]
     for number in order:
-        angle = place / 10_000 ** ((number - number % 2) / wide)
+        pair = number // 2
+        angle = (place + 2 * fairseq) / 10_000 ** (pair / max(wide // 2 - 1, 1) if fairseq else 2 * pair / wide)
         values.append(math.cos(angle) if number % 2 else math.sin(angle))
     return torch.tensor(values, dtype=torch.float64)
 
