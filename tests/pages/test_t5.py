@@ -11,7 +11,11 @@ from streamlit.testing.v1 import AppTest
 from tests.support.app import every_part, failed_checks, messages, page_text
 from tests.support.t5 import t5_folder
 
-pytestmark = pytest.mark.slow  # every part
+pytestmark = [
+    pytest.mark.slow,  # every part
+    # Random weights: the integral over the path may not settle, and the page says so, too.
+    pytest.mark.filterwarnings("ignore:integrated gradients:UserWarning"),
+]
 
 
 @pytest.fixture(scope="module")

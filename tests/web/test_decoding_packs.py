@@ -113,7 +113,7 @@ def test_a_beginning_that_cannot_be_written_is_refused_for_the_reason_the_server
 def test_what_is_counted_of_the_neurons_is_what_the_server_counts(model: Pretrained, answers: list[Any]) -> None:
     for (source, target), ours in zip(SENTENCES, answers[len(DECODING) :], strict=False):
         trace = model.trace(source, target or None, limit=LIMIT)
-        theirs = json.loads(json.dumps(activity.numbers(trace, model.config.activation)))
+        theirs = json.loads(json.dumps(activity.numbers(trace, model.config)))
         for stack in ("encoder", "decoder"):
             counts, wanted = ours.pop(stack), theirs.pop(stack)
             # A number within 1e-6 of a threshold or of the edge of a bin may be counted on its other side.
