@@ -136,7 +136,7 @@ def draw(frame: PageFrame) -> None:
     with about:
         paragraph(
             _("Each cell is a head, a part of the model that looks from each token at others."),
-            _("Its name says at what it looks most, its number how often of 100 times, in {count} sentences.").format(
+            _("Its name says what it looks at most, its number how many times of 100, in {count} sentences.").format(
                 count=len(pairs)
             )
             if colour == "role"

@@ -9,7 +9,7 @@ import torch
 
 import transformer
 from tests.support.families import KINDS, family_folder
-from tests.support.imported import CLOSE, SENTENCES, batch, fed, generated
+from tests.support.imported import SENTENCES, attention_is_theirs, batch, generated, logits_are_theirs
 from transformer.analysis.residual import decompose
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
@@ -30,32 +30,13 @@ def trio(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_logits_are_theirs_for_padded_batches(trio) -> None:
-    ours, theirs, _ = trio
-    source, mask = batch(ours)
-    target = fed(ours, len(source))
-    assert not mask.all()
-    with torch.inference_mode():
-        wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target)
-        torch.testing.assert_close(ours.model(source, target), wanted.logits, **CLOSE)
-        memory = ours.model.encode(source)
-    real = mask.bool()
-    torch.testing.assert_close(memory[real], wanted.encoder_last_hidden_state[real], **CLOSE)
+    logits_are_theirs(*trio[:2])
 
 
 def test_every_attention_of_a_trace_is_theirs(trio) -> None:
     ours, theirs, _ = trio
     trace = ours.trace(SENTENCES[0], SENTENCES[1])
-    with torch.inference_mode():
-        wanted = theirs(
-            input_ids=torch.tensor([trace.source_ids]),
-            decoder_input_ids=torch.tensor([trace.target_in_ids]),
-            output_attentions=True,
-        )
-    kinds = {"encoder_self": "encoder_attentions", "decoder_self": "decoder_attentions", "cross": "cross_attentions"}
-    for kind, name in kinds.items():
-        theirs_all = torch.stack([layer[0] for layer in wanted[name]])  # [layer, head, query, key]
-        torch.testing.assert_close(getattr(trace, kind).weights, theirs_all, **CLOSE)
-    torch.testing.assert_close(trace.logits, wanted.logits[0], **CLOSE)
+    attention_is_theirs(trace, theirs)
 
 
 @pytest.mark.parametrize("limit", [3, 21])

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 
 import transformer
 from tests.support.build import saved_checkpoint
-from tests.support.imported import CLOSE, SENTENCES, batch, fed, generated
+from tests.support.imported import CLOSE, SENTENCES, attention_is_theirs, batch, fed, generated, logits_are_theirs
 from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, random_marian, splitter, vocabulary
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.constraints import Constraints
@@ -40,32 +40,13 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.slow
 def test_logits_are_theirs_for_padded_batches(pair) -> None:
-    ours, theirs, _ = pair
-    source, mask = batch(ours)
-    target = fed(ours, len(source))
-    with torch.inference_mode():
-        wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target)
-        torch.testing.assert_close(ours.model(source, target), wanted.logits, **CLOSE)
-        memory = ours.model.encode(source)
-    real = mask.bool()
-    torch.testing.assert_close(memory[real], wanted.encoder_last_hidden_state[real], **CLOSE)
+    logits_are_theirs(*pair[:2])
 
 
 def test_every_attention_and_every_state_of_a_trace_is_theirs(pair) -> None:
     ours, theirs, _ = pair
     trace = ours.trace(SENTENCES[0], SENTENCES[1])
-    with torch.inference_mode():
-        wanted = theirs(
-            input_ids=torch.tensor([trace.source_ids]),
-            decoder_input_ids=torch.tensor([trace.target_in_ids]),
-            output_attentions=True,
-            output_hidden_states=True,
-        )
-    kinds = {"encoder_self": "encoder_attentions", "decoder_self": "decoder_attentions", "cross": "cross_attentions"}
-    for kind, name in kinds.items():
-        theirs_all = torch.stack([layer[0] for layer in wanted[name]])  # [layer, head, query, key]
-        torch.testing.assert_close(getattr(trace, kind).weights, theirs_all, **CLOSE)
-    torch.testing.assert_close(trace.logits, wanted.logits[0], **CLOSE)
+    wanted = attention_is_theirs(trace, theirs)
     entering = trace.source_embedding + trace.source_positions
     torch.testing.assert_close(entering, wanted.encoder_hidden_states[0][0], **CLOSE)
     entering = trace.target_embedding + trace.target_positions

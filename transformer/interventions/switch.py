@@ -34,6 +34,16 @@ def unknown(text: str, value: object, names: Sequence[str]) -> InterventionError
     return InterventionError(text, value=brief(value), names=any_of(names, value))
 
 
+def only_off(param: str, setting: str) -> None:
+    """Raises InterventionError for a setting of a switch that only takes something away."""
+    if setting != "off":
+        raise InterventionError(
+            "{param} cannot be {value}; only off is allowed, and without this switch nothing changes",
+            param=param,
+            value=brief(setting),
+        )
+
+
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[0-9]{1,6}")
 

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from transformer.interventions.switch import EVERYWHERE, HeadSwitch, InterventionError, SubLayer, Where, brief, per_head
+from transformer.interventions.switch import (
+    EVERYWHERE,
+    HeadSwitch,
+    InterventionError,
+    SubLayer,
+    Where,
+    only_off,
+    per_head,
+)
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Edit
 
@@ -42,12 +50,7 @@ class Unbias(HeadSwitch):
 
     @classmethod
     def read(cls, setting: str, where: Where, param: str) -> Unbias:
-        if setting != "off":
-            raise InterventionError(
-                "{param} cannot be {value}; only off is allowed, and without this switch the bias is added",
-                param=param,
-                value=brief(setting),
-            )
+        only_off(param, setting)
         return cls(where)
 
     def check(self, config: ModelConfig) -> None:

@@ -14,7 +14,7 @@ from transformer.interventions.switch import (
     InterventionError,
     SubLayer,
     Where,
-    brief,
+    only_off,
     per_head,
     unknown,
 )
@@ -60,12 +60,7 @@ class Unmask(HeadSwitch):
 
     @classmethod
     def read(cls, setting: str, where: Where, param: str) -> Unmask:
-        if setting != "off":
-            raise InterventionError(
-                "{param} cannot be {value}; only off is allowed, and without this switch the mask is on",
-                param=param,
-                value=brief(setting),
-            )
+        only_off(param, setting)
         return cls(param, where)
 
     @property

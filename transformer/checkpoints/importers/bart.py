@@ -19,7 +19,7 @@ logit has a bias; every text begins with <s>, and the decoder reads </s> before 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -204,15 +204,27 @@ def names(config: ModelConfig) -> dict[str, tuple[str, ...]]:
     return possible
 
 
-def _holding(config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
-    """A model with these tensors as its parameters, by name; nothing is initialised or copied."""
+def holding(config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
+    """A model in eval mode with these tensors as its parameters, by name; nothing is initialised or copied."""
     computed = config.positions == "sinusoidal"  # sines need arithmetic
     with shapes_only():
         model = Transformer(dataclasses.replace(config, positions="none") if computed else config)
     model.load_state_dict(dict(weights), assign=True)
-    if computed:
+    if config.positions != "learned":
         model.config, model.positions = config, positions_of(config)
-    return model
+    return model.requires_grad_(False).eval()
+
+
+def kind_of(path: Path, about: Mapping[str, Any], classes: Sequence[str]) -> str:
+    """The class of the model in a folder, the first of these if config.json does not say. Raises CheckpointError for
+    another one."""
+    kinds = about.get("architectures") or [classes[0]]
+    if not isinstance(kinds, list) or kinds[0] not in classes:
+        raise CheckpointError(
+            "{path} holds {kind}, not an encoder-decoder; Headscope opens {opened}",
+            path=path, kind=shown(kinds), opened=any_of(classes),
+        )  # fmt: skip
+    return str(kinds[0])
 
 
 def whole_name(name: str) -> str:
@@ -244,12 +256,7 @@ def load_family(family: Family, path: Path) -> Checkpoint[Transformer]:
     """Read a folder of a model of the family. Raises CheckpointError for the first problem."""
     path = Path(path)
     about = read_json(path / CONFIG)
-    kinds = about.get("architectures") or [family.classes[0]]
-    if not isinstance(kinds, list) or kinds[0] not in family.classes:
-        raise CheckpointError(
-            "{path} holds {kind}, not an encoder-decoder; Headscope opens {opened}",
-            path=path, kind=shown(kinds), opened=any_of(family.classes),
-        )  # fmt: skip
+    kind = kind_of(path, about, family.classes)
     try:
         tensors = Tensors(path, whole_name)
         files = family.files(path, about)
@@ -263,7 +270,7 @@ def load_family(family: Family, path: Path) -> Checkpoint[Transformer]:
         raise CheckpointError("{path}: {error}", path=path, error=error) from error
     settings = _settings(family, path, about, config)
     rule, alpha, notes = search_rule(settings, config)
-    if kinds[0] == family.classes[1]:
+    if kind == family.classes[1]:
         notes.append(
             Text(
                 "The folder holds a {kind}, which has no output layer: as in transformers' {other}, the embedding "
@@ -273,7 +280,7 @@ def load_family(family: Family, path: Path) -> Checkpoint[Transformer]:
             )
         )
     checkpoint = Checkpoint(
-        path.name, path, _holding(config, weights).requires_grad_(False).eval(), tokenizers[1],
+        path.name, path, holding(config, weights), tokenizers[1],
         files.languages(settings), {}, source_tokenizer=tokenizers[0], rule=rule, alpha=alpha,
         notes=(*files.notes(config, tokenizers), *notes), family=family.name, codes=files.codes,
     )  # fmt: skip

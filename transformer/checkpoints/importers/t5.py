@@ -36,19 +36,16 @@ from transformer.checkpoints.folder import (
     bounded,
     parameter_shapes,
     read_json,
-    shapes_only,
 )
-from transformer.checkpoints.importers.bart import LOGITS, SHARED, SOURCE, TARGET, whole_name
+from transformer.checkpoints.importers.bart import LOGITS, SHARED, SOURCE, TARGET, holding, kind_of, whole_name
 from transformer.checkpoints.importers.generation import SETTINGS, search_rule
 from transformer.checkpoints.importers.tensors import Tensors
 from transformer.checkpoints.importers.tokenizers import LARGEST_VOCABULARY, OPTIONS, added_tokens, languages_in
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.model.config import ConfigError, ModelConfig
-from transformer.model.positions import positions_of
 from transformer.model.transformer import Transformer
 from transformer.text.piece_file import unigram_file
 from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, processor_of, read_processor
-from transformer.texts import any_of
 
 MODEL_TYPES = ("t5", "mt5")
 OPENED = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration")
@@ -190,12 +187,7 @@ def load_t5(path: Path) -> Checkpoint[Transformer]:
     """Read a folder of a T5 model. Raises CheckpointError for the first problem."""
     path = Path(path)
     about = read_json(path / CONFIG)
-    kinds = about.get("architectures") or [OPENED[0]]
-    if not isinstance(kinds, list) or kinds[0] not in OPENED:
-        raise CheckpointError(
-            "{path} holds {kind}, not an encoder-decoder; Headscope opens {opened}",
-            path=path, kind=shown(kinds), opened=any_of(OPENED),
-        )  # fmt: skip
+    kind_of(path, about, OPENED)
     if not any((path / name).is_file() for name in (PIECES, TOKENIZER)):
         raise CheckpointError(
             "{path} is not a T5 checkpoint: {pieces} and {tokenizer} are both missing",
@@ -218,11 +210,7 @@ def load_t5(path: Path) -> Checkpoint[Transformer]:
         weights[output] = weights[output] * config.d_model**-0.5
     settings = read_json(path / SETTINGS) if (path / SETTINGS).is_file() else about
     rule, alpha, notes = search_rule(settings if isinstance(settings, dict) else {}, config)
-    with shapes_only():
-        model = Transformer(config)
-    model.load_state_dict(dict(weights), assign=True)
-    model.positions = positions_of(config)
     return Checkpoint(
-        path.name, path, model.requires_grad_(False).eval(), tokenizer, languages_in(options), {},
+        path.name, path, holding(config, weights), tokenizer, languages_in(options), {},
         rule=rule, alpha=alpha, notes=tuple(notes),
     )  # fmt: skip
