@@ -172,7 +172,7 @@ def without(
             changed[weight] = state[weight].clone()
         if means is not None:
             if bias not in state:
-                raise InterventionError("this model has no biases, to which the mean of a head would be added; choose zero")
+                raise InterventionError("this model has no biases to hold the mean of a head; choose zero")
             changed[bias] = changed.get(bias, state[bias]) + changed[weight][:, columns] @ means[kind, layer, head]
         changed[weight][:, columns] = 0
     network = with_parameters(model.model, changed)
