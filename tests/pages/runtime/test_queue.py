@@ -277,8 +277,12 @@ def test_work_of_a_viewer_who_leaves_ends_where_it_gives_way() -> None:
         if not here[0]:
             raise Gone
 
+    def short() -> None:
+        with queue.turn(nobody_left):
+            pass
+
     with pytest.raises(Gone), queue.turn(look, last=True):
-        other = begin(lambda: queue_up(queue, "a", lambda name: None, {})[0].join(20))
+        other = begin(short)
         until(lambda: queue.waiting == 1)
         here[0] = False
         queue.give_way()

@@ -253,12 +253,14 @@ class StartPart {
     this.key = key;
     const labels = data.labels("source").slice(0, STRIP_ROWS);
     const matrix = data.matrix("encoder.0.self.enters");
+    const { d_model } = data.config;
+    const length = Math.min(STRIP_NUMBERS, d_model);
     const theme = readTheme(this.element);
     const kit = new PaintKit();
     const colour = (value) => cssColour(kit.rgb(theme, { ramp: "source", matrix }, value));
     const bars = (row) => {
-      const stops = Array.from({ length: STRIP_NUMBERS }, (_, i) => {
-        const [from, to] = [i, i + 1].map((at) => `${((100 * at) / STRIP_NUMBERS).toFixed(2)}%`);
+      const stops = Array.from({ length }, (_, i) => {
+        const [from, to] = [i, i + 1].map((at) => `${((100 * at) / length).toFixed(2)}%`);
         return `${colour(matrix.at(row, i))} ${from} ${to}`;
       });
       return el("i", { style: `background:linear-gradient(to right,${stops.join(",")})` });
@@ -267,7 +269,7 @@ class StartPart {
       ? labels.map((label, row) => el("div", null, el("span", { dir: "auto" }, label), bars(row)))
       : [];
     this.strip.replaceChildren(...rows);
-    this.says.replaceChildren(...richText(this.t("start_strip", { d_model: formatCount(data.config.d_model) })));
+    this.says.replaceChildren(...richText(this.t("start_strip", { count: length, d_model: formatCount(d_model) })));
     return first;
   }
 }

@@ -109,7 +109,8 @@ export const ANATOMY_TEXTS = {
   start_lead: "Press ▶ to follow one sentence through the model",
   start_begin: "Begin",
   start_keys: "or press →; the space key plays",
-  start_strip: "A strip: one row for each token, {d_model} numbers in a row. Strong colour: far from 0. Grey: below 0.",
+  start_strip:
+    "A strip: for each token a row with the first {count} of its {d_model} numbers. Strong colour: far from 0. Grey: below 0.",
 
   // saved files
   save_csv: "The numbers of this step (CSV)",
