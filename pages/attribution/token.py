@@ -191,7 +191,10 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
         st.html("".join(lines))
     most = one_token.named(trace, step)
     text = (
-        _("The darker a word, the more of the {count} methods name it among the {most} that matter most for “{token}”.")
+        _(
+            "The darker a word, the more of the {count} methods name it among the {most} that matter most for "
+            "“{token}” (start and end tokens do not count)."
+        )
         if most > 1
         else _("The darker a word, the more of the {count} methods name it first for “{token}”.")
     )

@@ -1,8 +1,8 @@
 // The texts of the page Feed-forward, part Activity.
 export const FEEDFORWARD_TEXTS = {
   region: "Active neurons of the feed-forward sub-layers",
-  says: "Most neurons stay silent: the busiest token, “{token}”, activates {share}.",
-  says_many: "The busiest token, “{token}”, activates {share} of a layer's neurons.",
+  says: "Most neurons stay silent: even the busiest word, “{token}”, activates only {share}.",
+  says_many: "The busiest word, “{token}”, activates {share} of a layer's neurons.",
   explain:
     "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of the {count} " +
     "hidden numbers of a layer. It is active at a token where its activation is above a threshold.",

@@ -139,7 +139,9 @@ class View extends PlainView {
 // "d_model = 512" with its subscript.
 function withSubscript(text) {
   const [symbol, below, rest] = text.split(/_(\w+)/);
-  return below ? [symbol, svgEl("tspan", { dy: 3 }, below), svgEl("tspan", { dy: -3 }, rest)] : [text];
+  return below
+    ? [symbol, svgEl("tspan", { dy: 3, class: "paper-below" }, below), svgEl("tspan", { dy: -3 }, rest)]
+    : [text];
 }
 
 export default plainComponent(View);

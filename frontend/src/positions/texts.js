@@ -20,8 +20,8 @@ export const POSITION_TEXTS = {
   dims_many: "At most {most} curves can be drawn; these are left out: {wrong}",
   dims_reset: "reset to four sines",
   encoding_says:
-    "Attention alone does not know word order, so each position adds its own row of {d_model} numbers. Press a column to " +
-    "see it as a wave.",
+    "Attention alone does not know word order, so each position adds its own row of {d_model} numbers. Each column is a " +
+    "wave.",
   distance_says:
     "The product of two encodings depends only on how far apart they are, so every diagonal has one colour: {half} at " +
     "distance 0, {next} at distance 1, {far} at distance {most}.",

@@ -254,7 +254,7 @@ def test_every_example_of_en_de_opens_on_what_ships() -> None:
 
 def test_the_sentence_is_shaded_before_the_matrix(bundled: Callable[..., AppTest]) -> None:
     text = page_text(bundled(source="I see a dog.", output="4"))
-    assert "The darker a word, the more of the 9 methods name it among the 3 that matter most for “Hund”" in text
+    assert "The darker a word, the more of the 9 methods name it among the 3 that matter most for “Hund” (start" in text
 
 
 def test_a_sentence_of_usual_length_is_not_long() -> None:
