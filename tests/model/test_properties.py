@@ -98,7 +98,9 @@ def test_the_parts_add_up_to_the_whole(data: st.DataObject) -> None:
     batch = data.draw(batches(model))
     records, config = records_of(model, batch), model.config
     for stack, side, parts in (("encoder", "source", ("self", "ff")), ("decoder", "target", ("self", "cross", "ff"))):
-        x = whole = records[f"{side}.embedding"] + records[f"{side}.positions"]
+        norm = model.source_norm if side == "source" else model.target_norm
+        assert isinstance(norm, torch.nn.LayerNorm | torch.nn.RMSNorm) == config.embedding_norm
+        x = whole = norm(records[f"{side}.embedding"] + records[f"{side}.positions"])
         for number, layer in enumerate(model.encoder if stack == "encoder" else model.decoder):
             residuals = {
                 "self": layer.self_residual, "ff": layer.feed_forward_residual,
@@ -109,8 +111,8 @@ def test_the_parts_add_up_to_the_whole(data: st.DataObject) -> None:
                     records[f"{stack}.{number}.{part}.{name}"] for name in ("enters", "update", "sum", "leaves")
                 )
                 assert torch.equal(enters, x) and torch.equal(total, x + update if config.residual else update)
-                norm = residuals[part].norm  # type: ignore[union-attr]
-                assert torch.equal(leaves, norm(total) if config.norm == "post" else total)
+                after = residuals[part].norm  # type: ignore[union-attr]
+                assert torch.equal(leaves, after(total) if config.norm == "post" else total)
                 x, whole = leaves, whole + update
         if config.norm != "post" and config.residual:
             torch.testing.assert_close(whole, x, **CLOSE)  # one stream: what entered, and all that was ever added

@@ -64,12 +64,13 @@ def _layer_norm(module: nn.Module, x: Tensor) -> Tensor:
     return (x - x.mean()) / (spread + module.eps).sqrt() * module.weight.double() + module.bias.double()
 
 
-def position(model: Transformer, place: int) -> Tensor:
+def position(model: Transformer, place: int, side: str = "source") -> Tensor:
     """PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same), section 3.5, or first all sines and then all
     cosines; or what was learned; or nothing."""
     wide = model.config.d_model
     if model.config.positions == "learned":
-        return model.positions.table[place].double()  # type: ignore[index, union-attr]
+        table = model.target_positions if side == "target" and model.config.separate_positions else model.positions
+        return table.table[place].double()  # type: ignore[index, union-attr]
     if model.config.positions in ("none", "relative"):
         return torch.zeros(wide, dtype=torch.float64)
     values = []
@@ -208,8 +209,9 @@ def reference(
     out = Reference()
     factor = math.sqrt(model.config.d_model) if model.config.embedding_scale else 1.0
 
-    def embed(ids: Sequence[int], table: nn.Embedding) -> Rows:
-        return [table.weight[one].double() * factor + position(model, at) for at, one in enumerate(ids)]
+    def embed(ids: Sequence[int], table: nn.Embedding, side: str) -> Rows:
+        rows = [table.weight[one].double() * factor + position(model, at, side) for at, one in enumerate(ids)]
+        return [_layer_norm(model.source_norm if side == "source" else model.target_norm, row) for row in rows]
 
     def residual(module: nn.Module, x: Rows, sub_layer: object) -> Rows:
         kind, norm = model.config.norm, module.norm
@@ -219,7 +221,7 @@ def reference(
         sums = [past * row + update for row, update in zip(x, updates, strict=True)]
         return [_layer_norm(norm, row) for row in sums] if kind == "post" else sums  # type: ignore[arg-type]
 
-    x = embed(source, model.embedding)
+    x = embed(source, model.embedding, "source")
     for number, layer in enumerate(model.encoder):
         x = residual(
             layer.self_residual,
@@ -233,7 +235,7 @@ def reference(
         )
     memory = [_layer_norm(model.encoder_norm, row) for row in x]
     of_target = model.target_embedding or model.embedding
-    x = embed(target, of_target)
+    x = embed(target, of_target, "target")
     for number, layer in enumerate(model.decoder):
         x = residual(
             layer.self_residual,

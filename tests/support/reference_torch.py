@@ -76,11 +76,13 @@ def twin(model: Transformer) -> nn.Transformer:
 
 
 def embedded(model: Transformer, ids: Tensor, side: str = "source") -> Tensor:
-    """Embeddings times sqrt(d_model) plus PE, written out again: [batch, token] -> [batch, token, d_model]."""
+    """Embeddings times sqrt(d_model) plus PE, written out again, and PyTorch's LayerNorm where the model has one:
+    [batch, token] -> [batch, token, d_model]."""
     table = model.target_embedding if side == "target" and model.config.target_vocab_size else model.embedding
-    places = torch.stack([position(model, at) for at in range(ids.shape[1])]).float()
+    places = torch.stack([position(model, at, side) for at in range(ids.shape[1])]).float()
     assert table is not None
-    return table.weight[ids] * (math.sqrt(model.config.d_model) if model.config.embedding_scale else 1) + places
+    total = table.weight[ids] * (math.sqrt(model.config.d_model) if model.config.embedding_scale else 1) + places
+    return (model.source_norm if side == "source" else model.target_norm)(total)
 
 
 def projected(model: Transformer, hidden: Tensor) -> Tensor:

@@ -61,9 +61,13 @@ def models(draw: st.DrawFn, **fixed: Any) -> Transformer:
         "embedding_scale": draw(st.booleans()),
         "tied_output": draw(st.booleans()),
         "output_bias": draw(st.booleans()),
+        "embedding_norm": draw(st.booleans()),
+        "separate_positions": draw(st.booleans()),
         "start_id": draw(st.sampled_from((2, 0))),  # 0: decoding begins with <pad>, as Marian's does
     }
-    model = tiny_model(draw(st.integers(0, 99)), **{**drawn, **fixed})
+    drawn |= fixed
+    drawn["separate_positions"] &= drawn["positions"] == "learned"  # a table of its own
+    model = tiny_model(draw(st.integers(0, 99)), **drawn)
     for name, parameter in model.named_parameters():
         if ".gate." in name:
             parameter *= 0.3  # products of two large numbers round coarsely
