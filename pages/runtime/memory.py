@@ -29,6 +29,7 @@ from transformer.memory import LEAST as LEAST_BUDGET
 
 ENTRY = 400  # bytes of an entry beside its key and value
 LEAST = 4  # the caches get at least this part of the budget, whatever else the process takes
+GONE = 1000  # owners who left are remembered, for values that are made meanwhile
 UNKNOWN = 400_000_000  # bytes that the process takes without its caches, where the system does not say
 PRESSED = 32_000_000  # bytes: having removed so much, the accountant asks for housekeeping
 # A value of these types refers to what others keep too, or to nothing that can be weighed.
@@ -121,6 +122,7 @@ class Accountant:
         self._removed = 0
         self._entries: OrderedDict[Place, Entry] = OrderedDict()
         self._leaving: deque[str] = deque()
+        self._gone: deque[str] = deque(maxlen=GONE)
         self._lock = threading.RLock()  # reentrant, because collecting garbage may run code of ours anywhere
 
     @property
@@ -138,15 +140,15 @@ class Accountant:
             return entry
 
     def store(self, place: Place, value: object, owner: str = "") -> None:
-        """Keep a value in place of an older one, and remove others if needed; a value larger than all the room is not
-        kept, unless its cache pins it."""
+        """Keep a value in place of an older one, and remove others if needed. Not kept: a value larger than all the
+        room, unless its cache pins it, and one whose owner left while it was made."""
         cache, key = place
         entry = Entry(value, cache.weigh(value) + weigh(key) + ENTRY, owner)
         self._forget_leaving()
         with self._lock:
             self.remove(place)
             room = self.room
-            if entry.size > room and not cache.pins(key, value):
+            if owner in self._gone or (entry.size > room and not cache.pins(key, value)):
                 return
             self._entries[place] = entry
             self.used += entry.size
@@ -195,8 +197,10 @@ class Accountant:
 
     def _forget_leaving(self) -> None:
         while self._leaving:
-            with contextlib.suppress(IndexError):  # another thread took it
-                self.forget(self._leaving.popleft())
+            with contextlib.suppress(IndexError), self._lock:  # another thread took it
+                owner = self._leaving.popleft()
+                self._gone.append(owner)
+                self.forget(owner)
 
     def settle(self) -> bool:
         """Forget the owners who have left. Whether much was removed since the last time."""

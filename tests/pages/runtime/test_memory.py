@@ -141,11 +141,14 @@ def test_values_leave_with_their_owner(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.store("b", 2_000, owner.id)
     cache.store("c", 3_000, other.id)
     assert owner.bytes == 3_000 and other.bytes == 3_000
+    left = owner.id
     del owner
     gc.collect()
     assert system.accountant.pressed.is_set()  # somebody must look
     system.accountant.settle()
     assert kept(cache) == "c" and not system.accountant.pressed.is_set()
+    cache.store("d", 1_000, left)  # a pass that was still running
+    assert kept(cache) == "c" and system.accountant.bytes_of(left) == 0
 
 
 def test_housekeeping_is_asked_for_when_much_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
