@@ -375,6 +375,8 @@ def _end_old_sessions() -> int:
             expired = stored.expire()
         for name, found in expired:
             found.session.shutdown()
+            if found.session._scriptrunner is None:
+                found.session.session_state.clear()  # Streamlit's loop keeps the session that it served last
             ended.append(name)
         done.set()
 
