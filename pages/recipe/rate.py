@@ -12,10 +12,10 @@ from typing import Any
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.sentences import paragraph, point
 from pages.components.training_log import training_log
 from pages.frame.frame import PageFrame
-from transformer.figures.recipe import rates, warmup_losses
+from transformer.figures.recipe import rates, warmup_ends, warmup_losses
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import _
 from transformer.training.schedule import learning_rate, paper_peak
@@ -71,39 +71,38 @@ def resumed(rates: Sequence[float]) -> list[int]:
 
 
 def draw(frame: PageFrame) -> None:
-    model, options = frame.model, frame.options
-    own = logged(model)
-    head = st.container()
-    controls, picture = controls_and_picture()
-    first, second, third = controls.columns(3)
-    with first:
-        width = options.number("width", _("Model width (wider: smaller steps)"), 64, 4096, BASE, slider=True, step=64)
-    with second:
-        warmup = options.number("warmup", _("Warm-up: steps that it rises"), 100, 20_000, WARMUP, slider=True, step=100)
-    with third:
-        factor = options.fraction("factor", _("Height, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", slider=True)
-    steps = max(5 * warmup, 5 * WARMUP)
-    lines = {
-        _("yours: move the sliders"): line(width, warmup, steps, factor),
-        _("the paper's base model"): line(BASE, WARMUP, steps),
-        _("the paper's big model"): line(BIG, WARMUP, steps),
-    }
-    runs = recorded()
+    model, options, runs = frame.model, frame.options, recorded()
     curves = {int(steps): run["loss"] for steps, run in runs["warmup"].items()}
-    with head:
-        point(_says(curves))
-    left, right = picture.columns(2)
-    with left:
+    point(_says(curves))
+    proof, schedule = st.columns(2)
+    with proof:
+        last = {warmup: [run[-1] for run in found] for warmup, found in curves.items()}
+        figure.draw(figure.built(warmup_ends, last), "recipe-warmup-ends", "warm-up-ends", first=True)
+    own = logged(model)
+    with schedule:
+        paragraph(_("Move a slider to draw your own learning rate:"))
+        with st.container(key="hs-recipe-sliders"):
+            first, second, third = st.columns(3)
+        with first:
+            warmup = options.number("warmup", _("Warm-up steps"), 100, 20_000, WARMUP, slider=True, step=100)
+        with second:
+            width = options.number("width", _("Model width"), 64, 4096, BASE, slider=True, step=64)
+        with third:
+            factor = options.fraction(
+                "factor", _("Height, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", slider=True
+            )
+        steps = max(5 * warmup, 5 * WARMUP)
+        lines = {
+            _("yours"): line(width, warmup, steps, factor),
+            _("the paper's base model"): line(BASE, WARMUP, steps),
+            _("the paper's big model"): line(BIG, WARMUP, steps),
+        }
         drawn = figure.built(rates, lines, own, _("{model}, as it was trained").format(model=model.name))
         figure.draw(drawn, "recipe-rate", "learning-rate", first=True, about=f"{width}-{warmup}-{factor:g}")
-    with right:
-        at = next(iter(runs["warmup"].values()))["step"]
-        figure.draw(figure.built(warmup_losses, at, curves, runs["peak"]), "recipe-warmup", "warm-up")
-    left, right = st.columns(2)
-    with left:
         paragraph(_logged(*own) if own is not None else "", quiet=True)
-    with right:
-        paragraph(_warmups(curves), quiet=True)
+    at = next(iter(runs["warmup"].values()))["step"]
+    figure.draw(figure.built(warmup_losses, at, curves, runs["peak"]), "recipe-warmup", "warm-up")
+    paragraph(_setting(at[-1]), quiet=True)
 
 
 def _ends(curves: Mapping[int, list[list[float]]]) -> dict[int, float]:
@@ -115,10 +114,7 @@ def _says(curves: Mapping[int, list[list[float]]]) -> str:
     """What the best of the recorded warm-ups does."""
     ends = _ends(curves)
     best = min(ends, key=ends.__getitem__)
-    text = _(
-        "A high learning rate (how far each step moves the weights) has to rise slowly: with a warm-up of {best} steps "
-        "a small model ends at a loss of {loss}, without one at {none}."
-    )
+    text = _("Start with small steps: with a {best}-step warm-up the error ends at {loss}, without at {none}.")
     return text.format(best=best, loss=f"{ends[best]:.3f}", none=f"{ends[0]:.3f}")
 
 
@@ -142,15 +138,10 @@ def _logged(steps: Sequence[float], rates: Sequence[float]) -> str:
     )  # fmt: skip
 
 
-def _warmups(curves: Mapping[int, list[list[float]]]) -> str:
-    """What the recorded runs are, and their numbers."""
+def _setting(steps: int) -> str:
+    """What the recorded runs are."""
     text = _(
-        "A small model that learns to write letters backwards in 1,000 steps, three runs each, at three times its "
-        "usual rate, where warm-up matters most. Mean loss at the end: {ends}. At the usual rate no warm-up does no "
-        "harm: Results, Table 3."
+        "The runs: a small model learns to write letters backwards in {steps} steps, at three times its usual rate, "
+        "where warm-up matters most. At the usual rate no warm-up does no harm: Results, Table 3."
     )
-    listed = "; ".join(
-        _("{loss} with a warm-up of {steps}").format(loss=f"{loss:.3f}", steps=warmup)
-        for warmup, loss in _ends(curves).items()
-    )
-    return text.format(ends=listed)
+    return text.format(steps=f"{steps:,}")

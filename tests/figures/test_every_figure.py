@@ -99,6 +99,7 @@ FIGURES: list[partial[go.Figure]] = [
     partial(positions.shift_matrix, ramp(34, 34), 3),
     partial(positions.shifted_beside, TABLE, TABLE, 3),
     partial(recipe.rates, {"¤ours": (VALUES, VALUES)}, (VALUES, VALUES), "¤recorded"),
+    partial(recipe.warmup_ends, {0: VALUES, 300: VALUES}),
     partial(recipe.warmup_losses, VALUES, {warmup: SQUARE for warmup in (0, 1, 2, 3)}, 0.1),
     partial(recipe.length_histogram, [3, 3, 5], [4, 4, 9], [3, 3], [4, 4], 2),
     partial(recipe.step_tokens, [3, 5], [4, 9], [0, 2], 2),

@@ -6,19 +6,43 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, GREY, INK, LINE, ORANGE, TEAL, Labels, dressed, plain, titled
+from transformer.figures.style import (
+    BLUE,
+    GREY,
+    INK,
+    LINE,
+    ORANGE,
+    PAPER,
+    SIZE,
+    TEAL,
+    Labels,
+    dressed,
+    label_axis,
+    plain,
+    titled,
+)
 from transformer.texts import N_
 
 RATES = {
-    "title": N_("Learning rate over the steps"),
+    "title": N_("Learning rate: how far each step moves the weights"),
     "equation": N_("rate = peak · min(step / warm-up, √(warm-up / step))"),
     "step": N_("training step"),
     "rate": N_("learning rate"),
 }
+ENDS = {
+    "title": N_("Loss (error) at the end of training"),
+    "subtitle": N_("bar: mean of three runs; dot: one run; lower is better"),
+    "name": N_("mean"),
+    "run": N_("run {number}"),
+    "best": N_("lowest"),
+    "warmup": N_("warm-up: steps in which the learning rate rises"),
+    "loss": N_("loss, nats per token"),
+}
 WARMUPS = {
-    "title": N_("The loss of one small model, by its warm-up"),
-    "subtitle": N_("loss on unseen inputs; thick: mean of three runs; peak rate {peak}"),
+    "title": N_("How the loss falls, by warm-up"),
+    "subtitle": N_("loss on unseen inputs, mean of three runs; peak rate {peak}"),
     "name": N_("warm-up {steps}"),
+    "runs": N_("each run"),
     "step": N_("training step"),
     "loss": N_("loss, nats per token"),
 }
@@ -91,6 +115,34 @@ def rates(
 
 
 @plotly_figure
+def warmup_ends(losses: Mapping[int, Sequence[float]], *, theme: str = "light", texts: Labels = ENDS) -> Drawing:
+    """losses: steps of warm-up -> the last loss of each run."""
+    figure = Drawing()
+    means = [sum(runs) / len(runs) for runs in losses.values()]
+    best = means.index(min(means))
+    labels = [f"<b>{mean:.3f}</b>{'<br>' + texts['best'] if at == best else ''}" for at, mean in enumerate(means)]
+    figure.add_bar(
+        x=list(range(len(means))), y=means, name=texts["name"], text=labels, textposition="inside",
+        insidetextanchor="middle", textangle=0, textfont={"color": PAPER[theme], "size": SIZE + 2}, width=0.7,
+        marker={"color": [(BLUE if at == best else GREY)[theme] for at in range(len(means))]},
+    )  # fmt: skip
+    runs = list(zip(*losses.values(), strict=True))
+    for number, values in enumerate(runs):  # beside each other: some are nearly equal
+        figure.add_scatter(
+            x=[at + 0.12 * (number - (len(runs) - 1) / 2) for at in range(len(values))], y=list(values),
+            name=texts["run"].format(number=number + 1), mode="markers",
+            marker={"color": INK[theme], "size": 8, "line": {"width": 1, "color": PAPER[theme]}},
+        )  # fmt: skip
+    figure.update_layout(
+        xaxis={"title": texts["warmup"]}, yaxis={"title": texts["loss"], "rangemode": "tozero"}, showlegend=False,
+        hovermode="closest",
+    )  # fmt: skip
+    return dressed(
+        titled(label_axis(figure, "x", [str(steps) for steps in losses]), texts["title"], texts["subtitle"]), theme
+    )
+
+
+@plotly_figure
 def warmup_losses(
     steps: Sequence[float],
     losses: Mapping[int, Sequence[Sequence[float]]],
@@ -99,15 +151,18 @@ def warmup_losses(
     theme: str = "light",
     texts: Labels = WARMUPS,
 ) -> Drawing:
-    """losses: steps of warm-up -> a curve for each seed."""
+    """losses: steps of warm-up -> a curve for each seed. The legend shows those of single runs."""
     figure = Drawing()
-    for (warmup, curves), colour in zip(losses.items(), (ORANGE, TEAL, BLUE, INK), strict=True):
+    for number, ((warmup, curves), colour) in enumerate(zip(losses.items(), (ORANGE, TEAL, BLUE, INK), strict=True)):
         label = texts["name"].format(steps=warmup)
         mean = [sum(values) / len(values) for values in zip(*curves, strict=True)]
-        for number, curve in enumerate((mean, *curves)):
+        line = {"color": colour[theme], "width": 3}
+        figure.add_scatter(x=list(steps), y=mean, name=label, mode="lines", line=line)
+        for run, curve in enumerate(curves):
             figure.add_scatter(
-                x=list(steps), y=list(curve), name=label, legendgroup=label, showlegend=number == 0, mode="lines",
-                line={"color": colour[theme], "width": 1.5 if number else 3}, opacity=0.35 if number else 1,
+                x=list(steps), y=list(curve), name=texts["runs"], legendgroup="runs", visible="legendonly",
+                showlegend=number == run == 0, legendrank=2000, mode="lines", hoverinfo="skip",
+                line={"color": colour[theme], "width": 1.5}, opacity=0.5,
             )  # fmt: skip
     figure.update_layout(
         xaxis={"title": texts["step"]}, yaxis={"title": texts["loss"], "type": "log", "tickvals": TICKS}

@@ -26,7 +26,7 @@ from transformer.probing.dropout import dropout_passes
 from transformer.training.schedule import learning_rate, paper_peak
 
 
-@pytest.mark.parametrize("part, count", [("rate", 2), ("dropout", 3), ("smoothing", 2), ("batches", 0), ("cost", 0)])
+@pytest.mark.parametrize("part, count", [("rate", 3), ("dropout", 3), ("smoothing", 2), ("batches", 0), ("cost", 0)])
 def test_every_part_is_drawn_for_any_model(open_page: Callable[..., AppTest], part: str, count: int) -> None:
     app = open_page("recipe", part=part)
     assert not app.exception and not messages(app) and len(components(app, "figure")) == count
@@ -100,8 +100,23 @@ def test_the_figure_has_the_rates_of_paper_and_open_model(monkeypatch: pytest.Mo
 
 def test_the_best_warm_up_is_the_one_with_the_lowest_mean_loss() -> None:
     curves = {0: [[9.0, 1.0], [9.0, 3.0]], 30: [[0.1, 0.5], [0.1, 2.5]], 300: [[5.0, 4.0]]}
-    assert "2.000 with a warm-up of 0; 1.500 with a warm-up of 30; 4.000 with a warm-up of 300" in rate._warmups(curves)
-    assert "warm-up of 30 steps a small model ends at a loss of 1.500, without one at 2.000" in rate._says(curves)
+    assert "with a 30-step warm-up the error ends at 1.500, without at 2.000" in rate._says(curves)
+
+
+def test_the_bars_prove_the_sentence(open_page: Callable[..., AppTest]) -> None:
+    bars, *runs = figures(open_page("recipe", part="rate"))["warm-up-ends"]["data"]
+    curves = {int(steps): run["loss"] for steps, run in rate.recorded()["warmup"].items()}
+    ends = rate._ends(curves)
+    assert bars["y"] == pytest.approx(list(ends.values()))
+    assert [one["y"] for one in runs] == [[found[seed][-1] for found in curves.values()] for seed in range(3)]
+    (marked,) = (text for text in bars["text"] if "lowest" in text)
+    assert f"{min(ends.values()):.3f}" in marked and len(set(bars["marker"]["color"])) == 2
+
+
+def test_curves_of_single_runs_wait_in_the_legend(open_page: Callable[..., AppTest]) -> None:
+    drawn = figures(open_page("recipe", part="rate"))["warm-up"]["data"]
+    hidden = [one for one in drawn if one.get("visible") == "legendonly"]
+    assert (len(drawn), len(hidden)) == (16, 12) and sum(one["showlegend"] for one in hidden) == 1
 
 
 def test_of_the_recorded_runs_no_warm_up_is_the_worst() -> None:
