@@ -29,12 +29,11 @@ LONGEST = 400_000  # characters of all pairs; 2,000 pairs of 64 + 64 with separa
 
 @dataclass(frozen=True)
 class Chosen:
-    """preset: its name; experiment: the chosen one, None if it is invalid, which the page says; look: the line of the
-    start button, which says what to look for."""
+    """preset: its name; experiment: the chosen one, None if it is invalid, which the page says; sentence: what to look
+    for."""
 
     preset: str
     experiment: Experiment | None
-    look: DeltaGenerator
     sentence: str
 
 
@@ -42,7 +41,6 @@ def form(options: Options, top: DeltaGenerator, details: DeltaGenerator) -> Chos
     """top: above the picture, with the presets; details: below it, with every field."""
     with top:
         name = _preset(options)
-        look = st.container(key="hs-training-look")
         options.message_place = st.container()  # the fields are in a fold below the picture
         basis = presets.base(name)
         task = str(options.choice("task", CHOICES["task"], presets.OWN if name == presets.OWN else basis.task))
@@ -60,7 +58,7 @@ def form(options: Options, top: DeltaGenerator, details: DeltaGenerator) -> Chos
             else:
                 message(f"{capital(error)}.", "error")
         experiment = None
-    return Chosen(name, experiment, look, _look_for(name, experiment))
+    return Chosen(name, experiment, _look_for(name, experiment))
 
 
 def _preset(options: Options) -> str:

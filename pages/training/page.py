@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.sentences import point
 from pages.frame.frame import Content, PageFrame
 from pages.runtime.followers import keep_own
 from pages.training import controls, form, live, runs
+from transformer.live_training.finding_texts import headline
 from transformer.texts import _
 
 OPTIONS = (*form.OPTIONS, *live.OPTIONS)
@@ -19,8 +21,11 @@ def draw(frame: PageFrame) -> None:
     # A lesson has chosen the run: the form stands below its picture.
     top, picture, details = places if frame.lesson is None else (places[1], places[0], places[2])
     chosen = form.form(frame.options, top, details)
-    with chosen.look:
+    with top:
+        head = st.container()
         show_live = controls.begin_buttons(frame.options, chosen)
+    with head:
+        point("" if show_live else headline(chosen.preset))
     with picture:
         live.draw(frame, chosen.preset, show_live, CONTENT.names)
     with details:

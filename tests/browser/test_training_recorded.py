@@ -39,7 +39,7 @@ def test_it_plays_by_itself_and_the_link_holds_what_is_seen(context: BrowserCont
     picture.until("v.shown > 3")
     finding = page.get_by_test_id("training-finding")
     expect(finding).to_contain_text("section 3.2.3")
-    expect(finding).to_contain_text("✓ as predicted")
+    expect(finding).to_contain_text("At the end (step 400) ✓ as predicted")
     expect(finding).to_contain_text(re.compile("Writing by itself: 0% .with the causal mask: 100%"))
 
     page.get_by_test_id("training-kind-cross").click()
@@ -93,6 +93,8 @@ def test_the_first_screen_holds_the_point(
     opened(page, server, f"preset=no-mask{query}")
     settled(page)
     assert bottom(page, "[data-testid=training-play]") <= height / 2  # above the heads
+    below = page.locator(".learn-finding").bounding_box()
+    assert below is not None and below["y"] >= bottom(page, ".learn-grids canvas")
     happened = ".learn-finding > :last-child"
     assert bottom(page, happened) <= height and bottom(page, ".learn-grids canvas") <= height
     if width > 1000:

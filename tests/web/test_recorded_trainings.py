@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.payloads import array, unpack
+from transformer.live_training.finding_texts import headline
 from transformer.live_training.presets import OWN, PRESETS, look_for, names
 from transformer.live_training.recorded import recorded, recorded_runs
 from transformer.texts import in_language
@@ -59,6 +60,7 @@ def test_texts_are_in_the_language_of_their_file(folder: Path) -> None:
         assert one["place"] == other["place"] and one["runs"] == other["runs"]
         with in_language(load_language("ko")):
             assert other["look_for"] == look_for(one["name"]) != one["look_for"]
+            assert other["headline"] == headline(one["name"]) != one["headline"]
         for finding, told in zip(one["findings"], other["findings"], strict=True):
             assert finding["verdict"] == told["verdict"] and finding["happened"] != told["happened"]
 

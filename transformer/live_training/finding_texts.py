@@ -9,8 +9,42 @@ from typing import Any
 from transformer.live_training.descriptions import phrase
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import LEARNED, REACHED, Finding, findings
-from transformer.live_training.recorded import Shown
+from transformer.live_training.presets import label
+from transformer.live_training.recorded import RecordedRun, Shown, recorded_names, recorded_runs
 from transformer.texts import _, comma_list
+
+
+def headline(name: str) -> str:
+    """What the recorded run of a preset shows, from its first step to its last; "" without one."""
+    runs = recorded_runs(name)
+    if not runs:
+        return ""
+    start, end, there = (percent(exact) for exact in (runs[-1].frames[0].exact, _last(runs[-1]), _last(runs[0])))
+    learned = {
+        "reverse": _(
+            "In {steps} steps a small Transformer learns to write ten letters backwards: {start} right at first, {end} "
+            "at the end."
+        ),
+        "copy": _(
+            "In {steps} steps a small Transformer learns to copy ten letters: {start} right at first, {end} at the end."
+        ),
+        "sort": _(
+            "In {steps} steps a small Transformer learns to sort ten letters: {start} right at first, {end} at the end."
+        ),
+        "shift": _(
+            "In {steps} steps a small Transformer learns to replace each of ten letters by another: {start} right at "
+            "first, {end} at the end."
+        ),
+    }
+    other = _("{preset}: after {steps} steps {end} of the answers are right ({first}: {there}).")
+    return learned.get(name, other).format(
+        preset=label(name), steps=f"{runs[-1].step:,}", start=start, end=end, first=recorded_names(runs)[0], there=there
+    )
+
+
+def _last(run: RecordedRun) -> float | None:
+    """The share of right outputs at the end."""
+    return next((frame.exact for frame in reversed(run.frames) if frame.exact is not None), None)
 
 
 def rows(runs: Sequence[Shown], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -33,6 +67,7 @@ def rows(runs: Sequence[Shown], names: Sequence[str]) -> list[dict[str, Any]]:
                 "predicts": predicts(finding, shown.experiment),
                 "happened": happened(finding, names[0], both, shown.run.ended and first.run.ended),
                 "section": finding.section,
+                "step": f"{finding.here.step:,}",
                 "verdict": {True: "as predicted", False: "differs", None: "open"}[finding.agrees],
             }
         )

@@ -113,24 +113,12 @@ def label(name: str) -> str:
 def look_for(name: str) -> str:
     """What is trained and what to watch, in one line."""
     return {
-        "reverse": _(
-            "A small Transformer learns to write ten letters backwards. Watch cross-attention: an even field becomes a "
-            "diagonal."
-        ),
-        "copy": _(
-            "A small Transformer learns to copy ten letters. The diagonal runs the other way: output 1 reads input 1."
-        ),
-        "sort": _(
-            "A small Transformer learns to sort ten letters. No diagonal: every output looks for the next letter, "
-            "wherever it is."
-        ),
-        "shift": _(
-            "A small Transformer learns to replace each of ten letters by another. Cross-attention does the same as "
-            "for copy."
-        ),
+        "reverse": _("Watch cross-attention: an even field becomes a diagonal."),
+        "copy": _("The diagonal runs the other way: output 1 reads input 1."),
+        "sort": _("No diagonal: every output looks for the next letter, wherever it is."),
+        "shift": _("Cross-attention does the same as for copy."),
         "no-mask": _(
-            "Reverse without the causal mask: every position sees the token that it must write. Watch decoder "
-            "self-attention: it learns to look there."
+            "Every position sees the token that it must write. Watch decoder self-attention: it learns to look there."
         ),
         "no-positions": _(
             "Reverse without positions: attention cannot tell the places of equal letters apart. Watch for a diagonal."

@@ -32,8 +32,8 @@ widget was used), `asked.have` is None, and the pack has no frames.
     watched   ids of runs that somebody else in the room steers
     big       whether large text is on ("Aa")
     findings  [{"run": run id, "title": text, "predicts": text, "happened": text, "section": a text such as "3.2.3",
-              or "", "verdict": "as predicted" | "differs" | "open"}], one for each row of "What the paper predicts /
-              What happened here"; all texts are in the reader's language
+              or "", "step": its last one as text, "verdict": "as predicted" | "differs" | "open"}], one for each row of
+              "What the paper predicts / What happened here"; all texts are in the reader's language
     place     the fields of `training_messages.Place`, which the picture takes over when `scene` has changed
     preset    the preset's name, for captions of saved files
     scene     a text: the preset, whether recorded or live runs are shown, and the revision of the page's state; a

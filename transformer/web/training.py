@@ -2,7 +2,7 @@
 
 recorded-NAME.pack.gz  the pack of one run (`transformer.view.training_pack`)
 LANGUAGE.json          for every preset, in the order of the menu: name, label, telling (whether it is always in sight),
-                       look_for, runs (ids, the one compared with first), labels, findings and place, as in
+                       headline, look_for, runs (ids, the one compared with first), labels, findings and place, as in
                        `training_pack`
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.files import write_gzip, write_whole
-from transformer.live_training.finding_texts import rows
+from transformer.live_training.finding_texts import headline, rows
 from transformer.live_training.presets import PRESETS, TELLING, label, look_for, names
 from transformer.live_training.recorded import Shown, recorded, recorded_names, recorded_runs
 from transformer.texts import Language, in_language
@@ -30,6 +30,7 @@ def _preset(name: str) -> dict[str, Any]:
         "name": name,
         "label": label(name),
         "telling": name in TELLING,
+        "headline": headline(name),
         "look_for": look_for(name),
         "runs": [run.id for run in runs],
         "labels": labels,

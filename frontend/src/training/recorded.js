@@ -42,9 +42,10 @@ export class RecordedTrainings {
     this.link = link;
     this.about = about;
     this.menu = el("div", { class: "hs-seg", role: "group" });
+    this.headline = el("p", { class: "learn-headline" });
     this.look = el("p", { class: "learn-look", "data-testid": "training-look" });
     this.more = el("select", { "data-testid": "preset-more", change: () => this.choose(this.more.value) });
-    this.element = el("div", { class: "hs learn-presets" }, this.menu, this.more, this.look);
+    this.element = el("div", { class: "hs learn-presets" }, this.menu, this.more, this.headline, this.look);
     root.append(this.element);
     this.view = new TrainingView(root, (_, { place, scene }) => place && scene === this.scene && this.report(place));
     this.read(language);
@@ -92,6 +93,7 @@ export class RecordedTrainings {
     for (const [name, button] of this.buttons) button.setAttribute("aria-pressed", String(name === preset.name));
     for (const one of this.presets) this.buttons.get(one.name).hidden = !one.telling && one !== preset;
     this.more.value = "";
+    this.headline.textContent = preset.headline;
     this.look.textContent = preset.look_for;
     this.element.toggleAttribute("data-big", Boolean(this.about().big));
     const packs = await Promise.all(preset.runs.map((id) => this.load(id)));

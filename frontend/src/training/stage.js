@@ -186,7 +186,7 @@ export class HeadStage {
       }),
     );
     this.names.decoder_self.textContent = this.kindName(run, "decoder_self");
-    const used = this.boxes.offsetTop - this.grids.offsetTop;
+    const used = room.narrow ? 0 : this.boxes.offsetTop - this.grids.offsetTop;
     const width = Math.floor(this.boxes.clientWidth);
     const each = (room.high - used) / kinds.length - (kinds.length > 1 ? 25 * room.unit : 4);
     const { layers, heads } = run.opening;
@@ -198,10 +198,8 @@ export class HeadStage {
 
   sayExample(opening) {
     const { t } = this.hooks;
-    const values = opening && { ...opening, seed: this.run.about.seed };
-    const name = opening && this.run.about.recording ? "example_recorded" : "example";
-    this.example.textContent = opening ? t(name, values) : "";
-    this.example.title = opening ? t("example_title", values) : "";
+    this.example.textContent = opening ? t("example", opening) : "";
+    this.example.title = opening ? t("example_title", opening) : "";
   }
 
   // Limits the chosen head to what the run has.

@@ -141,7 +141,7 @@ export class FindingTable {
     this.body = el("tbody");
     const names = ["finding_run", "finding_predicts", "finding_happened", "finding_verdict"];
     const head = el("tr", null, ...names.map((name) => el("th", { scope: "col" }, t(name))));
-    // A single row stands above the pictures, several below them.
+    // A single row stands close below the pictures.
     this.strip = el("section", { class: "learn-finding", "data-testid": "training-finding", hidden: true });
     this.strip.setAttribute("aria-label", t("findings"));
     this.element = el(
@@ -165,11 +165,12 @@ export class FindingTable {
     const { t } = this;
     const { section, verdict } = this.parts(finding);
     const part = (name, about, text) =>
-      el("div", null, el("h2", null, t(name), " ", about), el("p", { dir: "auto" }, text));
+      el("div", null, el("h2", null, name, " ", about), el("p", { dir: "auto" }, text));
+    const open = finding.verdict === "open";
     this.strip.dataset.verdict = finding.verdict;
     this.strip.replaceChildren(
-      part("finding_predicts", section, finding.predicts),
-      part("finding_happened", finding.verdict === "open" ? null : verdict, finding.happened),
+      part(t("finding_predicts"), section, finding.predicts),
+      part(open ? t("finding_happened") : t("finding_end", finding), open ? null : verdict, finding.happened),
     );
   }
 

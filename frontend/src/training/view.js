@@ -144,9 +144,9 @@ export class TrainingView {
     this.element.replaceChildren(
       this.look.sentinel,
       this.nothing,
-      this.findings.strip,
       this.bar,
       this.work,
+      this.findings.strip,
       this.under,
       this.tooltip.box,
       this.spoken,
@@ -341,6 +341,8 @@ export class TrainingView {
     for (const part of [this.bar, this.work, this.under]) part.hidden = !runs.length;
     this.laidOut = new Set(runs.filter((run) => run.opening).map((run) => run.id));
     this.findings.draw(store);
+    const home = this.narrow ? this.element : this.time.element; // on a phone it leaves its space to the slider
+    if (this.saving.parentElement !== home) home.append(this.saving);
     if (!runs.length) return;
     this.status.draw(store, this.run, performance.now());
     const sizes = this.room();
@@ -355,8 +357,8 @@ export class TrainingView {
     const unit = this.theme.size / 15;
     const { host } = this.element.getRootNode();
     const above = Math.min(documentTop(host || this.element), window.innerHeight * 0.4) + this.work.offsetTop;
-    const left = Math.min(HIGHEST * unit, window.innerHeight - above - 14);
-    const high = this.narrow ? 340 * unit : Math.max(LOWEST * unit, left);
+    const left = Math.min(HIGHEST * unit, window.innerHeight - above - 14 - this.findings.strip.offsetHeight);
+    const high = this.narrow ? 270 * unit : Math.max(LOWEST * unit, left);
     const head = 46 * unit; // of a plot: its title, its unit and its values
     return { high, unit, narrow: this.narrow, plot: this.narrow ? 150 * unit : Math.max(80 * unit, high / 2 - head) };
   }
