@@ -19,7 +19,7 @@ from transformer.texts import _
 
 def draw(frame: PageFrame) -> None:
     pages = {page.name: page for page in frame.links}
-    point(_("Press a part of the paper to see it at work."))
+    point(_("The Transformer as in the paper “Attention Is All You Need” (2017): press a box to see it work."))
     with st.container(key="hs-paper"):
         # In big text the figures are higher than the window.
         with st.container(key="hs-paper-figures" if frame.state.view.big else "hs-paper-figures-stay"):

@@ -52,7 +52,7 @@ SUBJECTS = {
     "recipe batches": ".hs-batch",
     "recipe cost": ".hs-recipe-cost",
     "recipe dropout": figure_named("dropout"),
-    "recipe rate": figure_named("learning-rate"),
+    "recipe rate": figure_named("warm-up-ends"),
     "recipe smoothing": figure_named("label-smoothing"),
     "results bleu": ".hs-bleu-texts",
     "results subsets": figure_named("bleu-subsets"),

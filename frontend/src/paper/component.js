@@ -2,7 +2,7 @@ import { el, svgEl } from "../core/dom.js";
 import { followPageLink } from "../host/streamlit.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { savingMenu } from "../saving/menu.js";
-import { FIGURE_1, FIGURE_2 } from "./layout.js";
+import { FIGURE_1, FIGURE_2, START } from "./layout.js";
 import { PAPER_TEXTS } from "./texts.js";
 
 // Figures 1 and 2 of the paper. A box is a link: a click follows the page's own link to the same view, which keeps the
@@ -114,16 +114,29 @@ class View extends PlainView {
       event.preventDefault();
       followPageLink(opens.key);
     };
-    const spoken = [this.t(text), sizes.join(", "), this.t("opens", { label: opens.label })];
+    const start = name === START;
+    const spoken = [start && this.t("start"), this.t(text), sizes.join(", "), this.t("opens", { label: opens.label })];
     const attributes = {
       class: "paper-box",
       "data-look": look,
+      "data-start": start ? "" : null,
       "data-testid": `paper-box-${name}`,
       href: opens.href,
       "aria-label": spoken.filter(Boolean).join(". "),
       click,
     };
-    return this.hint(svgEl("a", attributes, rect, label, ...below), () => [this.t("opens", { label: opens.label })]);
+    return this.hint(svgEl("a", attributes, rect, label, ...below, start && this.start(x, y + height / 2)), () => [
+      this.t("opens", { label: opens.label }),
+    ]);
+  }
+
+  // "Start here" in one word a line, and an arrow to the box.
+  start(x, y) {
+    const words = this.t("start").split(" ");
+    const lines = words.map((word, i) =>
+      svgEl("text", { x: x - 36, y: y + 5 + 15 * (i - (words.length - 1) / 2), "text-anchor": "end" }, word),
+    );
+    return svgEl("g", { class: "paper-start" }, ...lines, svgEl("path", { d: `M${x - 32} ${y}h26m-8 -6l8 6l-8 6` }));
   }
 
   saved() {

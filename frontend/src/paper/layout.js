@@ -31,8 +31,9 @@ const [E, D] = [ENCODER + MIDDLE, DECODER + MIDDLE];
 const BETWEEN = (ENCODER + WIDTH + DECODER) / 2;
 const positions = (name, x) => ({ ...box(name, "positions", x, 523, "positions", null, "positions"), width: 128 });
 
+export const START = "encoder_attention"; // the box to press first; its words stand left of the frame
 export const FIGURE_1 = {
-  width: 520,
+  width: 540,
   height: 645,
   frames: [
     { x: 56, y: 286, width: 204, height: 224, size: "layers", stack: "encoder", name: 60, at: [172, 278] },
@@ -54,7 +55,7 @@ export const FIGURE_1 = {
     box("linear", "linear", DECODER, 92, "output"),
     box("softmax", "softmax", DECODER, 50, "output"),
     positions("source_positions", 2),
-    positions("target_positions", 390),
+    positions("target_positions", 410),
   ],
   sums: [
     [E, 536],
@@ -88,7 +89,7 @@ export const FIGURE_1 = {
       [E - 10, 536],
     ],
     [
-      [390, 536],
+      [410, 536],
       [D + 10, 536],
     ],
     [

@@ -32,5 +32,6 @@ export const PAPER_TEXTS = {
   mask: "Mask (optional)",
   concat: "Concat",
   dot_product: "Scaled Dot-Product Attention",
+  start: "Start here",
   opens: "Opens: {label}",
 };
