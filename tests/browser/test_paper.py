@@ -88,6 +88,12 @@ def test_every_box_is_a_link_with_its_sizes_and_every_equation_is_drawn(page: Pa
     equations = page.locator(".st-key-hs-paper-list .katex-display")
     expect(equations).to_have_count(sum(bool(item.equation) for item in items()))
     expect(page.locator(".katex-error")).to_have_count(0)
+    (left,) = {round(box["x"]) for box in [equations.first.bounding_box(), equations.nth(1).bounding_box()] if box}
+    listed = page.locator(".st-key-hs-paper-list").bounding_box()
+    assert listed is not None and left == round(listed["x"])
+    start = page.locator(".paper-box[data-start]")
+    expect(start).to_have_count(1)
+    assert (start.get_attribute("aria-label") or "").startswith("Start here. Multi-Head Attention")
     # The paper's sizes and those of the open model.
     for name in ("en-de", "sort"):
         config = transformer.load(name).config
