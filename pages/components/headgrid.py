@@ -8,12 +8,18 @@ from typing import Any
 import streamlit as st
 
 from pages.frame.state import current_state
+from transformer.texts import _
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
 Place = tuple[int, int, int]  # panel, row, column, from 0
 
 _grid = st.components.v2.component("headscope.headgrid", js=script("headgrid"), css=style("headgrid"))
+
+
+def corner() -> list[str]:
+    """What the columns and the rows of a panel of heads are."""
+    return [_("head →"), _("layer ↓")]
 
 
 def draw(

@@ -141,6 +141,7 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
     panel = {
         "kind": "cross",
         "title": _("Cross-attention: alignment error rate in percent"),
+        "corner": headgrid.corner(),
         "rows": [str(layer + 1) for layer in range(layers)],
         "columns": [*(str(head + 1) for head in range(config.heads)), _("mean")],
         "cells": cells,

@@ -158,6 +158,7 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
             {
                 "kind": kind,
                 "title": kind_names()[kind],
+                "corner": headgrid.corner(),
                 "rows": [str(layer + 1) for layer in range(len(cells))],
                 "columns": [str(head + 1) for head in range(config.heads)],
                 "cells": cells,

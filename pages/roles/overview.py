@@ -72,15 +72,30 @@ def kind_sides() -> dict[str, str]:
     }
 
 
+def cell_names() -> dict[str, str]:
+    """Roles in at most six letters, which a cell has room for on a phone."""
+    return {
+        "previous": _("prev"),
+        "same": _("same"),
+        "next": _("next"),
+        "predicted": _("new"),
+        "fed": _("fed in"),
+        "resting": _("rest"),
+        "punctuation": _("mark"),
+        "rarest": _("rare"),
+        "broad": _("broad"),
+    }
+
+
 def role_meanings() -> dict[str, str]:
     """Each begins with the name that the role has in the cells."""
     return {
         "previous": _("previous token"),
         "same": _("same token"),
         "next": _("next token"),
-        "predicted": _("predicted: that token's source word"),
+        "predicted": _("new: the predicted token's source word"),
         "fed": _("fed in: that token's source word"),
-        "resting": _("start/end token"),
+        "resting": _("rest: start/end token"),
         "punctuation": _("mark: punctuation"),
         "rarest": _("rarest word"),
         "broad": _("broad: everything alike"),
@@ -130,32 +145,30 @@ def draw(frame: PageFrame) -> None:
         return
     with lead:
         point(_says(_counts(found)))
-    about = st.container()
+    about, grid, below = st.container(), st.container(), st.container()
     names = measure_names()
-    colour = str(options.segment("colour", _("Show"), MEASURES, "role", names.__getitem__, hidden=True))
+    colour = str(options.segment("colour", _("Colour by"), MEASURES, "role", names.__getitem__))
     with about:
         paragraph(
-            _("Each cell is a head, a part of the model that looks from each token at others."),
-            _("Its name says what it looks at most, its number how many times of 100, in {count} sentences.").format(
-                count=len(pairs)
-            )
+            _(
+                "Each cell is one of {count} attention heads: where it looks most, and in how many % of cases. Press "
+                "one to see examples."
+            ).format(count=_counts(found).total())
             if colour == "role"
             else measure_meanings()[colour],
-            quiet=True,
         )
     kind, layer, head = _chosen(frame, found)
-    _grid(frame, found, colour, (kind, layer, head))
-    if colour == "role":
-        paragraph(
-            _("“Broad”: no weight is above twice the even one."),
-            _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach."),
-            quiet=True,
-        )
-    left, right = st.columns([11, 9], gap="medium")
-    with left:
+    with grid:
+        _grid(frame, found, colour, (kind, layer, head))
+    with below:
         _head(frame, found[kind], kind, layer, head)
-    with right:
-        _plane(frame, found[kind], kind, layer, head)
+        if colour == "role":
+            paragraph(
+                _("Measured on {count} sentences.").format(count=len(pairs)),
+                _("“Broad”: no weight is above twice the even one."),
+                _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach."),
+                quiet=True,
+            )
 
 
 def _counts(found: Mapping[str, Roles]) -> Counter[str]:
@@ -225,7 +238,7 @@ def _cell(found: Roles, layer: int, head: int, colour: str, largest: float) -> d
         if role is None:
             return {"text": "–", "says": says}
         return {
-            "text": f"{100 * role.share:.0f}", "note": translate(NAMES[role.name]), "tone": role.name,
+            "text": _percent(role.share), "note": cell_names()[role.name], "tone": role.name,
             "level": role.share, "says": says,
         }  # fmt: skip
     value = float(getattr(found, colour)[layer, head])
@@ -260,6 +273,7 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
             {
                 "kind": kind,
                 "title": kind_sides()[kind],
+                "corner": headgrid.corner(),
                 "rows": [str(layer + 1) for layer in range(layers)],
                 "columns": [str(head + 1) for head in range(heads)],
                 "cells": cells,
@@ -273,10 +287,11 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
                 rows.append([kind, layer + 1, head + 1, *of_role, *numbers])
     keys: Sequence[Mapping[str, Any]] = ()
     if colour == "role":
-        counts = _counts(found)
+        counts, names = _counts(found), cell_names()
         keys = [
-            {"tone": name, "level": 0.9, "name": translate(NAMES[name]), "text": text, "count": counts[name]}
-            for name, text in role_meanings().items()
+            {"tone": name, "level": 0.9, "name": names[name], "text": text, "count": counts[name]}
+            for name, text in sorted(role_meanings().items(), key=lambda one: -counts[one[0]])
+            if counts[name]
         ]
         keys.append({"tone": "", "level": 0, "name": "–", "text": _("– no clear role"), "count": counts[""]})
     headgrid.draw(
@@ -293,7 +308,7 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
 
 
 def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:
-    """The chosen head: all of its shares beside their baselines, and its sentences."""
+    """The chosen head: all of its shares beside their baselines, its sentences, and its place among the others."""
     text = _("{kind}, layer {layer}, head {head}").format(kind=kind_names()[kind], layer=layer + 1, head=head + 1)
     st.html(f'<h2 class="hs-tr-title">{text}</h2>')
     role = found.role(layer, head)
@@ -302,19 +317,28 @@ def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> N
         (meanings[one.name], _percent(one.share), f"± {196 * one.error:.0f}", _percent(one.baseline))
         for one in found.of(layer, head)
     ]
-    st.html(table((_("largest weight on"), _("rows"), _("95%"), _("baseline")), rows, "hs-roles-shares"))
+    numbers, sentences, plane = st.columns([4, 5, 6], gap="medium")
+    with numbers:
+        st.html(table((_("looks most at"), _("cases"), _("95%"), _("baseline")), rows, "hs-roles-shares"))
+        paragraph(
+            _("Baseline: a head without a role. One token can count in several rows: they may add up to over 100%."),
+            "" if role else _("No role of this head is clearly above its baseline."),
+            quiet=True,
+        )
+    with plane:
+        _plane(frame, found, kind, layer, head)
     if role is None:
-        paragraph(_("No role of this head is clearly above its baseline."))
         return
     strongest, weakest = found.evidence(role.name, layer, head)
-    for title, chosen in (
-        (_("Strongest evidence: {meaning}"), strongest),
-        (_("Weakest evidence"), weakest),
-    ):
-        if chosen:
-            paragraph(title.format(meaning=meanings[role.name]))
-            for index, share in chosen:
-                _sentence(frame, kind, layer, head, index, share)
+    with sentences:
+        for title, chosen in (
+            (_("Strongest evidence: {meaning}"), strongest),
+            (_("Weakest evidence"), weakest),
+        ):
+            if chosen:
+                paragraph(title.format(meaning=meanings[role.name]))
+                for index, share in chosen:
+                    _sentence(frame, kind, layer, head, index, share)
 
 
 def _sentence(frame: PageFrame, kind: str, layer: int, head: int, index: int, share: float) -> None:

@@ -220,7 +220,7 @@ def test_the_sections_below_follow_the_switches(context: BrowserContext, server:
     before = model.translate(SENTENCE).text
     after = model.translate(SENTENCE, interventions=Interventions.parse("scaling=0.03")).text
     point = page.locator(".hs-lab-translations .hs-point")
-    expect(point).to_have_text("With scores × 0.03, the model writes something else:")
+    expect(point).to_have_text("With scores × 0.03, the translation changes:")
     sides = [page.get_by_test_id(f"lab-translation-{side}") for side in ("before", "after")]
     translations = [side.locator("span").inner_text() for side in sides]
     assert [re.sub(r"\s", "", text) for text in translations] == [re.sub(r"\s", "", text) for text in (before, after)]
@@ -392,16 +392,20 @@ def test_the_first_screen_shows_saturation(context: BrowserContext, server: str,
     until_drawn(page, plain, switched)
     exact(page)
     measured = [saturation(trace.cross) for trace in (plain, switched)]
-    numbers = [(float(one.saturated[1, 5]), float(one.largest[1, 5]), float(one.gradient[1, 5])) for one in measured]
+    numbers = [(float(one.saturated[1, 5]), float(one.gradient[1, 5])) for one in measured]
     says = page.get_by_test_id("lab-says").inner_text()
-    for saturated, _, gradient in numbers:
-        assert f"{100 * saturated:.0f}%" in says and f"{gradient:.2f}" in says
+    point = page.locator(".hs-lab-translations .hs-point")
+    for saturated, gradient in numbers:
+        expect(point).to_contain_text(f"{100 * saturated:.0f}%")
+        assert f"{gradient:.2f}" in says
+    changed = page.locator(".hs-lab-translations span b").all_text_contents()
+    assert changed and all(word == word.strip() for word in changed)  # no underlined blanks
     assert "saturated" in says and numbers[1][0] > 0.7
     for recipe in ("base", "no-scaling"):
         assert f"{fmean(trained_exact(recipe)):.1f}%" in says
-    for side, (saturated, largest, _) in zip(("before", "after"), numbers, strict=True):
+    for side, (saturated, _) in zip(("before", "after"), numbers, strict=True):
         text = page.get_by_test_id(f"lab-numbers-{side}").inner_text()
-        assert f"mean largest weight {largest:.2f}" in text and f"rows above 0.99 {100 * saturated:.0f}%" in text
+        assert text == f"rows that look at one word only: {100 * saturated:.0f}%"
     for name in ("translation-before", "translation-after", "head-before", "head-after", "row-bars", "numbers-before",
                  "numbers-after"):  # fmt: skip
         box = page.get_by_test_id(f"lab-{name}").bounding_box()

@@ -74,7 +74,7 @@ def test_active_neurons_follow_keys_and_choices(visitor: BrowserContext, live_se
     negative = float((side.pre_activation[1] < 0).double().mean())
     expect(page.locator(".ff-figure-histogram .ff-sentence")).to_contain_text(f"{100 * negative:.1f}% of the")
     page.locator(".ff-map").first.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):  # the bars, w, o, o in layer 2
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):  # w, o, o in layer 2
         page.keyboard.press(key)
     share = float((side.activation[1, 1] > 1).double().mean())
     expect(page.get_by_test_id("tooltip")).to_contain_text(f"active {100 * share:.1f}%")

@@ -21,9 +21,10 @@ ROLE = {
     "broad": {"light": "#a0764e", "dark": "#d9b48f"},
 }
 PLANE = {
-    "title": N_("Heads that attend alike stand together"),
+    "title": N_("Near = attends alike; the axes mean nothing"),
     "subtitle": N_(
-        "distance: square root of the mean Jensen-Shannon divergence between their rows (Clark et al. 2019)"
+        "1.2 is layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence between their rows (Clark "
+        "et al. 2019)"
     ),
     "head": N_("layer {layer}, head {head}: {role}"),
 }
@@ -74,8 +75,8 @@ def heads_in_the_plane(
         },
     )  # fmt: skip
     figure.update_layout(
-        xaxis={"showticklabels": False}, yaxis={"showticklabels": False, "scaleanchor": "x"}, showlegend=False,
-        hovermode="closest",
+        xaxis={"showticklabels": False, "showgrid": False},
+        yaxis={"showticklabels": False, "showgrid": False, "scaleanchor": "x"}, showlegend=False, hovermode="closest",
     )  # fmt: skip
     figure = dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
     for name, colours in figure.meta["palette"].items():

@@ -1,4 +1,4 @@
-import { el, printable, svgEl } from "../core/dom.js";
+import { el, printable } from "../core/dom.js";
 import { makeRamp } from "../core/colour.js";
 import { figureMarkup } from "../figure/markup.js";
 import { plainComponent } from "../host/plain_view.js";
@@ -92,12 +92,10 @@ export class Activity extends LiveView {
       input: move,
     });
     this.maps = Object.fromEntries(STACKS.map((name) => [name, el("div", { class: "ff-part" })]));
-    this.legend = el("p", { class: "ff-legend" });
-    this.map = this.figure("active", el("div", { class: "ff-maps" }, ...Object.values(this.maps)), this.legend);
+    this.map = this.figure("active", el("div", { class: "ff-maps" }, ...Object.values(this.maps)));
     const slide = el("label", { class: "ff-slide", "data-not-saved": "" }, this.number, this.range);
-    this.map.plot.after(slide);
+    this.map.plot.before(slide);
 
-    this.explain = el("p", {});
     this.why = el("summary", {});
     this.because = el("p", {});
     this.few = el("details", { class: "ff-few" }, this.why, this.because);
@@ -120,7 +118,6 @@ export class Activity extends LiveView {
     return [
       this.says,
       this.map.element,
-      this.explain,
       this.few,
       el("div", { class: "ff-choose" }, seg, layers),
       this.wrong,
@@ -162,17 +159,14 @@ export class Activity extends LiveView {
 
   paintMap() {
     const { numbers, map } = this;
-    map.title.textContent = this.t("active");
+    map.title.textContent = this.t("active", { count: whole(numbers.encoder.neurons) });
     map.equation.replaceChildren(...figureMarkup(this.t("active_equation", { equation: this.equation })));
     this.number.textContent = this.t("threshold", { value: this.threshold });
     this.range.value = this.at;
     this.range.setAttribute("aria-valuetext", this.threshold);
     // The scales stay while the threshold moves: they reach to what is above 0.
     const first = STACKS.map((stack) => sharesOf(numbers[stack], 0));
-    const line = this.isRelu ? ACTIVITY.published : null;
     const scales = {
-      line,
-      top: Math.max(line ?? 0, ...first.flatMap(({ means }) => means)) * 1.2 || 1,
       largest: Math.max(...first.flatMap(({ shares }) => shares.flat())) || 1,
       rows: Math.max(...STACKS.map((stack) => numbers[stack].tokens.length)),
     };
@@ -180,22 +174,18 @@ export class Activity extends LiveView {
       const part = this.maps[stack];
       const tokens = numbers[stack].tokens.map(printable);
       const { svg, rows } = activityMap(this, {
-        ...{ kind: KINDS[stack], ramp: this.ramps[stack], tokens, width: part.clientWidth },
+        ...{ ramp: this.ramps[stack], tokens, width: part.clientWidth },
         ...{ ...this.shares[stack], ...scales, most: this.most.stack === stack ? this.most : null },
       });
       const title = this.t(`map_${stack}`);
       const spoken = makeReadable(svg, rows, this, this.t("map_label", { title }));
       part.replaceChildren(el("h3", {}, title), svg, spoken);
     }
-    this.legend.hidden = line === null;
-    const dashes = svgEl("svg", { width: 36, height: 4 }, svgEl("line", { class: "ff-line", x2: 36, y1: 2, y2: 2 }));
-    this.legend.replaceChildren(dashes, this.t("published", { share: percent(ACTIVITY.published) }));
   }
 
   paintAbout() {
-    const { activation, encoder } = this.numbers;
-    this.explain.textContent = this.t("explain", { count: whole(encoder.neurons) });
-    this.why.textContent = this.t(this.isRelu ? "few_relu" : "few");
+    const { activation } = this.numbers;
+    this.why.textContent = this.t("few");
     this.because.textContent = this.isRelu
       ? this.t("few_relu_about", { share: percent(ACTIVITY.published) })
       : this.t("few_about", { name: NAMES[activation], threshold: ACTIVITY.first[activation].toFixed(2) });

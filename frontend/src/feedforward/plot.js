@@ -4,9 +4,9 @@ import { cssColour, inkOn, rampIndex } from "../core/colour.js";
 import { shorten, svgEl } from "../core/dom.js";
 import { percentDigits, percent } from "./words.js";
 
-// At 15 pixels of text: a row of the map and all rows at most, the bars above it with the space for their numbers, the
-// names of layers, a number of a cell; of the other plots the height, and what is left of and below them.
-const SIZES = { row: 25, rows: 900, bars: 110, number: 20, layers: 22, cell: 13, plot: 130, axis: 54, below: 40 };
+// At 15 pixels of text: a row of the map and all rows at most, the gap above its last row, the names of layers, a number of
+// a cell; of the other plots the height, and what is left of and below them.
+const SIZES = { row: 25, rows: 900, gap: 8, layers: 22, cell: 13, plot: 130, axis: 54, below: 40 };
 const LEAST = 9; // pixels of a label
 const WRITTEN = 32; // up to this many tokens every cell shows its number
 const NUMBERED = 26; // up to this many bars each shows its number
@@ -26,16 +26,15 @@ const write = (text, attributes) => {
   return element;
 };
 
-/** The share of active neurons of every layer and token, under bars with the mean of each layer.
+/** The share of active neurons of every layer and token, and in the last row the mean of each layer.
  * @param {any} view the View, with theme and t
- * @param {{kind: string, ramp: number[][], shares: number[][], means: number[], tokens: string[], rows: number,
- *   width: number, top: number, largest: number, line: number | null, most: {layer: number, at: number} | null}} options
- *   kind: "encoder_self" or "decoder_self", for its colours; shares: [layer][token]; rows: of the higher map; top: end
- *   of the bars' axis; largest: share at the end of the ramp; line: a share to compare with; most: the cell that is framed
+ * @param {{ramp: number[][], shares: number[][], means: number[], tokens: string[], rows: number, width: number,
+ *   largest: number, most: {layer: number, at: number} | null}} options
+ *   shares: [layer][token]; rows: of the higher map; largest: share at the end of the ramp; most: the cell that is framed
  */
 export function activityMap(view, options) {
   const { t, theme } = view;
-  const { kind, ramp, shares, means, tokens, rows, width, top, largest, line, most } = options;
+  const { ramp, shares, means, tokens, rows, width, largest, most } = options;
   const unit = theme.size / 15;
   const row = Math.min(SIZES.row * unit, (SIZES.rows * unit) / rows);
   const size = Math.max(LEAST, Math.min(theme.size, row * 0.9));
@@ -44,55 +43,53 @@ export function activityMap(view, options) {
   const widest = Math.max(...[...tokens, t("mean")].map((label) => context.measureText(label).width));
   const left = Math.min(widest, width * 0.3) + 8 * unit;
   const column = (width - left) / shares.length;
-  const bottom = (SIZES.number + SIZES.bars) * unit; // of the bars
-  const start = bottom + SIZES.layers * unit; // of the map
-  const height = start + tokens.length * row;
+  const start = SIZES.layers * unit; // of the map
+  const last = start + tokens.length * row + SIZES.gap * unit; // its row of means
+  const height = last + Math.max(row, size * 1.3);
   const svg = shape("svg", { width, height, viewBox: `0 0 ${round(width)} ${round(height)}`, class: "ff-map" });
-  const x = (layer) => left + layer * column;
-  const middle = (layer) => x(layer) + column / 2;
-  const up = (share) => (share / top) * SIZES.bars * unit;
+  const centre = (layer) => left + (layer + 0.5) * column;
   const centred = { "text-anchor": "middle", "font-size": SIZES.cell * unit };
-  const label = { x: left - 6 * unit, "text-anchor": "end", class: "ff-dim", "font-size": size };
-
-  svg.append(write(t("mean"), { ...label, y: bottom - 4 * unit }));
-  const bars = means.map((mean, layer) => {
-    const mark = shape("rect", { x: x(layer), y: 0, width: column, height: bottom, class: "ff-hit" });
-    const bar = { x: x(layer) + column * 0.17, y: bottom - up(mean), width: column * 0.66, height: up(mean) };
-    // A number that the dashed line would cross stands above it.
-    const crossed = line !== null && mean < line && up(line - mean) < SIZES.number * unit;
-    const y = bottom - up(crossed ? line : mean) - 5 * unit;
-    const number = write(percentDigits(mean), { ...centred, x: middle(layer), y, class: "ff-ink" });
-    svg.append(shape("rect", { ...bar, class: `ff-bar ff-${kind}` }), number, mark);
-    svg.append(write(String(layer + 1), { ...centred, x: middle(layer), y: start - 6 * unit, class: "ff-dim" }));
-    return { mark, lines: () => [t("layer", { layer: layer + 1 }), t("layer_mean", { share: percent(mean) })] };
-  });
-  if (line !== null)
-    svg.append(shape("path", { d: `M${left} ${round(bottom - up(line))}H${round(width)}`, class: "ff-line" }));
+  const label = { x: left - 6 * unit, "text-anchor": "end", "font-size": size };
+  const layers = means.map((_, layer) => t("layer", { layer: layer + 1 }));
+  layers.forEach((name, layer) =>
+    svg.append(write(name, { ...centred, x: centre(layer), y: start - 6 * unit, class: "ff-dim" })),
+  );
 
   const each = Math.ceil(LEAST / row); // labels of rows that are lower than letters
-  const cells = tokens.map((token, at) => {
-    const y = start + at * row;
-    const text = shorten(context, token, left - 8 * unit);
-    if (at % each === 0) svg.append(write(text, { ...label, y: y + row / 2 + size * 0.35, class: "ff-ink" }));
-    return shares.map((of, layer) => {
-      const colour = ramp[rampIndex(of[at], largest, 0)];
-      const cell = { x: x(layer) + 1, y: y + 1, width: column - 2, height: Math.max(1, row - 2) };
-      const framed = most?.layer === layer && most.at === at ? "ff-most" : "";
-      const mark = shape("rect", { ...cell, fill: cssColour(colour), class: framed });
+  const line = (name, of, y, { named = true, numbered = true, framed = -1, lines }) => {
+    const text = shorten(context, name, left - 8 * unit);
+    if (named) svg.append(write(text, { ...label, y: y + row / 2 + size * 0.35, class: "ff-ink" }));
+    return of.map((share, layer) => {
+      const colour = ramp[rampIndex(share, largest, 0)];
+      const cell = { x: left + layer * column + 1, y: y + 1, width: column - 2, height: Math.max(1, row - 2) };
+      const css = layer === framed ? "ff-most" : "";
+      const mark = shape("rect", { ...cell, fill: cssColour(colour), class: css });
       svg.append(mark);
-      if (tokens.length <= WRITTEN) {
-        const place = { x: middle(layer), y: y + row / 2 + SIZES.cell * unit * 0.36 };
-        svg.append(write(percentDigits(of[at]), { ...centred, ...place, fill: inkOn(colour) }));
+      if (numbered) {
+        const place = { x: centre(layer), y: y + row / 2 + SIZES.cell * unit * 0.36 };
+        svg.append(write(percentDigits(share), { ...centred, ...place, fill: inkOn(colour) }));
       }
-      const lines = () => [
-        t("row", { row: at + 1, token }),
-        t("layer", { layer: layer + 1 }),
-        t("layer_share", { share: percent(of[at]) }),
-      ];
-      return { mark, lines };
+      return { mark, lines: () => lines(layers[layer], percent(share)) };
     });
+  };
+  const cells = tokens.map((token, at) =>
+    line(
+      token,
+      shares.map((of) => of[at]),
+      start + at * row,
+      {
+        named: at % each === 0,
+        numbered: tokens.length <= WRITTEN,
+        framed: most?.at === at ? most.layer : -1,
+        lines: (layer, share) => [t("row", { row: at + 1, token }), layer, t("layer_share", { share })],
+      },
+    ),
+  );
+  const mean = line(t("mean"), means, last, {
+    numbered: tokens.length <= WRITTEN,
+    lines: (layer, share) => [layer, t("layer_mean", { share })],
   });
-  return { svg, rows: [bars, ...cells] };
+  return { svg, rows: [...cells, mean] };
 }
 
 /** Bars of counts on a logarithmic axis, one plot under the other over the same axis.

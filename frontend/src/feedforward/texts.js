@@ -1,38 +1,34 @@
 // The texts of the page Feed-forward, part Activity.
 export const FEEDFORWARD_TEXTS = {
   region: "Active neurons of the feed-forward sub-layers",
-  says: "Most neurons stay silent: even the busiest word, “{token}”, activates only {share}.",
+  says: "Most neurons stay silent: even the busiest word, “{token}”, activates only {share} of a layer.",
   says_many: "The busiest word, “{token}”, activates {share} of a layer's neurons.",
-  explain:
-    "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of the {count} " +
-    "hidden numbers of a layer. It is active at a token where its activation is above a threshold.",
   few: "Why so few?",
-  few_relu: "Why so few, and what is the dashed line?",
   few_relu_about:
     "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation adds nothing to the " +
     "output: activation sparsity. Li et al., “The Lazy Neuron Phenomenon” (ICLR 2023), report {share} non-zero activations " +
-    "for T5-Base. That is another, larger model on other data: the line is a size to compare with, not a target.",
+    "for T5-Base, a larger model, on other data.",
   few_about:
     "This model has {name} instead of max(0, ·). Its activations are small rather than 0, so a threshold above 0, here " +
     "{threshold} at first, decides which of them count as active.",
   not_finite: "Not every activation of this layer is a finite number, so there is nothing to count.",
   // -- the map
-  active: "Active neurons per layer and token, in %",
-  active_equation: "{equation}; active: activation &gt; threshold",
+  active:
+    "A neuron is one of {count} numbers in the middle of a layer. Each cell: how many % of them are active at a word.",
+  active_equation: "{equation}; active: activation &gt; threshold; section 3.3: every token goes through it by itself",
   equation: "{formula}, equation 2",
   equation_gelu: "{formula}, equation 2 with GELU instead of max(0, ·)",
   equation_swish: "{formula}, equation 2 with swish instead of max(0, ·)",
-  threshold: "Active: above {value}",
+  threshold: "Slide: active is above {value}",
   threshold_name: "Threshold",
-  map_encoder: "Encoder: a column for each layer, a row for each source token",
-  map_decoder: "Decoder: a column for each layer, a row for each token that is fed",
+  map_encoder: "Encoder: source words, in %",
+  map_decoder: "Decoder: words fed in, in %",
   map_label: "{title}. Use the arrow keys to read the numbers one by one.",
-  mean: "mean, %",
+  mean: "mean",
   layer: "layer {layer}",
   layer_share: "active {share}",
   layer_mean: "active {share}, mean over tokens",
   row: "{row} · {token}",
-  published: "{share} in T5-Base (another model, other data)",
   // -- one layer
   stack: "Stack",
   encoder: "encoder",

@@ -5,8 +5,8 @@ import { PlainView, plainComponent } from "../host/plain_view.js";
 import { HEADGRID_TEXTS } from "./texts.js";
 
 // Grids of buttons: every head of every kind of attention, or every token of every layer. data = {name, region, panels:
-// [{kind, title, rows: [label], columns: [label], cells: [row][column] of {text, note, tone, level, says: [line]} or null}],
-// keys: [{tone, level, text, name, count}], chosen: [panel, row, column] or null, saves: whether it can be saved, as
+// [{kind, title, corner: names of the two axes if they have any, rows: [label], columns: [label], cells: [row][column] of
+// {text, note, tone, level, says: [line]} or null}], keys: [{tone, level, text, name, count}], chosen: [panel, row, column] or null, saves: whether it can be saved, as
 // saved: {stem, caption, rows}}. tone: a colour of headgrid.css; level: how much of it, 0 to 1; name: what the cells have,
 // with which the text begins. Pointing at a key leaves only the cells of its tone. `pick`, the pressed cell, goes to Python.
 
@@ -50,7 +50,7 @@ class View extends PlainView {
     if (focused) this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
   }
 
-  panel({ kind, title, rows, columns, cells }, index) {
+  panel({ kind, title, corner = [], rows, columns, cells }, index) {
     const grid = el("div", { class: "headgrid-table", role: "group", "aria-label": title });
     grid.style.setProperty("--columns", columns.length);
     const label = (text, side) =>
@@ -59,7 +59,11 @@ class View extends PlainView {
         { class: "headgrid-label", "data-side": side, "aria-hidden": "true", title: text },
         text && printable(text),
       );
-    grid.append(el("span"), ...columns.map((text) => label(text, "top")));
+    const axes = corner.map((text) => el("span", {}, text));
+    grid.append(
+      el("span", { class: "headgrid-axes", "aria-hidden": "true" }, ...axes),
+      ...columns.map((text) => label(text, "top")),
+    );
     const buttons = [];
     cells.forEach((row, y) => {
       grid.append(label(rows[y], "left"));

@@ -6,7 +6,7 @@ import { makeTexts } from "../core/texts.js";
 import { EXPLORER_TEXTS } from "../explorer/texts.js";
 import { LAB_TEXTS } from "./texts.js";
 import { readTheme, KINDS } from "../core/colour.js";
-import { meanEntropy, recomputeRow } from "../core/matrix.js";
+import { recomputeRow } from "../core/matrix.js";
 import { formatWeight, formatSmall } from "../core/format.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { TraceModel } from "../state/trace_model.js";
@@ -509,7 +509,7 @@ export class Lab {
   // What the switches do to the translation, in one sentence above both.
   drawTranslations() {
     const { says, t } = this;
-    const { id, in_words, switches, tries, checkpoint, sentences, trained_scale } = this.models.after.header;
+    const { id, in_words, switches, tries, checkpoint, sentences } = this.models.after.header;
     // The engine's ids are not the server's: what is written stays as long as it is of the same sentence and switches.
     const about = JSON.stringify([checkpoint, sentences.source, Object.entries(switches ?? {}).sort()]);
     if (says?.id === id) says.about = about;
@@ -525,12 +525,11 @@ export class Lab {
         "p",
         { "data-testid": "lab-translation-" + name },
         el("small", null, t("lab_" + name)),
-        el("span", { dir: "auto" }, ...says[name].map(([text, marked]) => (marked ? el("b", null, text) : text))),
+        el("span", { dir: "auto" }, ...says[name].flatMap(markedWord)),
       );
-    const pressed = said === "trained" ? null : this.pressed();
-    const root = Number((1 / trained_scale).toPrecision(2));
+    const pressed = said === "trained" || !this.measures?.after.rows ? null : this.pressed();
     const text = pressed
-      ? `${t("lab_did_" + pressed, { root })} ${t("lab_writes_" + said)}`
+      ? `${t("lab_did_" + pressed, this.values)} ${t("lab_writes_" + said)}`
       : t("lab_wrote_" + said, { switches: in_words });
     const point = el("p", { class: "hs-point" }, ...boldText(text));
     this.translations.replaceChildren(point, ...["before", "after"].map(side));
@@ -581,6 +580,7 @@ export class Lab {
       this.panes[name].element.hidden = !visible.includes(name);
       this.panes[name].all.hidden = narrow && !visible.includes(name);
     }
+    this.drawSentence();
     this.drawTranslations();
     this.sentence.hidden = !this.models.after.header.tries;
     const [weights, change] = labLegend(t, this.theme, state.kind);
@@ -591,7 +591,6 @@ export class Lab {
     this.panes.after.about.parentElement.title = this.models.after.header.in_words;
     this.panes.after.about.textContent = t(this.afterText(), { switches: this.models.after.header.in_words });
     this.panes.difference.about.textContent = t(this.sameText() ? "lab_difference_none" : "lab_difference_about");
-    this.drawSentence();
     for (const name of PANES) {
       const pane = this.panes[name];
       pane.title.textContent = pane.reader.title(...this.chosenHead());
@@ -613,8 +612,9 @@ export class Lab {
     }));
     const { header } = this.models.after;
     const pressed = this.pressed();
-    const { sentence, measures } = labSentence({
+    const { sentence, measures, values } = labSentence({
       ...{ t, before, after, pressed, lists },
+      root: Number((1 / header.trained_scale).toPrecision(2)),
       switched: this.isSwitchedAtAll(),
       pads: header.pads,
       title: this.panes.after.reader.title(...this.chosenHead()),
@@ -622,6 +622,7 @@ export class Lab {
       replaced: this.isSwitched("replaced"),
     });
     this.measures = measures;
+    this.values = values;
     const same = this.isSwitched("zero") || this.isSwitched("replaced") ? "" : this.sameText(); // nothing to measure
     const training = pressed === "scaling" && !same ? t("lab_says_training", TRAINED) : "";
     this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...boldText(` ${training}`));
@@ -713,22 +714,9 @@ export class Lab {
       const top = view.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
       return [numberSpan("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
     }
-    const kindData = this.models[name].kinds[view.kind];
-    const { largest, saturated } = this.measures[name];
-    const text = (value, format) => (Number.isFinite(value) ? format(value) : "–");
-    const parts = [
-      numberSpan(
-        "lab_row_largest",
-        text(largest, (value) => value.toFixed(2)),
-        t("lab_row_largest_title"),
-      ),
-      numberSpan(
-        "lab_saturated",
-        text(saturated, (value) => `${Math.round(100 * value)}%`),
-        t("lab_saturated_title"),
-      ),
-      numberSpan("lab_entropy", meanEntropy(view.raw, kindData.queries, kindData.keys).toFixed(3), t("entropy_title")),
-    ];
+    const { saturated } = this.measures[name];
+    const share = Number.isFinite(saturated) ? `${Math.round(100 * saturated)}%` : "–";
+    const parts = [numberSpan("lab_saturated", share, t("lab_saturated_title"))];
     if (name === "after" && this.isSwitched("zero")) parts.push(el("span", { class: "hs-note" }, t("lab_out")));
     if (name === "after" && this.isSwitched("replaced"))
       parts.push(el("span", { class: "hs-note" }, t("lab_replaced")));
@@ -739,4 +727,10 @@ export class Lab {
 // "a **b** c": the text between the asterisks is bold.
 function boldText(text) {
   return text.split("**").map((part, i) => (i % 2 ? el("b", null, part) : part));
+}
+
+// A word of a translation, [text, whether the other one lacks it]; the blank before it is not underlined.
+function markedWord([text, marked]) {
+  const word = text.trimStart();
+  return marked ? [text.slice(0, text.length - word.length), el("b", null, word)] : [text];
 }

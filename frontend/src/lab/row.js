@@ -5,6 +5,7 @@ import { HeadCanvas } from "../heads/canvas.js";
 
 const LEAST = 15; // pixels that a token needs, at text of 15 pixels
 const MOST = 40;
+const WRITTEN = 0.05; // weight from which a token has numbers; pointing at a row tells all
 
 // One row of a head as bars, before and after the switches: the scores of its tokens, and the weights that the softmax
 // makes of them. Tokens that do not fit are left out, those of the smallest weights first, and a line counts them.
@@ -14,6 +15,7 @@ export class RowPlot extends HeadCanvas {
   /** @type {number[]} */ tokens;
   /** @type {number} */ head;
   /** @type {number} */ step;
+  /** @type {(i: number) => boolean} */ isWritten;
   constructor(kind, hooks) {
     super(kind, hooks, { class: "hs-canvas hs-row", role: "img", "data-testid": "lab-row-bars" });
   }
@@ -27,6 +29,8 @@ export class RowPlot extends HeadCanvas {
     const fits = Math.max(1, Math.floor((height - this.head - 4) / (LEAST * unit)));
     const left = count > fits ? count - fits + 1 : 0;
     const top = (i) => Math.max(...["before", "after"].map((side) => (data[side] ? data[side].weights[i] : 0)));
+    const least = Math.min(WRITTEN, Math.max(...data.labels.map((_, i) => top(i))));
+    this.isWritten = (i) => top(i) >= least;
     const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => top(b) - top(a) || a - b);
     this.tokens = order.slice(0, count - left).sort((a, b) => a - b);
     this.left = left;
@@ -58,6 +62,7 @@ export class RowPlot extends HeadCanvas {
     // Scores share one axis, so that one sees how far scaling moves them.
     const sides = ["before", "after"].filter((side) => data[side]);
     const text = (name, format, i) => {
+      if (!this.isWritten(i)) return "";
       const values = sides.map((side) => format(data[side][name][i]));
       if (values.length < 2) return values[0] ?? "";
       return values[0] === values[1] ? values[0] : hooks.t("lab_row_change", { before: values[0], after: values[1] });

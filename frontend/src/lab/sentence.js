@@ -14,13 +14,15 @@ function measuresOf(model, view, pads) {
 }
 
 // before, after: {model, view} of the chosen head; pressed: the button of the row "Try" whose switches are on, or null;
-// switched: whether any switch is on. Returns {sentence, measures: {before, after}}.
-export function labSentence({ t, before, after, pressed, switched, pads, title, out, replaced }) {
+// switched: whether any switch is on; root: what scores are divided by. Returns {sentence, measures: {before, after}, values:
+// of a sentence}.
+export function labSentence({ t, before, after, pressed, switched, pads, title, root, out, replaced }) {
   const was = measuresOf(before.model, before.view, pads);
   const is = measuresOf(after.model, after.view, pads);
   const measures = { before: was, after: is };
   const values = {
     title,
+    root,
     saturated_before: percent(was.saturated),
     saturated: percent(is.saturated),
     largest_before: two(was.largest),
@@ -28,7 +30,7 @@ export function labSentence({ t, before, after, pressed, switched, pads, title, 
     gradient_before: two(was.gradient),
     gradient: two(is.gradient),
   };
-  const say = (key, more) => ({ sentence: t(key, { ...values, ...more }), measures });
+  const say = (key, more) => ({ sentence: t(key, { ...values, ...more }), measures, values });
   if (!was.rows || !is.rows) return say("lab_says_nothing");
   if (!switched) return say("lab_says_trained");
   const { kind } = after.view;

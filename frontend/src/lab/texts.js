@@ -88,9 +88,8 @@ export const LAB_TEXTS = {
   lab_cards: "All switches",
   lab_reset: "Put back",
   lab_says_saturated:
-    "**{saturated}** of this head's rows now look at one token alone, with over 0.99 of their weight (before: " +
-    "**{saturated_before}**). The softmax is **saturated**: its gradient (1 − Σp²) falls from {gradient_before} to " +
-    "**{gradient}**.",
+    "“One word only”: over 0.99 of a row's weight. The softmax of scores that are not divided by {root} is **saturated**: " +
+    "its gradient (1 − Σp²) falls from {gradient_before} to **{gradient}**.",
   lab_says_sharper:
     "The largest weight of a row grows from **{largest_before}** to **{largest}** on average. In this head " +
     "**{saturated}** of the rows are saturated (above 0.99); before **{saturated_before}**.",
@@ -124,8 +123,7 @@ export const LAB_TEXTS = {
   lab_row: "One row: “{token}”",
   lab_row_hint: "click a row of a head to see it here",
   lab_row_earlier:
-    "The switch acts in every layer. The vectors that reach this head have changed, too, so its scores do not simply " +
-    "grow by the factor √dₖ.",
+    "The switch acts in every layer, so what reaches this head has changed, too: its scores do not just grow by √dₖ.",
   lab_row_most: "changes most",
   lab_row_scores: "scores",
   lab_row_weights: "softmax → weights",
@@ -140,17 +138,18 @@ export const LAB_TEXTS = {
     "Row “{row}” of {title}, before and after: scores of {n} tokens, and the weights that the softmax makes",
   lab_shown: "Picture shown",
   lab_all_heads: "All heads: {side}",
-  lab_wrote_changed: "With {switches}, the model writes **something else**:",
-  lab_wrote_same: "With {switches}, the model writes **the same**:",
+  lab_wrote_changed: "With {switches}, the translation **changes**:",
+  lab_wrote_same: "With {switches}, the translation **stays the same**:",
   // What a button of the row "Try" did; then what the model writes.
-  lab_did_scaling: "Without scaling, scores are not divided by {root}, so the softmax favours single words.",
+  lab_did_scaling:
+    "Scaling, a division by {root}, is off: **{saturated}** of the rows below look at one word only (before: {saturated_before}).",
   lab_did_causal: "Without the causal mask, each output word also sees the words after it.",
-  lab_did_padding: "Without the padding mask, attention also goes to <pad>, which only fills up a batch.",
+  lab_did_padding: "Without the padding mask, words also look at <pad>, a filler without meaning.",
   lab_did_uniform: "With uniform weights, every head looks at all words alike.",
-  lab_did_head: "One head is out: what it passes on is 0.",
-  lab_writes_changed: "The model writes **something else**:",
-  lab_writes_same: "The model writes **the same**:",
-  lab_wrote_trained: "As trained. Press a button: what does the model write then?",
+  lab_did_head: "One attention head is switched off.",
+  lab_writes_changed: "The translation **changes**:",
+  lab_writes_same: "The translation **stays the same**:",
+  lab_wrote_trained: "As trained. Press a button: does the translation change?",
   lab_caption: "{kind}, {title}: {switches}",
   lab_csv_before: "before",
   lab_csv_after: "after: {switches}",
@@ -171,7 +170,7 @@ export const LAB_TEXTS = {
   lab_changed_none: "difference {value}",
   lab_out: "knocked out: its output is 0, whatever its weights are",
   lab_replaced: "its output is replaced, whatever its weights are",
-  lab_weight: "how much a head looks there",
+  lab_weight: "One attention head: each row is a word, dark where it looks",
   lab_legend_difference: "Difference: from {low}, with a minus in the cell, to {high}",
   lab_lost: "−1 lost",
   lab_gained: "+1 gained",
@@ -180,10 +179,7 @@ export const LAB_TEXTS = {
     "knocked-out or replaced head keeps its weights).",
   lab_same_padding: "No weight changed: the source has no <pad>. Add some after the source.",
   lab_masked_pads: "<pad> after the source is hidden by the mask: nothing changes",
-  lab_entropy: "entropy",
-  lab_row_largest: "mean largest weight",
-  lab_row_largest_title: "The largest weight of a row, mean over the rows that see at least two tokens",
-  lab_saturated: "rows above 0.99",
+  lab_saturated: "rows that look at one word only:",
   lab_saturated_title:
     "Share of the rows whose largest weight is above 0.99: they are saturated, and pass less than 0.02 of gradient",
   lab_largest_change: "largest change",

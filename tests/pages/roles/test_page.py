@@ -15,17 +15,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.roles.overview import MEASURES, NEAR, _says, measured, role_meanings, shipped
+from pages.roles.overview import MEASURES, NEAR, _says, cell_names, measured, role_meanings, shipped
 from pages.runtime.shared import mark
 from tests.support.app import ROOT, address, app_test, components, messages, page_text
 from tests.support.build import tiny_pretrained
-from transformer.analysis.roles import NAMES, ROLES
+from transformer.analysis.roles import ROLES
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.figures.roles import ROLE
 from transformer.files import Packed
 from transformer.interventions.sets import layers_of
 from transformer.probing.probes import probe_pairs
-from transformer.texts import in_language, translate
+from transformer.texts import in_language
 from transformer.tracing.trace import KINDS
 from transformer.view.languages import languages, load_language
 
@@ -89,8 +89,10 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
                 role = found[panel["kind"]].role(layer, head)
                 counts[role.name if role else ""] += 1
                 assert cell.get("tone") == (role and role.name)
-                assert cell["text"] == (f"{100 * role.share:.0f}" if role else "–")
-    assert {key["tone"]: key["count"] for key in grid["keys"]} == {name: counts[name] for name in (*ROLES, "")}
+                assert cell["text"] == (f"{100 * role.share:.0f}%" if role else "–")
+                assert cell.get("note") == (role and cell_names()[role.name])
+    assert {key["tone"]: key["count"] for key in grid["keys"]} == counts
+    assert f"Each cell is one of {counts.total()} attention heads" in page_text(app)
     assert counts["resting"] / counts.total() == pytest.approx(1 / 2, abs=NEAR)
     assert "Half of all heads rest, looking at the start or end token." in page_text(app)
     assert grid["chosen"] == [0, 1, 0]
@@ -159,4 +161,5 @@ def test_every_role_has_words_and_a_colour() -> None:
 def test_what_a_role_means_begins_with_its_name_in_the_cells(code: str) -> None:
     with in_language(load_language(code)):
         for role, meaning in role_meanings().items():
-            assert meaning.startswith(translate(NAMES[role]))
+            name = cell_names()[role]
+            assert meaning.startswith(name) and len(name) <= 6  # letters that a cell has room for on a phone
