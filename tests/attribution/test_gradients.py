@@ -215,5 +215,5 @@ def test_integrated_gradients_that_stop_short_say_so(monkeypatch: pytest.MonkeyP
     trace = model.trace(*TEXT)
     monkeypatch.setattr(gradients, "MOST", 1)  # the first round, and no other
     monkeypatch.setattr(gradients, "TOLERANCE", 1e-9)
-    with pytest.warns(ShortWarning, match="of step 1 may miss their sum of .* nats by .* after 72 points; give"):
+    with pytest.warns(ShortWarning, match="of step 1 may miss their sum of .* nats by .* after 64 points; give"):
         attribute(model, trace, "integrated", [1])

@@ -23,7 +23,7 @@ from transformer.tracing.trace import Trace
 
 # Integrated gradients: the line is cut into spans, each with POINTS points; the one with the largest error is halved
 # until a row misses its sum by at most TOLERANCE of it, or of LEAST nats where that is more, or MOST points are used.
-SPANS, POINTS, MOST = 12, 6, 512
+SPANS, POINTS, MOST = 16, 4, 512
 TOLERANCE, LEAST = 0.008, 0.2
 AT_ONCE = 512  # tokens of all points in one pass, which keeps its graph
 SIDES = ("source", "target")
