@@ -59,7 +59,7 @@ def choose_step(frame: PageFrame, trace: Trace) -> int:
                 "kind": "decoder_self",
                 "title": _("Press another output token; the number is its probability"),
                 "rows": [""],
-                "columns": [str(index + 1) for index in range(steps)],
+                "columns": [""] * steps,
                 "cells": [cells],
             }
         ],

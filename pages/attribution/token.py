@@ -162,7 +162,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
 
 
 def _words(trace: Trace, step: int, found: Attributed) -> None:
-    """The source, and what was written before the step, each token shaded by how many methods name it."""
+    """The source, and what was written before the step, each token shaded by how many methods put it first."""
     votes = one_token.votes(trace, step, found)
     sources = len(trace.source_ids)
     sides = (
@@ -173,7 +173,7 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
     for side, pieces, labels, counts in sides:
         spans = []
         for piece, label, count in zip(pieces, labels, counts, strict=False):
-            title = _("{token}: {count} of {all} methods").format(token=label, count=count, all=len(METHODS))
+            title = _("{token}: first for {count} of {all} methods").format(token=label, count=count, all=len(METHODS))
             gap = " " if piece.startswith(PIECE_MARK) or piece == "</s>" else ""
             text = html.escape(piece.removeprefix(PIECE_MARK) or label)
             spans.append(
@@ -189,16 +189,8 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
     stem = ["attribution-words", trace.checkpoint, token]
     with saving.saved("attribution-words", stem, [about], [("side", "token", "methods"), *counted]):
         st.html("".join(lines))
-    most = one_token.named(trace, step)
-    text = (
-        _(
-            "The darker a word, the more of the {count} methods name it among the {most} that matter most for "
-            "“{token}” (start and end tokens do not count)."
-        )
-        if most > 1
-        else _("The darker a word, the more of the {count} methods name it first for “{token}”.")
-    )
-    paragraph(text.format(count=len(METHODS), most=most, token=token), quiet=True)
+    text = _("The darker a word, the more of the {count} methods put it first for “{token}”.")
+    paragraph(text.format(count=len(METHODS), token=token), quiet=True)
 
 
 def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) -> None:
@@ -318,7 +310,7 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
     sources = len(trace.source_ids)
     order = list(names)
     sides = (
-        ("encoder_self", _("Source: share of each token, in %, by each method"), trace.source_labels, 0),
+        ("encoder_self", _("Source"), trace.source_labels, 0),
         ("decoder_self", _("Tokens fed in so far"), trace.target_in_labels[: step + 1], sources),
     )
     panels = []
@@ -352,6 +344,8 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
     labels = (*trace.source_labels, *trace.target_in_labels[: step + 1])
     rows: list[list[Any]] = [["method", *labels]]
     rows += [[name, *found.rows[name][: len(labels)]] for name in order]
+    text = _("Each row is one method: the share of each token, in %. Below 0, in grey: it makes “{token}” less likely.")
+    paragraph(text.format(token=trace.target_out_labels[step]), quiet=True)
     headgrid.draw(
         "attribution_grid",
         _("What every method says the token rests on: methods down, tokens across"),
@@ -367,7 +361,7 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
         rows,
     )
     paragraph(
-        _("Percent of the sum of a row's absolute values. Grey: the token speaks against this output."),
+        _("Percent of the sum of a row's absolute values."),
         _("{start}, {end} and the token fed in last cannot be hidden, so they are not shaded above.").format(
             start=trace.target_in_labels[0], end=trace.source_labels[-1]
         ),

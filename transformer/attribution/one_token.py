@@ -24,7 +24,6 @@ from transformer.inference.pretrained import Pretrained, load
 from transformer.tracing.trace import Trace
 
 Progress = Callable[[int, int], bool]
-NAMED = 3
 RANDOM = "random"  # what `removal_curve` calls the random orders
 PARTS = 10_000  # the numbers that ship are whole, in parts of 1
 CURVES = len(METHODS) + DRAWS
@@ -94,18 +93,12 @@ def add_row(trace: Trace, step: int, name: str, one: Contributions, removed: Rem
     return replace(to, rows=rows, removed={name: removed, **to.removed}, taus=taus(trace, step, rows))
 
 
-def named(trace: Trace, step: int) -> int:
-    """How many tokens of a step each method names in `votes`: three, at most half of those it ranks."""
-    return max(1, min(NAMED, len(removable(trace, step)) // 2))
-
-
 def votes(trace: Trace, step: int, found: Attributed) -> list[int]:
-    """For each column, how many methods have it among their strongest of those that can be hidden."""
-    columns, most = removable(trace, step), named(trace, step)
+    """For each column, how many methods put it first of those that can be hidden."""
+    columns = removable(trace, step)
     counts = [0] * (len(trace.source_ids) + len(trace.target_in_ids))
     for name in METHODS:
-        for column in sorted(columns, key=lambda column: -found.rows[name][column])[:most]:
-            counts[column] += 1
+        counts[max(columns, key=lambda column: found.rows[name][column])] += 1
     return counts
 
 
