@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -77,7 +78,7 @@ def quality(model: Pretrained) -> str:
         return _("Of its test inputs, {share} come out exactly right.").format(share=_percent(model.metrics["exact"]))
     if not isinstance(bleu, int | float):
         return ""
-    text = _("It scores {bleu} BLEU, which compares with human translations: 100 is the same word for word.")
+    text = _("On test sentences its BLEU is {bleu} of 100.")
     return text.format(bleu=f"{bleu:.1f}")
 
 
@@ -196,17 +197,42 @@ def download(name: str) -> None:
             )
 
 
+def course(rows: Sequence[Mapping[str, str]]) -> str:
+    """How loss and BLEU changed from the first validation to the last; "" where they do not both get better."""
+
+    def ends(name: str) -> tuple[float, float]:
+        values = [float(row[name]) for row in rows if row.get(name)] or [0.0]
+        return values[0], values[-1]
+
+    (first, last), (low, high) = ends("validation_loss"), ends("validation_bleu")
+    if last >= first:
+        return ""
+    text = (
+        _(
+            "While it trained, its loss (how wrong it is) fell from {first} to {last}, and its BLEU (how close to a "
+            "person's translation) rose from {low} to {high}."
+        )
+        if high > low
+        else _("While it trained, its loss (how wrong it is) fell from {first} to {last}.")
+    )
+    return text.format(first=f"{first:.1f}", last=f"{last:.1f}", low=f"{low:.0f}", high=f"{high:.0f}")
+
+
 def curve(model: Pretrained) -> None:
-    """Loss over the training, and BLEU of a translation model, if the checkpoint has its log."""
+    """Loss over the training, and BLEU of a translation model, if the checkpoint has its log; and how good it is."""
+    said = quality(model)
     try:
         rows = training_log(model)
         if rows is None:
+            paragraph(said)
             st.caption(_("This checkpoint has no log of its training (training.csv)."))
             return
         if _is_toy(model):
             rows = [{**row, "validation_bleu": ""} for row in rows]
         drawn = figure.localized(training_curve)(rows)
+        paragraph(course(rows), said)
     except (ValueError, KeyError, TypeError):
+        paragraph(said)
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
     figure.draw(drawn, "training", "training", first=True, about=model.name)

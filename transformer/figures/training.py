@@ -10,12 +10,13 @@ from transformer.texts import N_
 
 LABELS = {
     "title": N_("Training"),
-    "subtitle": N_("mean cross-entropy per target token; the training loss includes dropout"),
+    "subtitle": N_("loss: mean cross-entropy in nats per target token; the training loss includes dropout"),
     "loss": N_("training loss"),
     "validation_loss": N_("validation loss"),
     "bleu": N_("validation BLEU"),
     "step": N_("training step"),
-    "axis": N_("loss, nats per token"),
+    "axis": N_("loss: lower is better"),
+    "bleu_axis": N_("BLEU: higher is better"),
 }
 
 
@@ -51,7 +52,8 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", t
     if "y2" in drawn:
         figure.update_layout(
             yaxis2={
-                "title": texts["bleu"],
+                "title": {"text": texts["bleu_axis"], "font": {"color": TEAL[theme]}},
+                "tickfont": {"color": TEAL[theme]},
                 "overlaying": "y",
                 "side": "right",
                 "rangemode": "tozero",

@@ -14,12 +14,13 @@ from transformer.view.state import View, view_from_params
 
 MOST = 100  # examples; more are left out, and so are invalid ones
 LONGEST = 2_000  # characters of one text
-TEXTS = ("title", "group", "look", "source", "target")
+TEXTS = ("title", "group", "look", "source", "target", "translation")
 
 
 @dataclass(frozen=True)
 class Example:
-    """An interesting sentence for a checkpoint: title, heading in the menu, what to look for, texts, view to open."""
+    """An interesting sentence for a checkpoint: title, heading in the menu, what to look for, texts, view to open; what
+    the model writes, or ""."""
 
     title: str
     group: str
@@ -27,6 +28,7 @@ class Example:
     source: str
     target: str
     view: View
+    translation: str = ""
 
 
 def read_examples(model: Pretrained) -> tuple[Example, ...]:
@@ -41,12 +43,14 @@ def read_examples(model: Pretrained) -> tuple[Example, ...]:
     for entry in entries[:MOST] if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not all(_text(entry.get(name, "")) for name in TEXTS):
             continue
-        title, group, look, source, target = (entry.get(name, "") for name in TEXTS)
+        title, group, look, source, target, translation = (entry.get(name, "") for name in TEXTS)
         asked = entry.get("view")
         params = {name: str(value) for name, value in asked.items()} if isinstance(asked, dict) else {}
         if title and source:
             loaded.append(
-                Example(title, group, look, source, target, view_from_params(params, layers, config.heads)[0])
+                Example(
+                    title, group, look, source, target, view_from_params(params, layers, config.heads)[0], translation
+                )
             )
     return tuple(loaded)
 

@@ -26,8 +26,20 @@ def test_a_model_is_what_it_does_and_how_large_it_is(name: str, said: str) -> No
 def test_quality_is_said_in_words() -> None:
     tiny = tiny_pretrained()
     assert card.quality(replace(tiny, metrics={})) == ""
-    assert "scores 52.6 BLEU" in card.quality(replace(tiny, metrics={"bleu": 52.64, "exact": 0.3}))
+    assert "BLEU is 52.6 of 100" in card.quality(replace(tiny, metrics={"bleu": 52.64, "exact": 0.3}))
     assert "99.99% come out exactly right" in card.quality(replace(tiny, metrics={"exact": 0.99987}))
+
+
+def test_the_course_of_a_training_is_said_in_words() -> None:
+    rows = [
+        {"validation_loss": "3.43", "validation_bleu": "10.9"},
+        {"loss": "1"},
+        {"validation_loss": "0.95", "validation_bleu": "53.5"},
+    ]
+    fell = "While it trained, its loss (how wrong it is) fell from 3.4 to 0.9"  # 0.95 in float is a little less
+    assert card.course(rows) == f"{fell}, and its BLEU (how close to a person's translation) rose from 11 to 54."
+    assert card.course([{**row, "validation_bleu": ""} for row in rows]) == f"{fell}."
+    assert card.course(rows[::-1]) == card.course([]) == ""
 
 
 @pytest.mark.parametrize(
