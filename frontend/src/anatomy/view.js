@@ -102,7 +102,6 @@ export class AnatomyView {
       go: (partial) => this.go(partial),
       move: (delta) => this.move(delta),
       play: () => this.play(),
-      begin: () => this.begin(),
       speed: (name) => this.remember({ tempo: name }),
       save: (format) => saveDrawing(this, format),
       fold: (name, open) => this.fold(name, open),
@@ -137,7 +136,7 @@ export class AnatomyView {
     this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);
     this.element.replaceChildren(
       this.look.sentinel,
-      el("p", { class: "hs-point hs-an-lead", "aria-hidden": "true" }, t("start_lead")), // the panel says it, too
+      el("p", { class: "hs-point hs-an-lead" }, t("start_lead")),
       el("div", { class: "hs-an-top" }, crumbs, el("div", { class: "hs-an-choices" }, layers, heads), slider),
       this.broken,
       this.notes,
@@ -322,17 +321,13 @@ export class AnatomyView {
     if (this.playing) return this.stop();
     const { state, data } = this;
     const stops = stopsOf(data.config, state.zoom);
-    const last = stopIndex(data.config, state, stops) === stops.length - 1 && state.t + 1 >= data.steps;
+    const at = stopIndex(data.config, state, stops);
+    const last = at === stops.length - 1 && state.t + 1 >= data.steps;
     this.playing = true;
     this.heard = new Set();
     if (last) this.go({ ...stops[0], t: 0 }, true);
+    if (at === 0) this.move(1, true); // from the first view it moves at once
     return this.ahead();
-  }
-
-  // The call of the first view: moves at once, and goes on.
-  begin() {
-    if (!this.playing) this.play();
-    this.step(1);
   }
 
   get textKey() {

@@ -231,9 +231,9 @@ export class Lane {
       key: `box:${place}`,
       kind: "box",
       x: from - pad,
-      y: top - unit * 1.75,
+      y: top - unit * 1.95,
       w: to - from + 2 * pad,
-      h: high + unit * (narrow ? 2.1 : 3.7),
+      h: high + unit * (narrow ? 2.3 : 3.9),
       fill: isCurrent ? colour : null,
       strength: isCurrent ? 0.09 : undefined,
       stroke: isCurrent ? colour : null,
@@ -243,7 +243,7 @@ export class Lane {
       label: t("flow_go", { name: title }),
     });
     const beside = narrow ? unit * 0.7 : 0; // a name may be a little wider than its part
-    this.text(`name:${place}`, title, from - beside, top - unit * 1.2, to - from + 2 * beside, {
+    this.text(`name:${place}`, title, from - beside, top - unit * 1.15, to - from + 2 * beside, {
       weight: 600,
       colour,
       align: "center",

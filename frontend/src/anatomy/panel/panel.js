@@ -44,7 +44,7 @@ export class ExplanationPanel {
     this.folds = { more: this.more, parameters: this.box };
     for (const [name, fold] of Object.entries(this.folds))
       fold.addEventListener("toggle", () => hooks.fold(name, fold.open));
-    this.start = new StartPart(t, hooks);
+    this.start = new StartPart(t);
     this.element = el(
       "section",
       { class: "hs-an-tell", "aria-label": t("tell_region"), "data-testid": "anatomy-tell" },
@@ -223,25 +223,13 @@ export class ExplanationPanel {
   }
 }
 
-// The first stop of the way through the model: what a strip is, and the call to begin.
+// The first stop of the way through the model: what a strip is.
 class StartPart {
-  constructor(t, hooks) {
+  constructor(t) {
     this.t = t;
     this.strip = el("div", { class: "hs-an-strip", "aria-hidden": "true" });
     this.says = el("p", { class: "hs-an-strip-text", "data-testid": "tell-strip" });
-    this.button = el(
-      "button",
-      { type: "button", class: "hs-an-begin", "data-testid": "anatomy-begin", click: () => hooks.begin() },
-      t("start_begin"),
-    );
-    this.element = el(
-      "div",
-      { class: "hs-an-start" },
-      el("h2", null, t("start_title")),
-      el("p", { class: "hs-an-call" }, this.button, el("span", null, t("start_keys"))),
-      this.strip,
-      this.says,
-    );
+    this.element = el("div", { class: "hs-an-start" }, this.says, this.strip);
   }
 
   // Whether this is the first stop.

@@ -105,12 +105,9 @@ export const ANATOMY_TEXTS = {
   slider_step_next: "Token {n} of {count}: fed “{fed}”, next: “{predicted}”",
 
   // the first view
-  start_title: "Follow one sentence through the model",
   start_lead: "Press ▶ to follow one sentence through the model",
-  start_begin: "Begin",
-  start_keys: "or press →; the space key plays",
   start_strip:
-    "A strip: for each token a row with the first {count} of its {d_model} numbers. Strong colour: far from 0. Grey: below 0.",
+    "Each row of colours: the first {count} of the {d_model} numbers of one token. Strong colour: far from 0. Grey: below 0.",
 
   // saved files
   save_csv: "The numbers of this step (CSV)",
