@@ -20,10 +20,10 @@ from transformer.view.languages import browser_texts
 from transformer.view.position_figures import (
     D_MODEL,
     LENGTH,
+    LENGTHS,
     MOST_CURVES,
     PARTS,
     START_K,
-    START_LENGTH,
     START_Q,
     Values,
     templates,
@@ -49,13 +49,15 @@ def _whole(value: Any, low: int, high: int) -> int | None:
     return value if type(value) is int and low <= value <= high else None
 
 
-def _merge_browser(frame: PageFrame, values: Values) -> None:
-    """Store a person's slider moves since the last run. values: the defaults."""
+def _merge_browser(frame: PageFrame) -> None:
+    """Store a person's slider moves since the last run."""
     reported = st.session_state.get(KEY)
     told_values = reported.get("values") if isinstance(reported, Mapping) else getattr(reported, "values", None)
     state = frame.state
     if not isinstance(told_values, Mapping) or told_values.get("revision") != state.revision:
         return  # older than Python's last change
+    part = told_values.get("part")  # perhaps of the part that was open before
+    values = own_values(frame, part if part in LENGTHS else frame.part)
     d_model = _whole(told_values.get("d_model"), *D_MODEL)
     length = _whole(told_values.get("length"), *LENGTH)
     if d_model is None or d_model % 2 or length is None:
@@ -107,17 +109,17 @@ def source_labels(frame: PageFrame) -> tuple[str, ...]:
     return readable(frame.model.surfaces(frame.state.source))
 
 
-def own_values(frame: PageFrame) -> Values:
-    """The defaults: the loaded model's d_model, and a length with space for the sentence."""
+def own_values(frame: PageFrame, part: str) -> Values:
+    """The defaults of a part: the loaded model's d_model, and a length with space for the sentence."""
     d_model = max(D_MODEL[0], min(D_MODEL[1], frame.model.config.d_model))
-    length = max(LENGTH[0], min(LENGTH[1], max(START_LENGTH, len(source_labels(frame)))))
+    length = max(LENGTH[0], min(LENGTH[1], max(LENGTHS[part], len(source_labels(frame)))))
     return Values(d_model - d_model % 2, length, None, START_K, START_Q)
 
 
 def chosen(frame: PageFrame, part: str) -> Values:
     """The slider values of a part: from the browser, the session or the link, within bounds."""
-    values = own_values(frame)
-    _merge_browser(frame, values)
+    values = own_values(frame, part)
+    _merge_browser(frame)
     d_model = frame.options.value("d_model", *D_MODEL, values.d_model)
     if d_model % 2:
         sentence = _("d_model is {asked}, but the encoding needs an even number: {shown} is shown.")

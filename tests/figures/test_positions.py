@@ -13,7 +13,7 @@ import pytest
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import learned_positions as learned
 from transformer.figures import positions as figures
-from transformer.figures.style import BLUE, GREY, GUIDE, INK, TEAL, diverging, ramp
+from transformer.figures.style import GREY, GUIDE, INK, TEAL, diverging, ramp
 from transformer.model.positions import sinusoidal
 
 LENGTH, D_MODEL = 50, 34
@@ -37,14 +37,15 @@ def test_the_heatmap_is_the_table() -> None:
         (cells,) = figures.encoding_heatmap(TABLE.numpy(), theme=theme).data
         assert np.array_equal(cells.z, TABLE.numpy()) and (cells.zmin, cells.zmid, cells.zmax) == (-1, 0, 1)
         assert [list(stop) for stop in cells.colorscale] == diverging(theme)
-    figure = figures.encoding_heatmap(TABLE.numpy())
-    assert figure.layout.yaxis.autorange == "reversed" and f"= {D_MODEL}" in figure.layout.title.subtitle.text
+    rows = figures.encoding_heatmap(TABLE.numpy()[:6], (), TOKENS).layout
+    assert rows.yaxis.autorange == "reversed" and len(TOKENS) == 4
+    assert list(rows.yaxis.ticktext) == ["The", *rows.yaxis.ticktext[1:4], "4", "5"]
 
 
 def test_curves_are_the_sines_themselves_with_dots_at_the_positions() -> None:
     figure = figures.encoding_curves(TABLE.numpy(), (0, 7, 20), WAVES, TOKENS)
-    lines, dots, marks = figure.data[:6], figure.data[6:12], figure.data[12]
-    assert [trace.visible for trace in figure.data] == ([True] * 3 + [False] * 3) * 2 + [True]
+    lines, dots = figure.data[:6], figure.data[6:]
+    assert [trace.visible for trace in figure.data] == ([True] * 3 + [False] * 3) * 2
     for line, dot, dimension in zip(lines, dots, (0, 7, 20), strict=False):
         assert list(dot.x) == list(range(LENGTH)) and np.array_equal(dot.y, TABLE[:, dimension].numpy())
         assert line.name == dot.name and line.name.startswith(f"dim. {dimension}: ")
@@ -60,13 +61,11 @@ def test_curves_are_the_sines_themselves_with_dots_at_the_positions() -> None:
     assert {dot.marker.opacity for dot in dots} == {1}
     long = figures.encoding_curves(np.zeros((figures.DOTTED + 1, D_MODEL)), (0,), WAVES)
     assert {dot.marker.opacity for dot in long.data[6:12]} == {0}
-    assert list(marks.x) == [0, 1, 2, 3] * 3 and marks.marker.color == BLUE["light"]
-    assert np.array_equal(marks.y, np.concatenate([TABLE[:4, dimension].numpy() for dimension in (0, 7, 20)]))
     # 50 positions have room for every second label; all stay in meta.
-    assert list(figure.layout.xaxis2.tickvals) == [0, 2]
-    assert list(figure.layout.xaxis2.ticktext) == ["The", "a token of very m…"]
-    assert tuple(figure.layout.meta["labels"]["x2"]) == TOKENS
-    assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-0.5, LENGTH - 0.5)
+    assert list(figure.layout.xaxis.tickvals) == list(range(0, LENGTH, 2))
+    assert list(figure.layout.xaxis.ticktext)[:3] == ["The", "a token of very m…", "4"]
+    assert tuple(figure.layout.meta["labels"]["x"]) == (*TOKENS, *map(str, range(4, LENGTH)))
+    assert figure.layout.xaxis.range == (-0.5, LENGTH - 0.5)
 
 
 def test_chosen_columns_are_marked_in_the_colours_of_their_curves() -> None:
@@ -85,8 +84,7 @@ def test_few_places_are_numbered_by_whole_numbers(count: int) -> None:
     there, mapped = (part.numpy() for part in shifted(table, 0))
     waves = wavelengths(2 * count).numpy()
     for figure, names in (
-        (figures.encoding_heatmap(table.numpy()[:, :count]), ("xaxis", "yaxis")),
-        (figures.encoding_curves(table.numpy(), (0,), waves), ("xaxis",)),
+        (figures.encoding_heatmap(table.numpy()[:, :count]), ("xaxis",)),
         (figures.product_matrix(products.numpy()), ("xaxis", "yaxis")),
         (figures.shift_matrix(shift_map(1, 2 * count).numpy()[:count, :count], 1), ("xaxis", "yaxis")),
         (figures.shifted_beside(there[:, :count], mapped[:, :count], 0), ("xaxis", "xaxis2", "yaxis", "yaxis2")),
@@ -100,11 +98,11 @@ def test_few_places_are_numbered_by_whole_numbers(count: int) -> None:
 
 def test_a_short_table_has_every_token_and_a_long_sentence_is_cut() -> None:
     short = figures.encoding_curves(TABLE.numpy()[:4], (0,), WAVES, TOKENS)
-    assert list(short.layout.xaxis2.tickvals) == [0, 1, 2, 3]
+    assert list(short.layout.xaxis.tickvals) == [0, 1, 2, 3]
     cut = figures.encoding_curves(TABLE.numpy()[:2], (0,), WAVES, TOKENS)
-    assert list(cut.data[-1].x) == [0, 1]
+    assert list(cut.layout.xaxis.ticktext) == ["The", cut.layout.xaxis.ticktext[1]]
     bare = figures.encoding_curves(TABLE.numpy(), (), WAVES)
-    assert not any(trace.visible for trace in bare.data) and bare.layout.xaxis2.visible is False
+    assert not any(trace.visible for trace in bare.data)
 
 
 def test_too_many_curves_are_refused() -> None:

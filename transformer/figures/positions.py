@@ -16,11 +16,9 @@ import numpy as np
 from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.roles import ROLE
 from transformer.figures.style import (
-    BLUE,
     GREY,
     GUIDE,
     INK,
-    MOST_LABELS,
     PAPER,
     TEAL,
     Labels,
@@ -28,7 +26,6 @@ from transformer.figures.style import (
     dressed,
     label_axis,
     ramp,
-    short,
     titled,
 )
 from transformer.texts import N_
@@ -44,6 +41,7 @@ STROKES = (
     ("longdashdot", ROLE["same"]),
 )
 MOST_CURVES = len(STROKES)
+MOST_ROWS = 20  # labels of rows
 DOTTED = 64  # up to this many positions a curve has dots
 A_WAVE, A_CURVE = 32, 64  # points of a drawn wave; points of a curve at least
 RINGS = 100  # up to this many points are drawn as rings
@@ -59,14 +57,13 @@ LABELS = {
     "dimension": N_("dimension"),
     "pair": N_("dimension 2i of the pair"),
     "value": "PE",
-    "encoding": N_("Encoding of every position"),
-    "encoding_equation": f"{_BOTH}; <i>d</i><sub>model</sub> = {{d_model}}",
-    "curves": N_("Dimensions over positions"),
+    "encoding": N_("The {d_model} numbers added to each token"),
+    "encoding_equation": N_("Press a column to draw it as a wave, or to remove it."),
+    "curves": N_("The marked columns as waves"),
     "curves_equation": N_("dots: the numbers of the table; <i>λ</i>: wavelength in positions"),
     "curve": N_("dim. {dimension}: λ {wavelength}"),
-    "tokens": N_("source tokens"),
     "wavelengths": N_("Wavelengths"),
-    "wavelengths_equation": f"<i>λ</i><sub>i</sub> = 2π · {_GROWING}",
+    "wavelengths_equation": f"{_BOTH}; <i>λ</i><sub>i</sub> = 2π · {_GROWING}",
     "wavelength": N_("wavelength in positions"),
     "shortest": "2π ≈ 6.28",
     "longest": "10000 · 2π ≈ 62,832",
@@ -114,6 +111,11 @@ def note(text: str, x: float, y: float, colour: str, **more: object) -> dict[str
     return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"color": colour}, "xref": "x domain", **more}
 
 
+def _places(length: int, tokens: Sequence[str]) -> list[str]:
+    """The positions of a table: tokens of the sentence, then numbers."""
+    return [*tokens[:length], *map(str, range(len(tokens), length))]
+
+
 def whole(count: int) -> dict[str, Any]:
     """Ticks at whole numbers, for an axis with this many positions from 0."""
     return {"dtick": 1} if count <= FEW else {}
@@ -138,23 +140,29 @@ def wavelength_text(value: float) -> str:
 
 @plotly_figure
 def encoding_heatmap(
-    table: np.ndarray, dimensions: Sequence[int] = (), *, theme: str = "light", texts: Labels = LABELS
+    table: np.ndarray,
+    dimensions: Sequence[int] = (),
+    tokens: Sequence[str] = (),
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
 ) -> Drawing:
-    """A table [position, dimension] on the scale from -1 to 1.
+    """A table [position, dimension] on the scale from -1 to 1, its rows named by the tokens of the sentence.
 
     dimensions: at most MOST_CURVES columns with a tick above them, each in the colour of its curve. Shapes: the ticks;
     unused ones are hidden.
     """
     figure = Drawing()
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
-    signed(figure, table, 1, theme, hover, texts["value"])
+    signed(figure, table, 1, theme, hover, "")
     figure.update_layout(
         xaxis={"title": texts["dimension"], **whole(len(table[0]))},
-        yaxis={"title": texts["position"], "autorange": "reversed", **whole(len(table))},
+        yaxis={"autorange": "reversed"},
         shapes=[_tick(list(dimensions[index : index + 1]), colour[theme])
                 for index, (_dash, colour) in enumerate(STROKES)],
         hovermode="closest",
     )  # fmt: skip
+    label_axis(figure, "y", _places(len(table), tokens), MOST_ROWS)
     say(figure, texts["encoding"], texts["encoding_equation"], d_model=len(table[0]))
     return dressed(figure, theme, 420)
 
@@ -184,12 +192,12 @@ def encoding_curves(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> Drawing:
-    """Chosen dimensions of a table [position, dimension] over positions, with a mark at every token of the sentence.
+    """Chosen dimensions of a table [position, dimension] over positions, named by the tokens of the sentence.
 
-    dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: at positions 0, 1, ..., on an
-    axis above. The curves are the sines and cosines themselves; the dots on them are the numbers of the table. Traces:
-    MOST_CURVES lines, unused ones hidden; their dots, invisible for more than DOTTED positions; the marks of the
-    tokens. Raises ValueError for more dimensions.
+    dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: at positions 0, 1, ...
+    The curves are the sines and cosines themselves; the dots on them are the numbers of the table. Traces: MOST_CURVES
+    lines, unused ones hidden; their dots, invisible for more than DOTTED positions. Raises ValueError for more
+    dimensions.
     """
     if len(dimensions) > MOST_CURVES:
         raise ValueError(f"{len(dimensions)} curves were asked for; {MOST_CURVES} can be told apart")
@@ -213,29 +221,13 @@ def encoding_curves(
             marker={"color": colour[theme], "size": 6, "opacity": float(len(table) <= DOTTED)},
             hovertemplate="%{y:.4f}",
         )  # fmt: skip
-    marked = min(len(tokens), len(table))
-    x = np.tile(positions[:marked], len(dimensions))
-    y = np.concatenate(
-        [np.asarray(table[:marked, dimension], np.float32) for dimension in dimensions] or [np.zeros(0, np.float32)]
-    )
-    figure.add_scatter(
-        x=x, y=y, xaxis="x2", mode="markers", name=texts["tokens"], hoverinfo="skip", visible=bool(len(tokens)),
-        showlegend=False, marker={"color": BLUE[theme], "size": 9},
-    )  # fmt: skip
-    span = [-0.5, len(table) - 0.5]
     figure.update_layout(
-        xaxis={"title": texts["position"], "range": span, **whole(len(table))},
-        xaxis2={"overlaying": "x", "side": "top", "range": span, "matches": "x", "tickangle": -60, "showgrid": False,
-                "visible": bool(len(tokens)), "tickfont": {"color": BLUE[theme], "size": 15}},
-        yaxis={"title": texts["value"], "range": [-1.08, 1.08]},
+        xaxis={"range": [-0.5, len(table) - 0.5], "tickangle": -60},
+        yaxis={"range": [-1.08, 1.08]},
         meta={"curve": texts["curve"]},
-    )  # fmt: skip
-    say(figure, texts["curves"], texts["curves_equation"])
-    label_axis(figure, "x2", tokens)
-    ticks = range(0, len(tokens), -(-len(table) // MOST_LABELS))  # as many as fit on the whole axis
-    figure.update_layout(
-        xaxis2={"tickvals": list(ticks), "ticktext": [short(tokens[tick]) for tick in ticks]},
     )
+    say(figure, texts["curves"], texts["curves_equation"])
+    label_axis(figure, "x", _places(len(table), tokens))
     return dressed(figure, theme, 480)
 
 

@@ -28,7 +28,7 @@ from transformer.view.anatomy_state import (
     zooms_of,
 )
 from transformer.view.experiment import DRAWS
-from transformer.view.position_figures import D_MODEL, LENGTH, MOST_CURVES, START_K, START_LENGTH, START_Q
+from transformer.view.position_figures import D_MODEL, LENGTH, LENGTHS, MOST_CURVES, START_K, START_Q
 from transformer.view.shared_texts import PAGE_TEXTS, SHARED_TEXTS
 from transformer.view.site_pages import SITE_PAGES
 from transformer.view.state import CHOICES, View
@@ -93,11 +93,13 @@ CONSTANTS: Constants = {
     ),
     "POSITIONS": (
         "Of the encodings: the ends of the sliders, where they start, and how many curves can be told apart.",
-        "{d_model: number[], length: number[], start: Record<string, number>, curves: number}",
+        "{d_model: number[], length: number[], lengths: Record<string, number>, start: Record<string, number>, "
+        "curves: number}",
         {
             "d_model": D_MODEL,
             "length": LENGTH,
-            "start": {"length": START_LENGTH, "k": START_K, "q": START_Q},
+            "lengths": LENGTHS,
+            "start": {"k": START_K, "q": START_Q},
             "curves": MOST_CURVES,
         },
     ),

@@ -14,12 +14,13 @@ from transformer.model.positions import sinusoidal
 from transformer.texts import translate
 
 D_MODEL, LENGTH = (2, 512), (2, 512)  # the ends of the sliders
-START_LENGTH, START_K, START_Q = 64, 5, 10
+START_K, START_Q = 5, 10
 MOST_CURVES = figures.MOST_CURVES
 PARTS = {
     "encoding": ("encoding", "curves", "wavelengths"),
     "distance": ("products", "offsets", "map", "shifted"),
 }
+LENGTHS = {"encoding": 8, "distance": 64}  # positions shown at first, or as many as the sentence has
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def make_figures(
         return drawing(figures.shifted_beside)(there, mapped, k, **drawn)
 
     return {
-        "encoding": lambda: drawing(figures.encoding_heatmap)(table.numpy(), dims, **drawn),
+        "encoding": lambda: drawing(figures.encoding_heatmap)(table.numpy(), dims, tokens, **drawn),
         "curves": lambda: drawing(figures.encoding_curves)(table.numpy(), dims, waves, tokens, **drawn),
         "wavelengths": lambda: drawing(figures.wavelength_curve)(waves, dims, length, **drawn),
         "products": lambda: drawing(figures.product_matrix)(products.numpy(), q, d_model / 2, **drawn),

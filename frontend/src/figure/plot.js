@@ -16,6 +16,7 @@ import { plotlyReady } from "../host/streamlit.js";
 const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the big text of the page
 const SMALLEST = 10; // CSS pixels: labels of rows at least
+const SHARED = 0.65; // of the height of a phone, for figures that share its first screen
 const LEAST = 230; // CSS pixels: the height of a figure of the first screen at least
 
 // One figure after the other, with a frame between them: the first figure of a page is visible before the last is
@@ -105,12 +106,14 @@ export class FigurePlot {
 
   // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: first frame; quiet: others
   // report that it is drawn; first: it belongs to the first screen and is no higher than what the window has left
+  // share: that many figures below one another share the first screen of a phone
   // about: what the names of saved files say besides; told: `told` of pages/components/saving.py, or nothing
-  show(figure, { name, about, told, big, start, quiet, picks, first } = /** @type {any} */ ({})) {
+  show(figure, { name, about, told, big, start, quiet, picks, first, share } = /** @type {any} */ ({})) {
     this.about = about;
     this.told = told;
     this.quiet = quiet;
     this.first = first;
+    this.share = share;
     this.picks = picks;
     this.given = figure;
     this.figure = figure;
@@ -195,6 +198,7 @@ export class FigurePlot {
   // The height that the window leaves for a figure of the first screen.
   most(narrow) {
     if (!this.first) return Infinity;
+    if (narrow && this.share) return Math.max(LEAST, Math.floor((SHARED * window.innerHeight) / this.share));
     const above = Math.min(documentTop(this.box), window.innerHeight * (narrow ? 0.55 : 0.6));
     return Math.max(LEAST * (this.big ? 1.15 : 1), Math.floor(window.innerHeight - above - 10));
   }

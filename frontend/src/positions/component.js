@@ -195,13 +195,17 @@ export class Positions extends PlainView {
     const text = JSON.stringify(values);
     if (text === JSON.stringify(this.data.values) && !this.sent.size) return;
     this.sent.add(text);
-    this.component.setStateValue("values", { ...values, revision: this.data.revision });
+    const { part, revision } = this.data;
+    this.component.setStateValue("values", { ...values, part, revision });
+  }
+
+  room(tokens) {
+    return this.bounded("length", Math.max(POSITIONS.lengths[this.data.part], tokens.length));
   }
 
   // A length that nobody chose leaves room for the sentence.
   fitLength() {
-    const room = (tokens) => this.bounded("length", Math.max(POSITIONS.start.length, tokens.length));
-    if (this.fitted && this.values.length === room(this.fitted)) this.values.length = room(this.tokens);
+    if (this.fitted && this.values.length === this.room(this.fitted)) this.values.length = this.room(this.tokens);
     this.fitted = this.tokens;
   }
 
@@ -218,7 +222,13 @@ export class Positions extends PlainView {
       const key = JSON.stringify([needs.map((name) => values[name]), look]);
       if (this.done[name] === key) continue;
       this.done[name] = key;
-      const options = { name: "positions_" + name, big, quiet: true, first: at < FIRST };
+      const options = {
+        name: "positions_" + name,
+        big,
+        quiet: true,
+        first: at < FIRST,
+        share: this.part.dims && FIRST,
+      };
       const drawing = plot.show(fill(this.figures[name], values), options);
       // The label at a resting pointer belongs to the old picture; plotly would put it back.
       drawings.push(drawing.then(() => !plot.gone && plot.box.posListens && window.Plotly.Fx.unhover(plot.box)));

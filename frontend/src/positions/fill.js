@@ -11,6 +11,7 @@ const DOTTED = 64; // positions at most that a curve shows as dots, DOTTED there
 const [A_WAVE, A_CURVE] = [32, 64]; // points of a drawn wave, points of a curve at least; the same there
 const RINGS = 100; // points at most that are drawn as rings, RINGS there
 const FEW = 5; // positions on an axis that plotly would number in halves, FEW there
+const MOST_ROWS = 20; // labels of rows, MOST_ROWS there
 const LONGEST_LABEL = 18; // letters of a token on an axis, as in transformer/figures/style.py
 
 function sayIn(text, values) {
@@ -26,10 +27,6 @@ function titled(figure, values) {
 // A copy of the figure with other traces and other parts of its layout.
 function withTraces(figure, data, layout, values = {}) {
   return { data, layout: { ...figure.layout, title: titled(figure, values), ...layout } };
-}
-
-function axisOf(figure, name, values) {
-  return { [name]: { ...figure.layout[name], ...values } };
 }
 
 // Axes with so many positions, {name: count}: few have a tick at every step, many have plotly's ticks.
@@ -49,13 +46,31 @@ function columnOf(values, dimension, count) {
   return Float32Array.from({ length: count }, (_, p) => values.table[p * values.dModel + dimension]);
 }
 
+// The positions: tokens of the sentence, then numbers.
+function placesOf({ length, tokens }) {
+  return Array.from({ length }, (_, p) => tokens[p] ?? String(p));
+}
+
+function withLabels(figure, axis, values) {
+  const { meta } = figure.layout;
+  return { ...meta, labels: { ...meta.labels, [axis]: placesOf(values) } };
+}
+
+// An axis of positions with at most so many labels.
+function named(figure, name, values, most) {
+  const places = placesOf(values);
+  const tickvals = [...places.keys()].filter((p) => p % Math.ceil(places.length / most) === 0);
+  return { ...figure.layout[name], tickvals, ticktext: tickvals.map((p) => tickText(places[p])) };
+}
+
 function encodingFigure(figure, values) {
-  const { dims, dModel, length } = values;
+  const { dims, dModel } = values;
   const shapes = figure.layout.shapes.map((shape, i) => {
     const x = i < dims.length ? dims[i] : 0;
     return { ...shape, x0: x, x1: x, visible: i < dims.length };
   });
-  const layout = { ...axisTicks(figure, { xaxis: dModel, yaxis: length }), shapes };
+  const yaxis = named(figure, "yaxis", values, MOST_ROWS);
+  const layout = { ...axisTicks(figure, { xaxis: dModel }), yaxis, shapes, meta: withLabels(figure, "y", values) };
   return withTraces(figure, [{ ...figure.data[0], z: values.rows }], layout, { d_model: dModel });
 }
 
@@ -76,12 +91,12 @@ function tickText(token) {
 }
 
 function curvesFigure(figure, values) {
-  const { dims, length, tokens } = values;
+  const { dims, length } = values;
   const { meta } = figure.layout;
   const places = positionLabels(length);
   const none = new Float32Array(0);
-  const most = (figure.data.length - 1) / 2;
-  const filled = figure.data.slice(0, -1).map((trace, at) => {
+  const most = figure.data.length / 2;
+  const filled = figure.data.map((trace, at) => {
     const i = at % most;
     const visible = i < dims.length;
     const dimension = visible ? dims[i] : 0;
@@ -95,26 +110,9 @@ function curvesFigure(figure, values) {
     const marker = { ...trace.marker, opacity: Number(length <= DOTTED) };
     return { ...both, x: places, y: visible ? columnOf(values, dimension, length) : none, marker };
   });
-  const marked = Math.min(tokens.length, length);
-  const columns = dims.map((dimension) => columnOf(values, dimension, marked));
-  const marks = {
-    ...figure.data[figure.data.length - 1],
-    x: positionLabels(marked * dims.length, (i) => i % marked),
-    y: Float32Array.from({ length: marked * dims.length }, (_, i) => columns[Math.floor(i / marked)][i % marked]),
-    visible: tokens.length > 0,
-  };
-  const range = [-0.5, length - 0.5];
-  const step = Math.ceil(length / values.most);
-  const ticks = tokens.map(tickText);
-  const tickvals = ticks.map((_, i) => i).filter((i) => i % step === 0);
-  const above = { range, tickvals, ticktext: tickvals.map((i) => ticks[i]), visible: tokens.length > 0 };
-  const { xaxis } = axisTicks(figure, { xaxis: length });
-  const axes = {
-    xaxis: { ...xaxis, range },
-    ...axisOf(figure, "xaxis2", above),
-    meta: { ...meta, labels: { ...meta.labels, x2: tokens } },
-  };
-  return withTraces(figure, [...filled, marks], axes);
+  const xaxis = named(figure, "xaxis", values, values.most);
+  const axes = { xaxis: { ...xaxis, range: [-0.5, length - 0.5] }, meta: withLabels(figure, "x", values) };
+  return withTraces(figure, filled, axes);
 }
 
 function lengthsFigure(figure, values) {
@@ -204,7 +202,7 @@ function shiftedFigure(figure, values) {
 
 // Every figure: how to fill it, and which of the values change it.
 export const FIGURES = {
-  encoding: { fill: encodingFigure, needs: ["dModel", "length", "dims"] },
+  encoding: { fill: encodingFigure, needs: ["dModel", "length", "dims", "tokens"] },
   curves: { fill: curvesFigure, needs: ["dModel", "length", "dims", "tokens", "most"] },
   wavelengths: { fill: lengthsFigure, needs: ["dModel", "length", "dims"] },
   products: { fill: matrixFigure, needs: ["dModel", "length", "q", "exact"] },

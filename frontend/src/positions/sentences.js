@@ -8,7 +8,7 @@ import { mapByShift, shiftError } from "./numbers.js";
 const LIMIT = 1e-5; // of |PE(p + k) - M_k PE(p)|
 const SPREAD = 1e-6; // of products, for each unit of d_model: rounding of float32, generously
 
-export const encodingSentences = (t, { dModel }) => figureMarkup(t("encoding_says", { d_model: dModel }));
+export const encodingSentences = (t) => figureMarkup(t("encoding_says"));
 
 export function distanceSentences(t, { dModel, length, offsets }) {
   const most = length - 1; // 1 at least

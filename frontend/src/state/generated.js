@@ -147,10 +147,11 @@ export const ACTIVITY = /** @type {{thresholds: number[], first: Record<string, 
 });
 
 // Of the encodings: the ends of the sliders, where they start, and how many curves can be told apart.
-export const POSITIONS = /** @type {{d_model: number[], length: number[], start: Record<string, number>, curves: number}} */ ({
+export const POSITIONS = /** @type {{d_model: number[], length: number[], lengths: Record<string, number>, start: Record<string, number>, curves: number}} */ ({
   "d_model": [2, 512],
   "length": [2, 512],
-  "start": {"length": 64, "k": 5, "q": 10},
+  "lengths": {"encoding": 8, "distance": 64},
+  "start": {"k": 5, "q": 10},
   "curves": 6,
 });
 

@@ -93,10 +93,8 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
     app = start("encoding")
     data = handed(app)
     tokens = list(MODELS["tiny"].trace(SENTENCE).source_labels)
-    assert data["values"] == {"d_model": 66, "length": 64, "dims": None} and (data["own"], data["model"]) == (
-        66,
-        "tiny",
-    )
+    assert data["values"] == {"d_model": 66, "length": max(8, len(tokens)), "dims": None}
+    assert (data["own"], data["model"]) == (66, "tiny")
     assert (data["part"], data["tokens"], data["big"], data["layout"]) == ("encoding", tokens, False, "")
     assert list(data["figures"]) == ["encoding", "curves", "wavelengths"]
     assert not chosen(app) and not page_text(app, "hs-message")
@@ -114,7 +112,7 @@ def test_without_a_pass_the_tokens_are_the_same() -> None:
 def test_a_long_sentence_has_room() -> None:
     app = start("encoding", source=" ".join(["ka lo mi nu re sta"] * 9)[:120])
     data = handed(app)
-    assert data["values"]["length"] == max(64, len(data["tokens"]))
+    assert data["values"]["length"] == len(data["tokens"]) > 8
 
 
 def test_a_link_is_shown_and_kept() -> None:
@@ -178,10 +176,13 @@ def test_values_from_the_browser_are_in_the_link() -> None:
     app = report(start("encoding"), d_model=256, length=100, dims=[0, 200])
     assert chosen(app) == {"d_model": "256", "length": "100", "dims": "0,200"}
     assert handed(app)["values"] == {"d_model": 256, "length": 100, "dims": [0, 200]}
-    app = report(app, d_model=66, length=64, dims=None)
+    start_length = len(MODELS["tiny"].trace(SENTENCE).source_labels)
+    app = report(app, d_model=66, length=max(8, start_length), dims=None)
     assert chosen(app) == {} and handed(app)["values"]["dims"] is None
     app = report(start("distance"), d_model=66, length=20, k=19.0, q=3)
     assert chosen(app) == {"length": "20", "k": "19", "q": "3"}
+    app = report(start("distance"), part="encoding", d_model=66, length=max(8, start_length))  # of the part before
+    assert not chosen(app)
 
 
 def test_a_shorter_table_has_fewer_shifts() -> None:
@@ -205,8 +206,9 @@ def test_a_shorter_table_has_fewer_shifts() -> None:
     ids=str,
 )
 def test_invalid_values_from_the_browser_are_not_stored(values: dict[str, Any]) -> None:
-    app = report(start("encoding"), **values)
-    assert handed(app)["values"] == {"d_model": 66, "length": 64, "dims": None} and not chosen(app)
+    app = start("encoding")
+    before = handed(app)["values"]
+    assert handed(report(app, **values))["values"] == before and not chosen(app)
 
 
 @pytest.mark.parametrize("dims", [[], "0,1", [0.5], ["0"], [66], [0] * 7, 3, {"0": 1}], ids=str)

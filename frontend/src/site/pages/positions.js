@@ -28,7 +28,11 @@ export const page = {
 
     const bounded = (value, range) => Math.max(range[0], Math.min(range[1], value));
     const even = (value) => value - (value % 2);
-    const usual = () => ({ ...POSITIONS.start, d_model: even(bounded(config.d_model, POSITIONS.d_model)) });
+    const usual = () => ({
+      ...POSITIONS.start,
+      length: POSITIONS.lengths[frame.part],
+      d_model: even(bounded(config.d_model, POSITIONS.d_model)),
+    });
     const asked = (option, range) => {
       const text = frame.options.get(option) ?? "";
       return bounded(/^\d{1,6}$/.test(text) ? Number(text) : usual()[option], range);
@@ -44,7 +48,7 @@ export const page = {
     };
 
     const report = (chosen) => {
-      const start = { ...usual(), length: Math.max(POSITIONS.start.length, view.tokens.length) };
+      const start = { ...usual(), length: view.room(view.tokens) };
       for (const option of ["d_model", "length", "k", "q"])
         if (option in chosen) frame.options.set(option, chosen[option] === start[option] ? null : chosen[option]);
       if ("dims" in chosen) frame.options.set("dims", chosen.dims?.join() ?? null);
