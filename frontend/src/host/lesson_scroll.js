@@ -25,6 +25,7 @@ export default function lessonScroll({ data }) {
     const target = drawn && found(data);
     if (target) show(main, target.getBoundingClientRect());
     if (drawn) showAnswer();
+    for (const field of document.querySelectorAll(".st-key-hs-number input")) askForNumbers({ target: field });
     if (drawn && !data.lit) main.scrollTop = 0;
     else if (tries) return void setTimeout(look, 100, Math.min(tries - 1, target ? MORE : TRIES));
     stop.abort();
@@ -32,7 +33,7 @@ export default function lessonScroll({ data }) {
   setTimeout(look, 100, TRIES);
 }
 
-// Each time, because Streamlit may draw the field anew.
+// Each time one goes to the field, too, because Streamlit may draw it anew.
 function askForNumbers({ target }) {
   if (target.closest?.(".st-key-hs-number")) target.setAttribute("inputmode", "decimal");
 }
