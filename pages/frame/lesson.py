@@ -499,6 +499,8 @@ class Panel:
                 if question.kind == "choose":
                     _cards(question, asked, (), {mine.right} if here is None else (), mine.text)
                 _reveal(mine if here is None else Given(mine.text, "", None), question, here is None)
+                if here is not None:
+                    room.counted(self._name)
                 return question.cover and here is not None
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
             with st.form(f"{widget}-form", border=False):  # Enter answers, and so does the first click

@@ -56,6 +56,7 @@ LESSONS = "lessons"  # path of the page of lessons
 # asks meanwhile, such as the newest answers, names the value of every field.
 ON_THE_WAY = 3.0
 TICK = 1.0  # seconds between two looks at who is there and what was answered
+SLOW_TICK = 3.0  # the same, of each student of a class
 EACH_STEP = 1000  # of the room: how far it raises the revision of its members' states
 MARKS = {True: "✓ ", False: "✗ ", None: ""}
 BINS = 8  # of a histogram of numbers
@@ -65,7 +66,7 @@ Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an a
 @dataclass
 class Seat:
     """member: id, "" for the teacher, who has the secret. room, follows, name: as they were at the start of this run.
-    asks_name: the bar asks for a name, until there is one or none is wanted. step, shown: what of the room this session
+    asks_name: the bar asks for a name, until there is one, an answer, or none is wanted. step, shown: what of the room this session
     has shown last; opened: the same as the address has it; called: when the teacher called this member back; back: a
     place in the bar for the way back."""
 
@@ -193,7 +194,10 @@ def join(typed: str) -> None:
         if role == "t" and rooms().steers(code, ticket):
             _take(Seat(code, secret=ticket))
         else:
-            _take(Seat(code, rooms().join(code, ticket if role == "m" else "").id))
+            known = ticket if role == "m" else ""
+            member = rooms().join(code, known).id
+            asks_name = not known or all(one.member != member for one in rooms().answers(code))
+            _take(Seat(code, member, asks_name=asks_name))
         st.session_state.pop(LEFT, None)
     except RoomError as error:
         if not isinstance(error, StoreError):
@@ -773,12 +777,25 @@ def answered(question: str, draw: Callable[[list[Given]], None]) -> None:
     here = seat()
     if here is None:
         return
-    answers, there = rooms().answers(here.code, question), rooms().here(here.code)
+    answers = rooms().answers(here.code, question)
     draw(answers if st.session_state.get("hs-room-live") else [])
-    count = max(len(there), len(answers))  # some may have left
+    _count(here, answers)
+    st.toggle(_("Show the answers as they arrive"), key="hs-room-live")
+
+
+def _count(here: Seat, answers: list[Given]) -> None:
+    count = max(len(rooms().here(here.code)), len(answers))  # some may have left
     counted = _("{answers} of {count} have answered").format(answers=len(answers), count=count)
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
-    st.toggle(_("Show the answers as they arrive"), key="hs-room-live")
+
+
+@st.fragment(run_every=SLOW_TICK)
+@_drawing
+def counted(question: str) -> None:
+    """For a student who has answered, whose screen is no other's: how many have."""
+    here = seat()
+    if here is not None:
+        _count(here, rooms().answers(here.code, question))
 
 
 @_saying

@@ -86,6 +86,7 @@ def test_a_class_follows_answers_and_comes_back(
     student.reload()
     expect(student.locator(".hs-lesson-title")).to_be_visible()
     expect(student.locator(".hs-cards .hs-mine em").last).to_have_text("Your answer")
+    expect(student.locator(".st-key-hs-room-first-name")).to_have_count(0)
     other.set_offline(False)
     wait_for_params(desk, stop="2")
     counted(teacher, "students: 2, following you: 2")

@@ -146,6 +146,7 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     assert not [one for one in member.button if one.key == "hs-lesson-next"]  # the teacher moves on
     assert cards(member, "hs-mine") == ["b"] and not cards(member, "hs-right")
     assert "Your teacher will reveal what is right." in page_text(member)
+    assert "1 of 1 have answered" in page_text(member)
     [given] = store.answers(code, "one 2")
     assert given.answer == "b"
     app.run()
