@@ -80,6 +80,7 @@ def test_a_class_follows_answers_and_comes_back(
     for one in (student, teacher):  # options that nobody chose stay
         expect(one.locator(".hs-cards .hs-right")).to_contain_text("bought")
         expect(one.locator(".hs-cards li")).to_have_count(8)
+        expect(one.get_by_test_id("explorer")).to_contain_text("habe → bought")  # the stop's cell
     expect(teacher.locator(".hs-cover")).to_have_count(0)
 
     # A reload comes back as the same one; who was offline sees what the others see.

@@ -57,6 +57,7 @@ export function liveExplorer(explorer, live, about = {}) {
   // Takes the header of a pack of the server. Returns whether the engine draws what the pack is about.
   const order = (header) => {
     if (!header.state) return trace !== null; // exact numbers of a head: the engine knows those of all
+    const isNew = header.state.revision !== server?.state.revision;
     server = header;
     const { texts, recorded, alignment, wording, meanings, state } = header;
     about = { texts, recorded, alignment, wording, meanings: meanings && "asked" };
@@ -65,6 +66,8 @@ export function liveExplorer(explorer, live, about = {}) {
       explorer.element.style.removeProperty("--hs-stale");
       return false;
     }
+    // A stop of a lesson brings its sentence: the cell that it names is not one of the sentence before.
+    if (isNew && header.kinds && trace?.source_text !== header.sentences.source) trace = null;
     if (!trace && header.kinds) return false; // until the engine has its own
     ordered = state;
     if (trace) show(trace);
