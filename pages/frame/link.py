@@ -52,10 +52,10 @@ def link_menu(header: DeltaGenerator, view: Link, title: str, lessons: Streamlit
         with menu:
             _links()
             _add_to_lesson(view, title, lessons)
-    if (asked := st.session_state.pop(CODE, None)) is not None:
+    if (asked := st.session_state.get(CODE)) is not None:  # until it is closed: other runs may come meanwhile
         link, room, count = asked
         title = _("Scan this code to join room {room}").format(room=room) if room else _("Scan this code")
-        st.dialog(title, width="large")(_show_code)(link, room, count)
+        st.dialog(title, width="large", on_dismiss=_close_code)(_show_code)(link, room, count)
 
 
 def _links() -> None:
@@ -91,6 +91,11 @@ def ask_for_code(link: str, room: str = "", count: Callable[[], None] | None = N
     """Callback: show the QR code of a link, as large as the window. room: the code of the room that it opens; count:
     draws how many have joined."""
     st.session_state[MENU], st.session_state[CODE] = False, (link, room, count)
+
+
+def _close_code() -> None:
+    """Callback."""
+    st.session_state.pop(CODE, None)
 
 
 def _show_code(link: str, room: str, count: Callable[[], None] | None) -> None:

@@ -379,6 +379,12 @@ def test_leaving_and_the_end_are_said(teacher: Opened, store: Rooms) -> None:
     assert "source" in address(stays)  # the view stays
 
 
+def test_the_code_stays_until_it_is_closed(teacher: Opened) -> None:
+    app, _code = teacher
+    assert "Or type these letters" in page_text(press(app, "hs-room-qr"))
+    assert "Or type these letters" in page_text(app.run())  # something else has asked for a run
+
+
 def test_before_the_start_a_member_sees_the_code_and_no_lessons(teacher: Opened, store: Rooms) -> None:
     app, code = teacher
     member = student(code)
