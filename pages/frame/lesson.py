@@ -526,6 +526,7 @@ class Panel:
         with suppress(UserError):  # the sentence of now has no such row
             now = evaluate(question)
             self._keep_right(now)
+            about = about if about.right else Revealed(self.right)  # after a reload
             if self.right == about.right:
                 asked = now
                 _draw_pair(asked)

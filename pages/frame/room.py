@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
+from urllib.parse import quote, unquote
 
 import streamlit as st
 
@@ -47,7 +48,8 @@ from transformer.texts import _
 LEFT, JUMP, ARRIVING, SAID, ENDING, SHOWN = (
     f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending", "shown")
 )
-REVEALED = "headscope_room_revealed"  # in the session: of rooms that it has left, as of `Room`
+REVEALED = "headscope_room_revealed"  # in the session: of all rooms that it was in, as of `Room`
+MOST_KEPT = 40  # questions in a cookie
 PUT_AWAY = "headscope_room_put_away"  # in the session: code, and the last view that the bar says no more of
 FIND = "find"  # in the room's view: the number of the student's view that it is
 OWN = frozenset({ROOM, "big", FIND})  # names in links that are not part of the common view
@@ -66,9 +68,9 @@ Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an a
 @dataclass
 class Seat:
     """member: id, "" for the teacher, who has the secret. room, follows, name: as they were at the start of this run.
-    asks_name: the bar asks for a name, until there is one, an answer, or none is wanted. step, shown: what of the room this session
-    has shown last; opened: the same as the address has it; called: when the teacher called this member back; back: a
-    place in the bar for the way back."""
+    asks_name: the bar asks for a name, until there is one, an answer, or none is wanted. step, shown: what of the room
+    this session has shown last; opened: the same as the address has it; called: when the teacher called this member
+    back; back: a place in the bar for the way back."""
 
     code: str
     member: str = ""
@@ -96,16 +98,27 @@ def seat() -> Seat | None:
 def revealed(question: str) -> Revealed | None:
     """What the room has revealed; of a room that has ended, what it had."""
     here = seat()
-    of: Mapping[str, Revealed] = st.session_state.get(REVEALED, {})
-    if here is not None:
-        of = here.room.revealed if here.room is not None else {}
-    return of.get(question)
+    if here is None:
+        return _known().get(question)
+    return here.room.revealed.get(question) if here.room is not None else None
+
+
+def _known() -> Mapping[str, Revealed]:
+    """What the rooms of this session had revealed; after a reload the questions alone, of the browser's last visit."""
+    if REVEALED not in st.session_state:
+        kept = str(st.context.cookies.get(viewer.REVEALED_KEPT, ""))
+        st.session_state[REVEALED] = {unquote(name): Revealed() for name in kept.split("/") if name}
+    return st.session_state[REVEALED]
+
+
+def _know(revealed: Mapping[str, Revealed]) -> None:
+    st.session_state[REVEALED] = revealed
+    st.session_state[viewer.REVEALED_KEPT] = "/".join(quote(name, safe="") for name in [*revealed][-MOST_KEPT:])
 
 
 def forget(lesson: str) -> None:
     """The lesson begins again: nothing in it is revealed, but by the room of now."""
-    of: Mapping[str, Revealed] = st.session_state.get(REVEALED, {})
-    st.session_state[REVEALED] = {name: about for name, about in of.items() if name.rpartition(" ")[0] != lesson}
+    _know({name: about for name, about in _known().items() if name.rpartition(" ")[0] != lesson})
 
 
 def _take(seat: Seat) -> None:
@@ -118,8 +131,6 @@ def _rise(said: str = "") -> None:
     gone = st.session_state.pop(SEAT, None)
     if gone is not None:
         WATCH.rise(session_id())
-        if gone.room is not None:
-            st.session_state[REVEALED] = {**st.session_state.get(REVEALED, {}), **gone.room.revealed}
         st.session_state[LEFT] = gone.code
         st.session_state[viewer.SEAT_KEPT] = ""
     st.session_state[SAID] = said
@@ -296,6 +307,8 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
         _rise(_("The room {code} has ended.").format(code=here.code))
         return None
     here.room = found
+    if found.revealed:
+        _know({**_known(), **found.revealed})
     if here.teaches:
         jump = st.session_state.pop(JUMP, None)
     elif member is None:

@@ -13,6 +13,7 @@ from transformer.view.bundle import script
 
 BIG = "headscope_big"  # in the session and as a cookie
 SEAT_KEPT = "headscope_room"  # the same: who one is in a room (pages/frame/room.py)
+REVEALED_KEPT = "headscope_revealed"  # the same: questions that it has revealed
 KEY = "viewer"
 YEAR, DAY = 365 * 24 * 60 * 60, 24 * 60 * 60  # seconds
 
@@ -45,7 +46,7 @@ def tell_browser(on_link: Callable[[str], None]) -> None:
 
     on_link: callback when a link to a page was pressed, with the key of the component that reports its path as "go".
     """
-    ages = {language.CHOSEN: YEAR, BIG: YEAR, SEAT_KEPT: DAY}
+    ages = {language.CHOSEN: YEAR, BIG: YEAR, SEAT_KEPT: DAY, REVEALED_KEPT: DAY}
     chosen = {name: (st.session_state.get(name), age) for name, age in ages.items()}
     keep = {name: (value, age if value else 0) for name, (value, age) in chosen.items() if value is not None}
     data = {"language": language.session_language(), "keep": keep, "lost": lost_connection()}

@@ -396,7 +396,9 @@ def test_before_the_start_a_member_sees_the_code_and_no_lessons(teacher: Opened,
     assert "hs-room-waits" not in written(switch_page(member, "heads").run()) and address(member)["lesson"] == "one"
 
 
-def test_what_a_room_has_revealed_stays_revealed_when_it_has_ended(teacher: Opened, store: Rooms) -> None:
+def test_what_a_room_has_revealed_stays_revealed_when_it_has_ended(
+    teacher: Opened, store: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app, code = teacher
     press(app, "hs-lesson-start-one")
     press(switch_page(app, "heads"), "hs-lesson-next")
@@ -411,6 +413,11 @@ def test_what_a_room_has_revealed_stays_revealed_when_it_has_ended(teacher: Open
         assert "room" not in address(one) and address(one)["stop"] == "2"
         assert not covers(one) and "Right answer" in page_text(one)
         assert not [button for button in one.button if button.key == "hs-lesson-return"]  # it is the stop's own view
+    kept = {viewer.REVEALED_KEPT: member.session_state[viewer.REVEALED_KEPT]}
+    right = cards(member, "hs-right")
+    monkeypatch.setattr(type(room.st.context), "cookies", kept)
+    reloaded = app_test(**address(member)).run()  # of a student who had not answered
+    assert not covers(reloaded) and cards(reloaded, "hs-right") == right
     lesson_start = press(switch_page(app, "lessons").run(), "hs-lesson-start-one")
     assert covers(press(switch_page(lesson_start, "heads"), "hs-lesson-next"))  # asked again
 
