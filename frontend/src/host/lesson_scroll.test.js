@@ -11,11 +11,15 @@ test("an older stop that Streamlit draws again after a newer one does not move t
   globalThis.document = /** @type {any} */ ({
     querySelector: (selector) => (selector.includes("notRunning") ? {} : (found[selector] ?? null)),
   });
+  const asked = [];
+  const field = { closest: () => ({}), setAttribute: (...pair) => asked.push(pair.join("=")) };
+  globalThis.document.querySelectorAll = /** @type {any} */ (() => [field]);
   const looks = () => new Promise((done) => setTimeout(done, 250));
 
   lessonScroll({ data: { at: "lesson 6 True", since: 2, lit: "", head: true } });
   await looks();
   assert.deepEqual([main.scrollTop, panel.scrollTop], [0, 0]);
+  assert.ok(asked.includes("inputmode=decimal")); // before one goes to the field
 
   [main.scrollTop, panel.scrollTop] = [20, 30];
   lessonScroll({ data: { at: "lesson 5 False", since: 1, lit: "", head: true } });
