@@ -23,7 +23,7 @@ export class Sight {
   /** @type {any} */ view = null;
   /** @type {any} */ hover = null; // {side: "source" or "target", index}
   /** @type {any} */ preview = null; // a head that the pointer is on: [layer, head]
-  fresh = true; // nothing was drawn yet
+  fresh = true; // no line was drawn yet
 
   constructor(hooks) {
     this.hooks = hooks;
@@ -185,8 +185,12 @@ export class Sight {
           }),
         );
       }
-    lines.toggleAttribute("data-first", this.fresh);
-    this.fresh = false;
+    // The first lines draw themselves; those that replace them go on where they were.
+    const [drawing] = this.svg.querySelector("path")?.getAnimations() ?? [];
+    const drawn = this.fresh ? 0 : (drawing?.effect?.getComputedTiming().progress ?? 1);
+    lines.toggleAttribute("data-first", drawn < 1);
+    lines.style.setProperty("--hs-drawn", String(drawn));
+    this.fresh &&= !lines.firstChild;
     this.svg.replaceChildren(lines, ...this.texts("target", view.rowLabels, strong.target, told));
     if (this.columns) this.svg.append(...this.texts("source", view.columnLabels, strong.source, told));
     else this.svg.append(svgEl("g", { class: "hs-sight-marks" }, ...this.marks(strong.source)));
