@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.explorer_page import opened, params_of, wait_for_params
+from tests.browser.explorer_page import opened, params_of, plot, wait_for_params
 from transformer.inference.pretrained import Pretrained
 
 # How far the first line of a saved picture is from the same text in a font of the page, of 255.
@@ -127,6 +127,22 @@ def test_a_word_that_is_pointed_at_keeps_its_lines(first: Page) -> None:
     assert 0 < strong(first) < every
     first.locator("[data-testid=sight] text[data-side=target]", has_text="mich").click(force=True)
     wait_for_params(first, cell="6,5")
+
+
+def test_the_lines_and_the_large_picture_show_the_head_that_is_pointed_at(first: Page) -> None:
+    large = first.get_by_test_id("head-cross")
+    title = first.locator(".hs-head-box h2 span")
+    said = first.get_by_test_id("sight-says")
+    before = large.evaluate("canvas => canvas.toDataURL()")
+    tile = next(one for one in plot(first.get_by_test_id("grid-cross")) if (one["layer"], one["head"]) == (3, 2))
+    first.get_by_test_id("grid-cross").hover(position={"x": tile["x"] + 5, "y": tile["y"] + 5})
+    expect(said).to_contain_text("Layer 4, head 3")
+    expect(title).to_have_text("Layer 4, head 3")
+    assert large.evaluate("canvas => canvas.toDataURL()") != before
+    first.mouse.move(5, 5)
+    expect(said).to_contain_text("Layer 2, head 6")
+    expect(title).to_have_text("Layer 2, head 6")
+    assert large.evaluate("canvas => canvas.toDataURL()") == before
 
 
 def test_switches_and_numbers_stand_behind_two_buttons(first: Page, context: BrowserContext, server: str) -> None:

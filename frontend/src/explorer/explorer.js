@@ -187,7 +187,7 @@ class Explorer {
     const panels = this.panels.filter((panel) => gained.has(panel.kind));
     if (!panels.length || !this.theme) return;
     for (const panel of panels) {
-      panel.setTexts(this.model, this.state, this.panels.length > 1);
+      this.setTexts(panel);
       this.drawHead(panel);
     }
     this.drawCell();
@@ -309,15 +309,21 @@ class Explorer {
     this.person({ sight });
   }
 
-  // At first sight the lines show a head as long as the pointer is on its picture.
+  // At first sight the lines and the large picture show a head as long as the pointer is on its small one.
   hoverTile(kind, layer, head, ...rest) {
     this.reader.hoverTile(kind, layer, head, ...rest);
     if (kind === "cross") this.previewHead(layer, head);
   }
 
-  previewHead(layer, head = null) {
-    if (this.atFirst && JSON.stringify(this.sight.preview) !== JSON.stringify(layer === null ? null : [layer, head]))
-      this.sight.show(layer, head);
+  previewHead(layer, head) {
+    const preview = this.atFirst && layer !== "all" && head !== "all" && layer !== null ? [layer, head] : null;
+    if (String(this.sight.preview ?? "") === String(preview ?? "")) return;
+    this.sight.preview = preview;
+    if (this.atFirst) this.sight.draw(this.model, this.state, this.theme);
+    const panel = this.panels.find(({ kind }) => kind === "cross");
+    if (!panel) return;
+    this.setTexts(panel);
+    this.drawHead(panel);
   }
 
   get atFirst() {
@@ -395,7 +401,7 @@ class Explorer {
     const { state, model } = this;
     this.chips.draw(model.header, this.theme, model.recorded);
     if (this.atFirst) this.sight.draw(model, state, this.theme);
-    for (const panel of this.panels) panel.setTexts(model, state, this.panels.length > 1);
+    for (const panel of this.panels) this.setTexts(panel);
     this.drawLegend();
     if (measure) this.sizes = measureRoom(this);
     for (const panel of this.panels) {
@@ -410,7 +416,7 @@ class Explorer {
   drawChoice() {
     if (this.atFirst) this.sight.draw(this.model, this.state, this.theme);
     for (const panel of this.panels) {
-      panel.setTexts(this.model, this.state, this.panels.length > 1);
+      this.setTexts(panel);
       panel.grid.state = this.state;
       panel.grid.paint();
       this.drawHead(panel);
@@ -419,8 +425,13 @@ class Explorer {
     this.drawCell();
   }
 
+  setTexts(panel) {
+    const preview = panel.kind === "cross" ? this.sight.preview : null;
+    panel.setTexts(this.model, this.state, this.panels.length > 1, preview);
+  }
+
   drawHead(panel) {
-    const cell = panel.kind === this.focusKind ? panel.cellInView(this.state.cell) : null;
+    const cell = panel.kind === this.focusKind && !panel.preview ? panel.cellInView(this.state.cell) : null;
     panel.drawHead(this.theme, this.sizes.headWidth, this.sizes.headHeight, cell);
   }
 

@@ -34,11 +34,11 @@ export class Panel {
     return this.state.view === "lines" ? this.lines : this.head;
   }
 
-  // `among`: whether this panel stands beside others (all three kinds).
-  setTexts(model, state, among) {
+  // `among`: whether this panel stands beside others (all three kinds); preview: [layer, head], shown instead of the chosen.
+  setTexts(model, state, among, preview) {
     const { t } = this.hooks;
-    Object.assign(this, { model, state });
-    const { layer, head } = model.clampChoice(this.kind, state.layer, state.head);
+    Object.assign(this, { model, state, preview });
+    const [layer, head] = preview ?? Object.values(model.clampChoice(this.kind, state.layer, state.head));
     this.view = model.view(this.kind, layer, head, state);
     const { layers, heads } = model.kinds[this.kind];
     const hint = state.sight === "all" ? t("every_head_hint") : t("every_head_first", { n: layers * heads });

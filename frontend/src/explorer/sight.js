@@ -58,11 +58,6 @@ export class Sight {
     return [layer, shares[layer].indexOf(best)];
   }
 
-  show(layer, head) {
-    this.preview = layer === null || layer === "all" || head === "all" ? null : [layer, head];
-    if (this.view) this.draw(this.model, this.state, this.theme);
-  }
-
   // -- where the words are -----------------------------------------------------------------------------------------------
 
   place() {
