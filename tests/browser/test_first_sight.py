@@ -201,6 +201,24 @@ def test_words_lines_and_caption_are_saved(first: Page, size: dict[str, int], mo
     assert len(list(root.iter(f"{SVG}path"))) == first.locator("[data-testid=sight] path").count() > 10
 
 
+def test_a_saved_file_has_nothing_of_what_is_pointed_at(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, sight="first", view="lines")
+    for part, menu in (("sight", "sight-save"), ("lines-cross", "save")):
+        page.mouse.move(5, 5)
+        lines = page.get_by_test_id(part)
+        files, faded = [], f"[data-testid={part}] :is([opacity='0.1'], [stroke-opacity='0.06'])"
+        for word in (False, True):
+            if word:
+                lines.locator("text", has_text="Hund").hover(force=True)
+                expect(page.locator(faded)).not_to_have_count(0)
+            page.get_by_test_id(menu).evaluate("menu => (menu.open = true)")
+            with page.expect_download() as download:
+                page.get_by_test_id(f"{menu}-svg").press("Enter")
+            files.append(Path(download.value.path()).read_bytes())
+        Path("/tmp/w/b.svg").write_bytes(files[1])
+        assert files[0] == files[1]
+
+
 def test_a_saved_png_has_the_font_of_the_page(first: Page) -> None:
     line = next(ElementTree.fromstring(saved(first, "svg")).iter(f"{SVG}text"))
     x, y, size = (float(line.attrib[name]) for name in ("x", "y", "font-size"))

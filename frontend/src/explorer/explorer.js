@@ -326,6 +326,13 @@ class Explorer {
     this.drawHead(panel);
   }
 
+  // A saved picture has nothing of what shows only while the pointer is on it.
+  unpoint() {
+    this.sight.point(null);
+    for (const { grid, plot } of this.panels) for (const part of [grid, plot]) part.leave();
+    this.sharedHooks.light(null, null);
+  }
+
   get atFirst() {
     return this.state.sight !== "all" && Boolean(this.model.kinds.cross);
   }

@@ -54,6 +54,7 @@ export function placeOf({ summary }, { layer, head }) {
 }
 
 export function saveExplorer(explorer, format) {
+  explorer.unpoint();
   const { state, panels, model } = explorer;
   const panel = panels.find((panel) => panel.kind === explorer.focusKind) || panels[0];
   const { view } = panel;
@@ -79,6 +80,7 @@ export function saveExplorer(explorer, format) {
 
 // The words and the lines of the first sight.
 export function saveSight(explorer, format) {
+  explorer.unpoint();
   const { t, state, theme, sight, model } = explorer;
   const { view } = sight;
   const changes = changesOf({ ...state, special: "hidden" }, "cross", mergesTokens(view));

@@ -184,7 +184,7 @@ export class Sight {
     const [drawing] = this.svg.querySelector("path")?.getAnimations() ?? [];
     const drawn = this.fresh ? 0 : (drawing?.effect?.getComputedTiming().progress ?? 1);
     lines.toggleAttribute("data-first", drawn < 1);
-    lines.style.setProperty("--hs-drawn", String(drawn));
+    if (drawn < 1) lines.style.setProperty("--hs-drawn", String(drawn));
     this.fresh &&= !lines.firstChild;
     this.svg.replaceChildren(lines, ...this.texts("target", view.rowLabels, strong.target, told));
     if (this.columns) this.svg.append(...this.texts("source", view.columnLabels, strong.source, told));
@@ -276,6 +276,8 @@ export class Sight {
 
   // For a saved file: words and lines, also the words that the page has in the field.
   drawing() {
+    for (const lines of this.svg.getAnimations({ subtree: true })) lines.finish();
+    this.paint();
     const { source, target } = this.words;
     const above = this.columns ? 0 : Math.ceil(this.fieldSize * 1.5);
     const share = this.columns ? 1 : 0.5; // of a word beside its x
