@@ -129,6 +129,21 @@ def test_a_word_that_is_pointed_at_keeps_its_lines(first: Page) -> None:
     wait_for_params(first, cell="6,5")
 
 
+def test_in_big_text_the_buttons_stand_beside_the_texts(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{server}/?big=1")
+    page.wait_for_selector("[data-sight=first] [data-testid=sight] path")
+    lead, caption = page.locator(".st-key-hs-heads-lead p.hs-lead"), page.get_by_test_id("sight-says")
+    for text, button in ((lead, page.locator("button[kind=primary]")), (caption, page.get_by_test_id("sight-all"))):
+        left, right = text.bounding_box(), button.bounding_box()
+        assert left is not None and right is not None
+        assert left["x"] + left["width"] < right["x"]
+        assert abs(left["y"] + left["height"] / 2 - right["y"] - right["height"] / 2) < 3
+    box = caption.bounding_box()
+    assert box is not None and box["height"] < 40  # one line
+
+
 def test_the_lines_and_the_large_picture_show_the_head_that_is_pointed_at(first: Page) -> None:
     large = first.get_by_test_id("head-cross")
     title = first.locator(".hs-head-box h2 span")
