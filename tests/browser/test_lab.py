@@ -410,6 +410,10 @@ def test_the_first_screen_shows_saturation(context: BrowserContext, server: str,
                  "numbers-after"):  # fmt: skip
         box = page.get_by_test_id(f"lab-{name}").bounding_box()
         assert box and box["y"] >= 0 and box["y"] + box["height"] <= 720, (name, box)
+    titles = page.locator(".hs-lab-work .hs-pane-head h2").evaluate_all(
+        "all => all.map(one => one.scrollWidth - one.clientWidth)"
+    )
+    assert max(titles) <= 0  # none is cut
 
 
 def test_the_buttons_stay_after_each_press(context: BrowserContext, server: str) -> None:

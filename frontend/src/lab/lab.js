@@ -589,7 +589,7 @@ export class Lab {
     this.panes.difference.legend.replaceChildren(...(narrow ? [] : [change.cloneNode(true)]));
     this.panes.before.about.textContent = t("lab_before_about");
     this.panes.after.about.parentElement.title = this.models.after.header.in_words;
-    this.panes.after.about.textContent = t(this.afterText(), { switches: this.models.after.header.in_words });
+    this.panes.after.about.textContent = t(this.afterText());
     this.panes.difference.about.textContent = t(this.sameText() ? "lab_difference_none" : "lab_difference_about");
     for (const name of PANES) {
       const pane = this.panes[name];

@@ -158,7 +158,7 @@ export const LAB_TEXTS = {
   lab_before: "Before",
   lab_before_about: "as trained",
   lab_after: "After",
-  lab_after_about: "on the same words; {switches}",
+  lab_after_about: "on the same words",
   lab_after_none: "no switch is set: the same picture",
   lab_difference: "Difference",
   lab_difference_about: "after − before",
