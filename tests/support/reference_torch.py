@@ -20,7 +20,7 @@ from transformer.model.transformer import Transformer
 ACTIVATION = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
 # Largest differences measured: 8e-6 on outputs, 1.2e-5 on logits of up to 6, 2e-6 on weights (reverse-gelu).
 OUTPUTS = {"rtol": 1e-5, "atol": 1e-5}
-WEIGHTS = {"rtol": 0.0, "atol": 1e-5}
+WEIGHTS = {"rtol": 0.0, "atol": 3e-5}  # 1.7e-5 seen on a CPU with other kernels
 
 
 def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
