@@ -23,12 +23,12 @@ def draw(frame: PageFrame) -> None:
     card.heads_left_out(frame.state.checkpoint, model)
     card.notes(model)
     card.download(model.name)
-    card.curve(model)
     with frame.options.panel("numbers", _("Sizes and scores beside the paper's")):
         st.html(table(("", model.name, _("the paper's base")), card.sizes(model), "hs-model-sizes"))
         card.comparable(model)
         card.architecture(model)
         card.signature(model)
+    card.curve(model)
     if text:
         with frame.options.panel("card", _("Model card")):
             st.markdown(card.tamed(text.replace(lead, "", 1)))

@@ -19,7 +19,12 @@ from transformer.texts import _
 
 def draw(frame: PageFrame) -> None:
     pages = {page.name: page for page in frame.links}
-    point(_("The Transformer as in the paper “Attention Is All You Need” (2017): press a box to see it work."))
+    point(
+        _(
+            "The Transformer of “Attention Is All You Need” (2017): a sentence goes in below, its translation "
+            "comes out on top. Press a box."
+        )
+    )
     with st.container(key="hs-paper"):
         # In big text the figures are higher than the window.
         with st.container(key="hs-paper-figures" if frame.state.view.big else "hs-paper-figures-stay"):

@@ -405,7 +405,7 @@ def test_the_first_screen_shows_saturation(context: BrowserContext, server: str,
         assert f"{fmean(trained_exact(recipe)):.1f}%" in says
     for side, (saturated, _) in zip(("before", "after"), numbers, strict=True):
         text = page.get_by_test_id(f"lab-numbers-{side}").inner_text()
-        assert text == f"rows that look at one word only: {100 * saturated:.0f}%"
+        assert text == f"rows in which one word takes over 99%: {100 * saturated:.0f}%"
     for name in ("translation-before", "translation-after", "head-before", "head-after", "row-bars", "numbers-before",
                  "numbers-after"):  # fmt: skip
         box = page.get_by_test_id(f"lab-{name}").bounding_box()

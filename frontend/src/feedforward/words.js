@@ -18,15 +18,14 @@ export function sharesOf({ active, neurons }, threshold) {
   return { shares, means: shares.map(mean) };
 }
 
-// Where the largest share of all stacks stands: at a word or a part of one, if there is any.
+// Where the largest share of all stacks stands.
 export function busiest(numbers, maps) {
   const cells = Object.entries(maps).flatMap(([stack, { shares }]) =>
     shares.flatMap((of, layer) =>
       of.map((share, at) => ({ stack, layer, at, share, token: numbers[stack].tokens[at] })),
     ),
   );
-  const words = cells.filter(({ token }) => /^[^<]*[\p{L}\p{N}]/u.test(token)); // not <s>
-  return greatest(words.length ? words : cells, ({ share }) => share);
+  return greatest(cells, ({ share }) => share);
 }
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -19,10 +19,8 @@ test("the share of a layer is the mean over its tokens", () => {
   assert.deepEqual(found, { shares: [[0.75, 0.25], [1, 1]], means: [0.5, 1] }); // prettier-ignore
 });
 
-test("the busiest token is a word where there is one", () => {
+test("the busiest token is that of the darkest cell, a comma too", () => {
   const numbers = { encoder: { tokens: ["Hi", ",", "</s>"] }, decoder: { tokens: ["<s>", "…"] } };
-  const maps = { encoder: { shares: [[0.1, 0.9, 0.8], [0.2, 0, 0]] }, decoder: { shares: [[0.7, 0.95]] } }; // prettier-ignore
-  assert.deepEqual(busiest(numbers, maps), { stack: "encoder", layer: 1, at: 0, share: 0.2, token: "Hi" });
-  numbers.encoder.tokens[0] = "!";
-  assert.deepEqual(busiest(numbers, maps), { stack: "decoder", layer: 0, at: 1, share: 0.95, token: "…" });
+  const maps = { encoder: { shares: [[0.1, 0.9, 0.8], [0.2, 0, 0]] }, decoder: { shares: [[0.7, 0.85]] } }; // prettier-ignore
+  assert.deepEqual(busiest(numbers, maps), { stack: "encoder", layer: 0, at: 1, share: 0.9, token: "," });
 });

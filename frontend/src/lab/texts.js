@@ -88,7 +88,7 @@ export const LAB_TEXTS = {
   lab_cards: "All switches",
   lab_reset: "Put back",
   lab_says_saturated:
-    "“One word only”: over 0.99 of a row's weight. The softmax of scores that are not divided by {root} is **saturated**: " +
+    "The softmax of scores that are not divided by {root} is **saturated**: " +
     "its gradient (1 − Σp²) falls from {gradient_before} to **{gradient}**.",
   lab_says_sharper:
     "The largest weight of a row grows from **{largest_before}** to **{largest}** on average. In this head " +
@@ -142,7 +142,7 @@ export const LAB_TEXTS = {
   lab_wrote_same: "With {switches}, the translation **stays the same**:",
   // What a button of the row "Try" did; then what the model writes.
   lab_did_scaling:
-    "Scaling, a division by {root}, is off: **{saturated}** of the rows below look at one word only (before: {saturated_before}).",
+    "Scaling, a division of the scores by {root}, is off: in **{saturated}** of the rows below one word takes over 99% (before: {saturated_before}).",
   lab_did_causal: "Without the causal mask, each output word also sees the words after it.",
   lab_did_padding: "Without the padding mask, words also look at <pad>, a filler without meaning.",
   lab_did_uniform: "With uniform weights, every head looks at all words alike.",
@@ -179,7 +179,7 @@ export const LAB_TEXTS = {
     "knocked-out or replaced head keeps its weights).",
   lab_same_padding: "No weight changed: the source has no <pad>. Add some after the source.",
   lab_masked_pads: "<pad> after the source is hidden by the mask: nothing changes",
-  lab_saturated: "rows that look at one word only:",
+  lab_saturated: "rows in which one word takes over 99%:",
   lab_saturated_title:
     "Share of the rows whose largest weight is above 0.99: they are saturated, and pass less than 0.02 of gradient",
   lab_largest_change: "largest change",

@@ -19,7 +19,7 @@ export const POSITION_TEXTS = {
   dims_wrong: "Not a dimension from 0 to {last}: {wrong}",
   dims_many: "At most {most} curves can be drawn; these are left out: {wrong}",
   dims_reset: "reset to four sines",
-  encoding_says: "Each row is added to its word and tells its place; each column is a wave.",
+  encoding_says: "Attention does not see word order, so a row of numbers is added to each word; each column is a wave.",
   distance_says:
     "The product of two encodings depends only on how far apart they are, so every diagonal has one colour: {half} at " +
     "distance 0, {next} at distance 1, {far} at distance {most}.",
