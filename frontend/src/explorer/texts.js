@@ -132,6 +132,7 @@ export const EXPLORER_TEXTS = {
   replaced_output: "this head's output is replaced: by its mean, or by its output for another sentence",
   approximate: "≈ {value}",
   entropy: "entropy",
+  entropy_title: "Mean over the rows of −Σ w ln w, in nats, over all subword tokens, special tokens included",
   largest: "largest weight",
   largest_title: "The largest weight in this picture",
   badge_rows: "rows sum to 1",

@@ -125,9 +125,10 @@ class View extends PlainView {
       "aria-label": spoken.filter(Boolean).join(". "),
       click,
     };
-    return this.hint(svgEl("a", attributes, rect, label, ...below, start && this.start(x, y + height / 2)), () => [
-      this.t("opens", { label: opens.label }),
-    ]);
+    return this.hint(
+      svgEl("a", attributes, rect, label, ...below, start ? this.start(x, y + height / 2) : null),
+      () => [this.t("opens", { label: opens.label })],
+    );
   }
 
   // "Start here" in one word a line, and an arrow to the box.
