@@ -49,7 +49,7 @@ LEFT, JUMP, ARRIVING, SAID, ENDING, SHOWN = (
     f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending", "shown")
 )
 REVEALED = "headscope_room_revealed"  # in the session: of all rooms that it was in, as of `Room`
-MOST_KEPT = 40  # questions in a cookie
+MOST_KEPT = 3_000  # characters in a cookie; a browser drops those above 4,096 bytes
 PUT_AWAY = "headscope_room_put_away"  # in the session: code, and the last view that the bar says no more of
 FIND = "find"  # in the room's view: the number of the student's view that it is
 OWN = frozenset({ROOM, "big", FIND})  # names in links that are not part of the common view
@@ -58,7 +58,8 @@ LESSONS = "lessons"  # path of the page of lessons
 # asks meanwhile, such as the newest answers, names the value of every field.
 ON_THE_WAY = 3.0
 TICK = 1.0  # seconds between two looks at who is there and what was answered
-SLOW_TICK = 3.0  # the same, of each student of a class
+SLOW_TICK = 3.0  # the same, of a student at least
+MOST_LOOKS = 10  # in a second, of all students of a room
 EACH_STEP = 1000  # of the room: how far it raises the revision of its members' states
 MARKS = {True: "✓ ", False: "✗ ", None: ""}
 BINS = 8  # of a histogram of numbers
@@ -113,7 +114,12 @@ def _known() -> Mapping[str, Revealed]:
 
 def _know(revealed: Mapping[str, Revealed]) -> None:
     st.session_state[REVEALED] = revealed
-    st.session_state[viewer.REVEALED_KEPT] = "/".join(quote(name, safe="") for name in [*revealed][-MOST_KEPT:])
+    kept = ""
+    for name in reversed([*revealed]):  # the newest first
+        if len(kept) + len(quoted := quote(name, safe="")) > MOST_KEPT:
+            break
+        kept += f"/{quoted}"
+    st.session_state[viewer.REVEALED_KEPT] = kept
 
 
 def forget(lesson: str) -> None:
@@ -802,10 +808,16 @@ def _count(here: Seat, answers: list[Given]) -> None:
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
 
 
-@st.fragment(run_every=SLOW_TICK)
-@_drawing
 def counted(question: str) -> None:
     """For a student who has answered, whose screen is no other's: how many have."""
+    here = seat()
+    if here is not None:
+        every = max(SLOW_TICK, len(rooms().here(here.code)) / MOST_LOOKS)
+        st.fragment(_counted, run_every=every)(question)
+
+
+@_drawing
+def _counted(question: str) -> None:
     here = seat()
     if here is not None:
         _count(here, rooms().answers(here.code, question))

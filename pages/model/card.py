@@ -205,37 +205,35 @@ def course(rows: Sequence[Mapping[str, str]]) -> str:
         return values[0], values[-1]
 
     (first, last), (low, high) = ends("validation_loss"), ends("validation_bleu")
-    if last >= first:
+    if not last < first:  # a log may have NaN
         return ""
     text = (
         _(
-            "While it trained, its loss (how wrong it is) fell from {first} to {last}, and its BLEU (how close to a "
-            "person's translation) rose from {low} to {high}."
+            "While it trained, its validation loss (how wrong it is) fell from {first} to {last}, and its "
+            "BLEU (how close to a person's translation) rose from {low} to {high}."
         )
         if high > low
-        else _("While it trained, its loss (how wrong it is) fell from {first} to {last}.")
+        else _("While it trained, its validation loss (how wrong it is) fell from {first} to {last}.")
     )
     return text.format(first=f"{first:.1f}", last=f"{last:.1f}", low=f"{low:.0f}", high=f"{high:.0f}")
 
 
 def curve(model: Pretrained) -> None:
     """Loss over the training, and BLEU of a translation model, if the checkpoint has its log; and how good it is."""
-    said = quality(model)
+    told, drawn, missing = "", None, _("This checkpoint has no log of its training (training.csv).")
     try:
         rows = training_log(model)
-        if rows is None:
-            paragraph(said)
-            st.caption(_("This checkpoint has no log of its training (training.csv)."))
-            return
-        if _is_toy(model):
-            rows = [{**row, "validation_bleu": ""} for row in rows]
-        drawn = figure.localized(training_curve)(rows)
-        paragraph(course(rows), said)
+        if rows is not None:
+            if _is_toy(model):
+                rows = [{**row, "validation_bleu": ""} for row in rows]
+            drawn, told = figure.localized(training_curve)(rows), course(rows)
     except (ValueError, KeyError, TypeError):
-        paragraph(said)
-        st.caption(_("The training.csv of this checkpoint cannot be read."))
-        return
-    figure.draw(drawn, "training", "training", first=True, about=model.name)
+        missing = _("The training.csv of this checkpoint cannot be read.")
+    paragraph(told, quality(model))
+    if drawn is None:
+        st.caption(missing)
+    else:
+        figure.draw(drawn, "training", "training", first=True, about=model.name)
 
 
 def tamed(markdown: str) -> str:

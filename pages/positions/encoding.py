@@ -57,7 +57,7 @@ def _merge_browser(frame: PageFrame) -> None:
     if not isinstance(told_values, Mapping) or told_values.get("revision") != state.revision:
         return  # older than Python's last change
     part = told_values.get("part")  # perhaps of the part that was open before
-    values = own_values(frame, part if part in LENGTHS else frame.part)
+    values = own_values(frame, part if isinstance(part, str) and part in LENGTHS else frame.part)
     d_model = _whole(told_values.get("d_model"), *D_MODEL)
     length = _whole(told_values.get("length"), *LENGTH)
     if d_model is None or d_model % 2 or length is None:

@@ -73,10 +73,10 @@ def resumed(rates: Sequence[float]) -> list[int]:
 def draw(frame: PageFrame) -> None:
     model, options, runs = frame.model, frame.options, recorded()
     curves = {int(steps): run["loss"] for steps, run in runs["warmup"].items()}
-    point(_says(curves))
+    last = {warmup: [run[-1] for run in found] for warmup, found in curves.items()}
+    point(_says(last))
     proof, schedule = st.columns(2)
     with proof:
-        last = {warmup: [run[-1] for run in found] for warmup, found in curves.items()}
         figure.draw(figure.built(warmup_ends, last), "recipe-warmup-ends", "warm-up-ends", first=True)
     own = logged(model)
     with schedule:
@@ -105,16 +105,19 @@ def draw(frame: PageFrame) -> None:
     paragraph(_setting(at[-1]), quiet=True)
 
 
-def _ends(curves: Mapping[int, list[list[float]]]) -> dict[int, float]:
-    """Steps of warm-up -> mean loss at the end."""
-    return {warmup: sum(run[-1] for run in runs) / len(runs) for warmup, runs in curves.items()}
+def _ends(last: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    """Steps of warm-up -> mean loss at the end. last: of each run."""
+    return {warmup: sum(runs) / len(runs) for warmup, runs in last.items()}
 
 
-def _says(curves: Mapping[int, list[list[float]]]) -> str:
-    """What the best of the recorded warm-ups does."""
-    ends = _ends(curves)
+def _says(last: Mapping[int, Sequence[float]]) -> str:
+    """What the best of the recorded warm-ups does. last: as of `_ends`."""
+    ends = _ends(last)
     best = min(ends, key=ends.__getitem__)
-    text = _("Start with small steps: with a {best}-step warm-up the error ends at {loss}, without at {none}.")
+    text = _(
+        "Start with small steps: with a warm-up of {best} steps the mean loss ends at {loss}, without "
+        "warm-up at {none}."
+    )
     return text.format(best=best, loss=f"{ends[best]:.3f}", none=f"{ends[0]:.3f}")
 
 

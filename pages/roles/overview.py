@@ -21,13 +21,13 @@ from pages.frame.messages import message
 from pages.runtime.job import JobQueue
 from pages.runtime.shared import identity, shared
 from pages.runtime.texts import plain_markdown
-from transformer.analysis.roles import NAMES, Role, Roles, from_dict, roles
+from transformer.analysis.roles import Role, Roles, from_dict, roles
 from transformer.checkpoints.folder import HEADS
 from transformer.figures import roles as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.probing.roles import sentences_of, word_list
-from transformer.texts import _, translate
+from transformer.texts import _
 from transformer.tracing.trace import KINDS
 
 OPTIONS = ("colour", "head")
@@ -151,8 +151,8 @@ def draw(frame: PageFrame) -> None:
     with about:
         paragraph(
             _(
-                "Each cell is one of {count} attention heads: where it looks most, and in how many % of cases. Press "
-                "one to see examples."
+                "Each cell is one of {count} attention heads: where it looks most, and how often, in %. Press one to "
+                "see examples."
             ).format(count=_counts(found).total())
             if colour == "role"
             else measure_meanings()[colour],
@@ -352,14 +352,14 @@ def _sentence(frame: PageFrame, kind: str, layer: int, head: int, index: int, sh
 def _plane(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:
     layers, heads = found.confidence.shape
     places = [(row, column) for row in range(layers) for column in range(heads)]
-    does = [found.role(*place) for place in places]
+    does, names = [found.role(*place) for place in places], cell_names()
     figure.draw(
         figure.built(
             figures.heads_in_the_plane,
             [[round(value, 5) for value in row] for row in found.plane().tolist()],
             [(row + 1, column + 1) for row, column in places],
             [role.name if role else None for role in does],
-            [translate(NAMES[role.name]) if role else _("no clear role") for role in does],
+            [names[role.name] if role else _("no clear role") for role in does],
             places.index((layer, head)),
         ),
         "roles_plane",

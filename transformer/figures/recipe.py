@@ -31,7 +31,7 @@ RATES = {
 }
 ENDS = {
     "title": N_("Loss (error) at the end of training"),
-    "subtitle": N_("bar: mean of three runs; dot: one run; lower is better"),
+    "subtitle": N_("bar: mean of {count} runs; dot: one run; lower is better"),
     "name": N_("mean"),
     "run": N_("run {number}"),
     "best": N_("lowest"),
@@ -40,7 +40,7 @@ ENDS = {
 }
 WARMUPS = {
     "title": N_("How the loss falls, by warm-up"),
-    "subtitle": N_("loss on unseen inputs, mean of three runs; peak rate {peak}"),
+    "subtitle": N_("loss on unseen inputs, mean of {count} runs; peak rate {peak}"),
     "name": N_("warm-up {steps}"),
     "runs": N_("each run"),
     "step": N_("training step"),
@@ -127,6 +127,7 @@ def warmup_ends(losses: Mapping[int, Sequence[float]], *, theme: str = "light", 
         marker={"color": [(BLUE if at == best else GREY)[theme] for at in range(len(means))]},
     )  # fmt: skip
     runs = list(zip(*losses.values(), strict=True))
+    subtitle = texts["subtitle"].format(count=len(runs))
     for number, values in enumerate(runs):  # beside each other: some are nearly equal
         figure.add_scatter(
             x=[at + 0.12 * (number - (len(runs) - 1) / 2) for at in range(len(values))], y=list(values),
@@ -137,9 +138,7 @@ def warmup_ends(losses: Mapping[int, Sequence[float]], *, theme: str = "light", 
         xaxis={"title": texts["warmup"]}, yaxis={"title": texts["loss"], "rangemode": "tozero"}, showlegend=False,
         hovermode="closest",
     )  # fmt: skip
-    return dressed(
-        titled(label_axis(figure, "x", [str(steps) for steps in losses]), texts["title"], texts["subtitle"]), theme
-    )
+    return dressed(titled(label_axis(figure, "x", [str(steps) for steps in losses]), texts["title"], subtitle), theme)
 
 
 @plotly_figure
@@ -167,7 +166,8 @@ def warmup_losses(
     figure.update_layout(
         xaxis={"title": texts["step"]}, yaxis={"title": texts["loss"], "type": "log", "tickvals": TICKS}
     )
-    return dressed(titled(figure, texts["title"], texts["subtitle"].format(peak=f"{peak:g}")), theme)
+    subtitle = texts["subtitle"].format(peak=f"{peak:g}", count=len(curves))
+    return dressed(titled(figure, texts["title"], subtitle), theme)
 
 
 @plotly_figure

@@ -21,10 +21,10 @@ ROLE = {
     "broad": {"light": "#a0764e", "dark": "#d9b48f"},
 }
 PLANE = {
-    "title": N_("Near = attends alike; the axes mean nothing"),
+    "title": N_("Heads that attend alike stand together"),
     "subtitle": N_(
-        "1.2 is layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence between their rows (Clark "
-        "et al. 2019)"
+        "the axes have no meaning; 1.2: layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence "
+        "between their rows (Clark et al. 2019)"
     ),
     "head": N_("layer {layer}, head {head}: {role}"),
 }

@@ -22,23 +22,31 @@ def headline(name: str) -> str:
     start, end, there = (percent(exact) for exact in (runs[-1].frames[0].exact, _last(runs[-1]), _last(runs[0])))
     learned = {
         "reverse": _(
-            "In {steps} steps a small Transformer learns to write ten letters backwards: {start} right at first, {end} "
-            "at the end."
+            "In {steps} steps a small Transformer learns to write {count} letters backwards: {start} "
+            "right at first, {end} at the end."
         ),
         "copy": _(
-            "In {steps} steps a small Transformer learns to copy ten letters: {start} right at first, {end} at the end."
+            "In {steps} steps a small Transformer learns to copy {count} letters: {start} "
+            "right at first, {end} at the end."
         ),
         "sort": _(
-            "In {steps} steps a small Transformer learns to sort ten letters: {start} right at first, {end} at the end."
+            "In {steps} steps a small Transformer learns to sort {count} letters: {start} "
+            "right at first, {end} at the end."
         ),
         "shift": _(
-            "In {steps} steps a small Transformer learns to replace each of ten letters by another: {start} right at "
-            "first, {end} at the end."
+            "In {steps} steps a small Transformer learns to replace each of {count} letters by another: {start} "
+            "right at first, {end} at the end."
         ),
     }
     other = _("{preset}: after {steps} steps {end} of the answers are right ({first}: {there}).")
     return learned.get(name, other).format(
-        preset=label(name), steps=f"{runs[-1].step:,}", start=start, end=end, first=recorded_names(runs)[0], there=there
+        preset=label(name),
+        steps=f"{runs[-1].step:,}",
+        start=start,
+        end=end,
+        first=recorded_names(runs)[0],
+        there=there,
+        count=runs[-1].experiment.longest,
     )
 
 

@@ -136,7 +136,7 @@ export class AnatomyView {
     this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);
     this.element.replaceChildren(
       this.look.sentinel,
-      el("p", { class: "hs-point hs-an-lead" }, t("start_lead")),
+      el("p", { class: "hs-point" }, t("start_lead")),
       el("div", { class: "hs-an-top" }, crumbs, el("div", { class: "hs-an-choices" }, layers, heads), slider),
       this.broken,
       this.notes,

@@ -433,7 +433,7 @@ class Explorer {
   }
 
   setTexts(panel) {
-    const preview = panel.kind === "cross" ? this.sight.preview : null;
+    const preview = this.atFirst && panel.kind === "cross" ? this.sight.preview : null;
     panel.setTexts(this.model, this.state, this.panels.length > 1, preview);
   }
 

@@ -85,10 +85,7 @@ export function activityMap(view, options) {
       },
     ),
   );
-  const mean = line(t("mean"), means, last, {
-    numbered: tokens.length <= WRITTEN,
-    lines: (layer, share) => [layer, t("layer_mean", { share })],
-  });
+  const mean = line(t("mean"), means, last, { lines: (layer, share) => [layer, t("layer_mean", { share })] });
   return { svg, rows: [...cells, mean] };
 }
 

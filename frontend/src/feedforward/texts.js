@@ -1,8 +1,8 @@
 // The texts of the page Feed-forward, part Activity.
 export const FEEDFORWARD_TEXTS = {
   region: "Active neurons of the feed-forward sub-layers",
-  says: "Most neurons stay silent: at most {share} of a layer are active, at “{token}”.",
-  says_many: "Up to {share} of a layer's neurons are active, at “{token}”.",
+  says: "Most neurons stay silent: at most {share} of a layer's neurons are active (at “{token}”).",
+  says_many: "Up to {share} of a layer's neurons are active (at “{token}”).",
   few: "Why so few?",
   few_relu_about:
     "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation adds nothing to the " +
@@ -14,15 +14,15 @@ export const FEEDFORWARD_TEXTS = {
   not_finite: "Not every activation of this layer is a finite number, so there is nothing to count.",
   // -- the map
   active:
-    "A neuron is one of {count} numbers in the middle of a layer. Each cell: how many % of them are active at a word.",
+    "A neuron is one of {count} numbers in the middle of a layer. Each cell: how many % of them are active at a token.",
   active_equation: "{equation}; active: activation &gt; threshold; section 3.3: every token goes through it by itself",
   equation: "{formula}, equation 2",
   equation_gelu: "{formula}, equation 2 with GELU instead of max(0, ·)",
   equation_swish: "{formula}, equation 2 with swish instead of max(0, ·)",
-  threshold: "Slide: active is above {value}",
+  threshold: "Active: above {value}",
   threshold_name: "Threshold",
-  map_encoder: "Encoder: source words, in %",
-  map_decoder: "Decoder: words fed in, in %",
+  map_encoder: "Encoder: source tokens, in %",
+  map_decoder: "Decoder: tokens fed in, in %",
   map_label: "{title}. Use the arrow keys to read the numbers one by one.",
   mean: "mean",
   layer: "layer {layer}",

@@ -6,8 +6,8 @@ import { HEADGRID_TEXTS } from "./texts.js";
 
 // Grids of buttons: every head of every kind of attention, or every token of every layer. data = {name, region, panels:
 // [{kind, title, corner: names of the two axes if they have any, rows: [label], columns: [label], cells: [row][column] of
-// {text, note, tone, level, says: [line]} or null}], keys: [{tone, level, text, name, count}], chosen: [panel, row, column] or null, saves: whether it can be saved, as
-// saved: {stem, caption, rows}}. tone: a colour of headgrid.css; level: how much of it, 0 to 1; name: what the cells have,
+// {text, note, tone, level, says: [line]} or null}], keys: [{tone, level, text, name, count}], chosen: [panel, row, column]
+// or null, saves: whether it can be saved, as saved: {stem, caption, rows}}. tone: a colour of headgrid.css; level: how much of it, 0 to 1; name: what the cells have,
 // with which the text begins. Pointing at a key leaves only the cells of its tone. `pick`, the pressed cell, goes to Python.
 
 class View extends PlainView {

@@ -28,10 +28,10 @@ class View extends PlainView {
     this.figures.replaceChildren(...figures);
   }
 
-  figure(name, { width, height, frames, boxes, arrows, words, sums }) {
+  figure(name, { left = 0, width, height, frames, boxes, arrows, words, sums }) {
     const svg = svgEl(
       "svg",
-      { viewBox: `0 0 ${width} ${height}`, role: "group", "data-testid": `paper-${name}` },
+      { viewBox: `${left} 0 ${width} ${height}`, role: "group", "data-testid": `paper-${name}` },
       ...frames.map((frame) => this.frame(frame)),
       ...arrows.map((points) => this.arrow(points)),
       ...sums.map(([x, y]) => this.sum(x, y)),
@@ -131,13 +131,10 @@ class View extends PlainView {
     );
   }
 
-  // "Start here" in one word a line, and an arrow to the box.
+  // "Start here", and an arrow to the box.
   start(x, y) {
-    const words = this.t("start").split(" ");
-    const lines = words.map((word, i) =>
-      svgEl("text", { x: x - 36, y: y + 5 + 15 * (i - (words.length - 1) / 2), "text-anchor": "end" }, word),
-    );
-    return svgEl("g", { class: "paper-start" }, ...lines, svgEl("path", { d: `M${x - 32} ${y}h26m-8 -6l8 6l-8 6` }));
+    const words = svgEl("text", { x: x - 34, y: y + 5, "text-anchor": "end" }, this.t("start"));
+    return svgEl("g", { class: "paper-start" }, words, svgEl("path", { d: `M${x - 30} ${y}h24m-8 -6l8 6l-8 6` }));
   }
 
   saved() {

@@ -33,7 +33,8 @@ const positions = (name, x) => ({ ...box(name, "positions", x, 523, "positions",
 
 export const START = "encoder_attention"; // the box to press first; its words stand left of the frame
 export const FIGURE_1 = {
-  width: 540,
+  left: -30,
+  width: 570,
   height: 645,
   frames: [
     { x: 56, y: 286, width: 204, height: 224, size: "layers", stack: "encoder", name: 60, at: [172, 278] },

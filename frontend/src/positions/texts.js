@@ -19,7 +19,8 @@ export const POSITION_TEXTS = {
   dims_wrong: "Not a dimension from 0 to {last}: {wrong}",
   dims_many: "At most {most} curves can be drawn; these are left out: {wrong}",
   dims_reset: "reset to four sines",
-  encoding_says: "Attention does not see word order, so a row of numbers is added to each word; each column is a wave.",
+  encoding_says:
+    "Attention does not see word order, so a row of numbers is added to each token; each column is a wave.",
   distance_says:
     "The product of two encodings depends only on how far apart they are, so every diagonal has one colour: {half} at " +
     "distance 0, {next} at distance 1, {far} at distance {most}.",
@@ -40,8 +41,7 @@ export const POSITION_TEXTS = {
   spread_fails: "for equal <i>p</i> − <i>q</i> the products differ by up to {spread}",
   spread_waiting: "computing every product …",
   encoding_about:
-    "Section 3.5. Attention alone does not know word order. As in a counter, the left columns change at every position, " +
-    "the right columns hardly at all.",
+    "Section 3.5. As in a counter, the left columns change at every position, " + "the right columns hardly at all.",
   distance_about:
     "Click a column of the first picture to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear " +
     "function” of PE(p): the map turns every pair of dimensions by an angle that depends only on k.",

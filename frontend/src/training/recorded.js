@@ -42,7 +42,7 @@ export class RecordedTrainings {
     this.link = link;
     this.about = about;
     this.menu = el("div", { class: "hs-seg", role: "group" });
-    this.headline = el("p", { class: "learn-headline" });
+    this.headline = el("p", { class: "hs-point" });
     this.look = el("p", { class: "learn-look", "data-testid": "training-look" });
     this.more = el("select", { "data-testid": "preset-more", change: () => this.choose(this.more.value) });
     this.element = el("div", { class: "hs learn-presets" }, this.menu, this.more, this.headline, this.look);

@@ -8,6 +8,7 @@ import pytest
 
 import transformer
 from pages.model import card
+from tests.support.app import app_test, page_text
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.folder import CARDS
 
@@ -36,10 +37,12 @@ def test_the_course_of_a_training_is_said_in_words() -> None:
         {"loss": "1"},
         {"validation_loss": "0.95", "validation_bleu": "53.5"},
     ]
-    fell = "While it trained, its loss (how wrong it is) fell from 3.4 to 0.9"  # 0.95 in float is a little less
+    # 0.95 in float is a little less.
+    fell = "While it trained, its validation loss (how wrong it is) fell from 3.4 to 0.9"
     assert card.course(rows) == f"{fell}, and its BLEU (how close to a person's translation) rose from 11 to 54."
     assert card.course([{**row, "validation_bleu": ""} for row in rows]) == f"{fell}."
     assert card.course(rows[::-1]) == card.course([]) == ""
+    assert card.course([{"validation_loss": "nan"}, {"validation_loss": "nan"}]) == ""
 
 
 @pytest.mark.parametrize(
@@ -63,3 +66,10 @@ def test_the_cards_of_en_de_say_first_how_many_pairs_it_learned_from(name: str) 
     text = (transformer.load("en-de").path / name).read_text(encoding="utf-8")
     pairs = [int(count.replace(",", "")) for count in ("177,083", "8,226") if count in text]
     assert len(pairs) == 2 and f"{sum(pairs):,}" in card.lead(text)
+
+
+def test_the_page_shows_what_the_model_writes_and_the_way_to_it() -> None:
+    app = app_test("model", checkpoint="en-de").run()
+    assert "The man who called me yesterday is my brother. → Der Mann, der mich gestern angerufen hat" in page_text(app)
+    (link,) = (one.proto for one in app.get("page_link") if one.proto.label == "See how it wrote this →")
+    assert "source=The+man+who+called+me" in link.query_string

@@ -202,6 +202,7 @@ def test_a_shorter_table_has_fewer_shifts() -> None:
         {"d_model": 8},
         {},
         {"d_model": 8, "length": 10, "revision": -1},
+        {"d_model": 8, "length": 1, "part": []},
     ],
     ids=str,
 )

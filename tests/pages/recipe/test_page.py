@@ -98,17 +98,21 @@ def test_the_figure_has_the_rates_of_paper_and_open_model(monkeypatch: pytest.Mo
     assert own["y"] == [float(row.split(",")[2]) for row in log]
 
 
+def recorded_ends() -> dict[int, list[float]]:
+    return {int(steps): [run[-1] for run in of["loss"]] for steps, of in rate.recorded()["warmup"].items()}
+
+
 def test_the_best_warm_up_is_the_one_with_the_lowest_mean_loss() -> None:
-    curves = {0: [[9.0, 1.0], [9.0, 3.0]], 30: [[0.1, 0.5], [0.1, 2.5]], 300: [[5.0, 4.0]]}
-    assert "with a 30-step warm-up the error ends at 1.500, without at 2.000" in rate._says(curves)
+    last = {0: [1.0, 3.0], 30: [0.5, 2.5], 300: [4.0]}
+    assert "with a warm-up of 30 steps the mean loss ends at 1.500, without warm-up at 2.000" in rate._says(last)
 
 
 def test_the_bars_prove_the_sentence(open_page: Callable[..., AppTest]) -> None:
     bars, *runs = figures(open_page("recipe", part="rate"))["warm-up-ends"]["data"]
-    curves = {int(steps): run["loss"] for steps, run in rate.recorded()["warmup"].items()}
-    ends = rate._ends(curves)
+    last = recorded_ends()
+    ends = rate._ends(last)
     assert bars["y"] == pytest.approx(list(ends.values()))
-    assert [one["y"] for one in runs] == [[found[seed][-1] for found in curves.values()] for seed in range(3)]
+    assert [one["y"] for one in runs] == [[found[seed] for found in last.values()] for seed in range(3)]
     (marked,) = (text for text in bars["text"] if "lowest" in text)
     assert f"{min(ends.values()):.3f}" in marked and len(set(bars["marker"]["color"])) == 2
 
@@ -120,7 +124,7 @@ def test_curves_of_single_runs_wait_in_the_legend(open_page: Callable[..., AppTe
 
 
 def test_of_the_recorded_runs_no_warm_up_is_the_worst() -> None:
-    ends = rate._ends({int(steps): run["loss"] for steps, run in rate.recorded()["warmup"].items()})
+    ends = rate._ends(recorded_ends())
     assert max(ends, key=ends.__getitem__) == 0
 
 

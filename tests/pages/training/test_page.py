@@ -112,7 +112,7 @@ def test_the_page_says_how_a_preset_was_changed(start: Callable[..., AppTest], s
 
 
 def test_the_headline_says_what_the_recorded_run_learns_and_when(start: Callable[..., AppTest], shop: Shop) -> None:
-    said = "In 400 steps a small Transformer learns to write ten letters backwards: 0% right at first, 100% at the end."
+    said = "In 400 steps a small Transformer learns to write 10 letters backwards: 0% right at first, 100% at the end."
     assert headline("reverse") == said and said in written(start())
     without = "No causal mask: after 400 steps 0% of the answers are right (with the causal mask: 100%)."
     assert headline("no-mask") == without and headline(presets.OWN) == ""
