@@ -9,7 +9,8 @@ const MORE = 20; // looks after that: figures get their height later
 let last = { at: "", since: 0 };
 
 export default function lessonScroll({ data }) {
-  if (!last.at) for (const name of ["pointerdown", "focusin"]) window.addEventListener(name, askForNumbers, true);
+  if (!last.at) new MutationObserver(askForNumbers).observe(document.body, { childList: true, subtree: true });
+  askForNumbers();
   if (data.at === last.at || data.since < last.since) return;
   last = data;
   const main = document.querySelector("[data-testid=stMain]");
@@ -25,7 +26,6 @@ export default function lessonScroll({ data }) {
     const target = drawn && found(data);
     if (target) show(main, target.getBoundingClientRect());
     if (drawn) showAnswer();
-    for (const field of document.querySelectorAll(".st-key-hs-number input")) askForNumbers({ target: field });
     if (drawn && !data.lit) main.scrollTop = 0;
     else if (tries) return void setTimeout(look, 100, Math.min(tries - 1, target ? MORE : TRIES));
     stop.abort();
@@ -33,9 +33,9 @@ export default function lessonScroll({ data }) {
   setTimeout(look, 100, TRIES);
 }
 
-// Each time one goes to the field, too, because Streamlit may draw it anew.
-function askForNumbers({ target }) {
-  if (target.closest?.(".st-key-hs-number")) target.setAttribute("inputmode", "decimal");
+// Whenever something is drawn, because Streamlit may draw the field later or anew.
+function askForNumbers() {
+  for (const field of document.querySelectorAll(".st-key-hs-number input")) field.setAttribute("inputmode", "decimal");
 }
 
 function found({ lit, head }) {
