@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from urllib.parse import quote
 
 import streamlit as st
 
@@ -15,7 +14,7 @@ from pages.lessons import own, worksheets
 from pages.runtime.followers import keep_own
 from transformer.lessons import Lesson
 from transformer.lessons.lesson import FIRST
-from transformer.lessons.thumbnail import glyphs
+from transformer.lessons.thumbnail import thumbnail
 from transformer.texts import _, translate
 
 
@@ -53,13 +52,10 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
         counts = _("{minutes} minutes, {stops} stops, {questions} questions").format(
             minutes=one.minutes, stops=len(one.stops), questions=len(one.questions)
         )
-        paths = "".join(f'<path d="{path}" transform="translate({30 * at})"/>' for at, path in enumerate(glyphs(one)))
-        size = 'viewBox="0 0 114 24" width="114" height="24"'
-        drawn = f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="none" stroke="#7d838d">{paths}</svg>'
-        picture = f"data:image/svg+xml,{quote(drawn)}"  # Streamlit takes no svg element
+        picture = f'<img class="hs-card-picture" src="{drawn}" alt="">' if (drawn := thumbnail(name)) else ""
         new = f'<p class="hs-card-new">{html.escape(_("New here?"))}</p>' if name == FIRST else ""
         st.html(
-            f'<img class="hs-card-picture" src="{picture}" alt="">{new}'
+            f"{picture}{new}"
             f'<h2 class="hs-card-title">{html.escape(translate(one.title))}</h2>'
             f'<p class="hs-said">{html.escape(translate(one.about))}</p>'
             f'<p class="hs-said hs-said-quiet">{html.escape(counts)}</p>'

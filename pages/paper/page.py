@@ -21,8 +21,8 @@ def draw(frame: PageFrame) -> None:
     pages = {page.name: page for page in frame.links}
     point(
         _(
-            "The Transformer of “Attention Is All You Need” (2017): a sentence goes in below, its translation "
-            "comes out on top. Press a box."
+            "The Transformer, as drawn in “Attention Is All You Need” (2017): a sentence goes in below, its "
+            "translation comes out on top. Press a box to see it at work."
         )
     )
     with st.container(key="hs-paper"):

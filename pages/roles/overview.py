@@ -332,8 +332,8 @@ def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> N
     strongest, weakest = found.evidence(role.name, layer, head)
     with sentences:
         for title, chosen in (
-            (_("Strongest evidence: {meaning}"), strongest),
-            (_("Weakest evidence"), weakest),
+            (_("Sentences where it does so most: {meaning}"), strongest),
+            (_("Where it does so least"), [one for one in weakest if one[1] < strongest[-1][1]]),
         ):
             if chosen:
                 paragraph(title.format(meaning=meanings[role.name]))

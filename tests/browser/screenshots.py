@@ -3,7 +3,8 @@
 `make screenshots ARGS=--paper` takes only the views that the Paper page links to, and prints the table of
 docs/paper.md: section, equation, table or figure of the paper, its views, and their pictures. `ARGS=--class` takes the
 lesson on the paper, on the screens of a teacher and of three students (tests/browser/class_walk.py). `ARGS="--readme
-docs"` makes the pictures of README.md and README.ko.md; `ARGS="--language ko"` all pages in Korean.
+docs"` makes the pictures of README.md and README.ko.md, `ARGS="--lessons lessons"` those on the cards of the lessons;
+`ARGS="--language ko"` all pages in Korean.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlencode
 
+from PIL import Image, ImageOps
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from pages.frame.frame import Page as Entry
@@ -140,6 +143,12 @@ README = {
     "lab": ("lab", LAB["scaling"]),
     "anatomy": ("anatomy", VIEWS["anatomy"]["decoder"] | {"t": "6"}),
 }
+LESSONS: dict[str, tuple[str, dict[str, str], str]] = {  # name -> page, link, what of it is on the card
+    "attention-in-10-minutes": ("", README["explorer"][1] | {"source": SENTENCE}, "sight"),
+    "numbers-in-korean": ("", {"checkpoint": "ko-numbers"}, "head-cross"),
+    "paper-in-45-minutes": ("paper", {}, "paper-figure1"),
+    "reading-heads": ("roles", {}, "headgrid"),
+}
 READY = {
     "feedforward-knock": ".hs-tr-title", "anatomy-too-long": ".hs-message", "heads-error": ".hs-error",
     "lab-why": "[data-testid=why]", "lab-softmax": "[data-testid=softmax]", "training": "[data-testid=training]",
@@ -196,6 +205,20 @@ def readme_views(browser: Browser, address: str, folder: Path) -> None:
         page.close()
 
 
+def lesson_views(browser: Browser, address: str, folder: Path) -> None:
+    """The pictures of the shipped lessons, NAME.webp (transformer/lessons/thumbnail.py)."""
+    page = browser.new_page(viewport={"width": 800, "height": 900}, color_scheme="light")
+    for name, (path, params, part) in LESSONS.items():
+        page.goto(f"{address}/{path}?{urlencode(params)}")
+        still(page)
+        page.wait_for_timeout(SETTLED)
+        with Image.open(BytesIO(page.get_by_test_id(part).screenshot())) as image:
+            ImageOps.pad(image.convert("RGB"), (320, 200), color=image.getpixel((0, 0))).save(
+                folder / f"{name}.webp", quality=80
+            )
+    page.close()
+
+
 def paper_views(browser: Browser, address: str, folder: Path) -> None:
     """A picture of every view in the Paper page's list; prints the list, as in docs/paper.md."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -225,7 +248,13 @@ if __name__ == "__main__":
     parser.add_argument("--paper", action="store_true", help="only the views of the Paper page, and their table")
     parser.add_argument("--class", dest="walk", action="store_true", help="only the lesson on the paper, in a room")
     parser.add_argument("--readme", action="store_true", help="only the pictures of the READMEs, in their languages")
+    parser.add_argument("--lessons", action="store_true", help="only the pictures on the cards of the lessons")
     parser.add_argument("--language", choices=languages(), default="en", help="of the pages (default en)")
     options = parser.parse_args()
-    views = {paper_views: options.paper, walk: options.walk, readme_views: options.readme}
+    views = {
+        paper_views: options.paper,
+        walk: options.walk,
+        readme_views: options.readme,
+        lesson_views: options.lessons,
+    }
     main(options.folder, next((shoot for shoot, asked in views.items() if asked), every_page), options.language)

@@ -58,7 +58,9 @@ LABELS = {
     "pair": N_("dimension 2i of the pair"),
     "value": "PE",
     "encoding": N_("The {d_model} numbers added to each token"),
-    "encoding_equation": N_("Press a column to draw it as a wave, or to remove it."),
+    "encoding_equation": N_(
+        "Each column is a wave. On the right waves are very long, so rows look alike. Press a column for its curve."
+    ),
     "curves": N_("The marked columns as waves"),
     "curves_equation": N_("dots: the numbers of the table; <i>λ</i>: wavelength in positions"),
     "curve": N_("dim. {dimension}: λ {wavelength}"),

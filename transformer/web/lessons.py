@@ -1,9 +1,9 @@
 """The lessons on a page without a server: a file for each language, LANGUAGE.json, with those on the page's models.
 
-    [{name, title, about, minutes, first, glyphs,
+    [{name, title, about, minutes, first, picture,
       stops: [{number, title, section, page, params, lit, cell, text, question}]}]
 
-first: whether it is the one for a person who is new here. glyphs: of its pages (transformer/lessons/thumbnail.py).
+first: whether it is the one for a person who is new here. picture: address of its thumbnail, "" without one.
 page, params: of the stop's view. text: paragraphs and the like; each is [tag, ...children], a child is a text or again
 such a list. question, null for none: kind, ask, why, cover, tolerance, options, answer, and
     said         texts of options and answers -> the reader's language
@@ -26,7 +26,7 @@ from transformer.files import write_whole
 from transformer.lessons.answers import FUNCTIONS
 from transformer.lessons.lesson import FIRST, Lesson, Stop, parse_lesson
 from transformer.lessons.questions import Computed, Question
-from transformer.lessons.thumbnail import glyphs
+from transformer.lessons.thumbnail import thumbnail
 from transformer.lessons.worksheet import markdown
 from transformer.paths import lesson_folders
 from transformer.texts import Language, UserError, in_language, translate
@@ -71,7 +71,7 @@ def _lesson(lesson: Lesson) -> dict[str, Any]:
         "about": translate(lesson.about),
         "minutes": lesson.minutes,
         "first": lesson.name == FIRST,
-        "glyphs": glyphs(lesson),
+        "picture": thumbnail(lesson.name),
         "stops": [_stop(stop, number) for number, stop in enumerate(lesson.stops, start=1)],
     }
 

@@ -1,5 +1,5 @@
 // The list of lessons.
-import { el, svgEl } from "../core/dom.js";
+import { el } from "../core/dom.js";
 import { makeTexts } from "../core/texts.js";
 import { answersOf } from "./answered.js";
 import { questionsOf } from "./lessons.js";
@@ -23,7 +23,7 @@ export function drawList(root, lessons, texts, start) {
 }
 
 function card(t, lesson, start) {
-  const { name, title, about, minutes, all, stops, first, glyphs } = lesson;
+  const { name, title, about, minutes, all, stops, first, picture } = lesson;
   const visit = new Visit(name);
   const answered = stops.some(({ number }) => visit.last(number));
   const counts = { minutes, all, stops: stops.length, questions: questionsOf(lesson).length };
@@ -37,11 +37,10 @@ function card(t, lesson, start) {
     "data-testid": `lesson-start-${name}`,
     click: begin,
   };
-  const paths = glyphs.map((d, at) => svgEl("path", { d, transform: `translate(${30 * at})` }));
   return el(
     "section",
     { class: `hs-lesson-card${first ? " hs-lesson-first" : ""}` },
-    svgEl("svg", { class: "hs-card-picture", viewBox: "0 0 114 24", "aria-hidden": "true" }, ...paths),
+    picture ? el("img", { class: "hs-card-picture", src: picture, alt: "" }) : null,
     first ? el("p", { class: "hs-card-new" }, t("new_here")) : null,
     el("h2", null, title),
     el("p", null, about),

@@ -20,7 +20,7 @@ export const POSITION_TEXTS = {
   dims_many: "At most {most} curves can be drawn; these are left out: {wrong}",
   dims_reset: "reset to four sines",
   encoding_says:
-    "Attention does not see word order, so a row of numbers is added to each token; each column is a wave.",
+    "Attention does not see word order. So each place has a row of numbers of its own, added to the token there.",
   distance_says:
     "The product of two encodings depends only on how far apart they are, so every diagonal has one colour: {half} at " +
     "distance 0, {next} at distance 1, {far} at distance {most}.",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from pages.registry import pages
 from tests.support.app import address, app_test
-from transformer.lessons.thumbnail import GLYPHS
 
 
 def downloads(app: AppTest) -> dict[str, str]:
@@ -26,11 +24,7 @@ def test_one_lesson_is_for_who_is_new_and_a_class_is_joined_by_one_field() -> No
     app = app_test("lessons").run()
     cards = [one.proto.body for one in app.get("html") if one.proto.body.startswith("<img")]
     assert ["New here?" in card for card in cards] == [True, False, False, False]
-    assert "Attention in 10 minutes" in cards[0] and all("data:image/svg+xml" in card for card in cards)
+    assert "Attention in 10 minutes" in cards[0] and all("data:image/webp;base64," in card for card in cards)
     assert [one.label for one in app.text_input] == ["Join a class"]
     starts = [one for one in app.button if str(one.key).startswith("hs-lesson-start-")]
     assert [one.proto.type for one in starts] == ["primary", "secondary", "secondary", "secondary"]
-
-
-def test_a_glyph_is_of_a_page_that_there_is() -> None:
-    assert set(GLYPHS) <= {page.path for page in pages()}
