@@ -344,7 +344,10 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
     labels = (*trace.source_labels, *trace.target_in_labels[: step + 1])
     rows: list[list[Any]] = [["method", *labels]]
     rows += [[name, *found.rows[name][: len(labels)]] for name in order]
-    text = _("Each row is one method: the share of each token, in %. Below 0, in grey: it makes “{token}” less likely.")
+    text = _(
+        "Each row is one method: the share of each token, in %. Below 0, in grey: it makes “{token}” less likely. "
+        "Methods disagree: the curves below test them."
+    )
     paragraph(text.format(token=trace.target_out_labels[step]), quiet=True)
     headgrid.draw(
         "attribution_grid",

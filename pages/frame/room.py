@@ -271,7 +271,7 @@ def join_or_open() -> None:
         ):
             st.session_state.setdefault("hs-room-code", _kept_code())
             st.text_input(
-                _("Join a class"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("four letters"), width=180
+                _("Join a class"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("teacher's code"), width=180
             )
             st.form_submit_button(_("Join"), key="hs-room-join", on_click=_join_typed)
         about = _("For a class: students join with a code and see your view; their answers arrive on your screen.")

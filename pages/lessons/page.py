@@ -30,6 +30,7 @@ def draw(frame: PageFrame) -> None:
     if room.waits():
         return
     point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))
+    room.join_or_open()
     found = dict(lesson.files(tuple(listed.path for listed in frame.links)))
     first = found.pop(FIRST, None)
     if isinstance(first, Lesson):
@@ -37,7 +38,6 @@ def draw(frame: PageFrame) -> None:
             _card(frame, FIRST, first)
     elif first is not None:
         found[FIRST] = first
-    room.join_or_open()
     with st.container(key="hs-lesson-cards"):
         for name, one in found.items():
             if isinstance(one, Lesson):

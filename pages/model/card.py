@@ -59,9 +59,9 @@ def summary(model: Pretrained) -> str:
     count = model.model.parameter_count()
     size = PAPER / count
     text = (
-        _("From {source} to {target}: the paper's Transformer at 1/{times} of its size, with {count} weights.")
+        _("From {source} to {target}: the Transformer of 2017 at 1/{times} of its size, with {count} weights.")
         if size >= 1
-        else _("From {source} to {target}: the paper's Transformer at {times} × its size, with {count} weights.")
+        else _("From {source} to {target}: the Transformer of 2017 at {times} × its size, with {count} weights.")
     )
     size = max(size, 1 / size)
     source, target = map(translate, model.languages)

@@ -80,7 +80,7 @@ def draw(frame: PageFrame) -> None:
         figure.draw(figure.built(warmup_ends, last), "recipe-warmup-ends", "warm-up-ends", first=True)
     own = logged(model)
     with schedule:
-        paragraph(_("Move a slider to draw your own learning rate:"))
+        paragraph(_("Move a slider to draw your own learning rate. It starts as the paper's, for longer training:"))
         with st.container(key="hs-recipe-sliders"):
             first, second, third = st.columns(3)
         with first:

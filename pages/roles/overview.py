@@ -80,7 +80,7 @@ def cell_names() -> dict[str, str]:
         "next": _("next"),
         "predicted": _("new"),
         "fed": _("fed in"),
-        "resting": _("rest"),
+        "resting": _("idle"),
         "punctuation": _("mark"),
         "rarest": _("rare"),
         "broad": _("broad"),
@@ -93,9 +93,9 @@ def role_meanings() -> dict[str, str]:
         "previous": _("previous token"),
         "same": _("same token"),
         "next": _("next token"),
-        "predicted": _("new: the predicted token's source word"),
-        "fed": _("fed in: that token's source word"),
-        "resting": _("rest: start/end token"),
+        "predicted": _("new: source word of the token predicted"),
+        "fed": _("fed in: source word of the token fed in"),
+        "resting": _("idle: start/end token"),
         "punctuation": _("mark: punctuation"),
         "rarest": _("rarest word"),
         "broad": _("broad: everything alike"),
@@ -151,8 +151,8 @@ def draw(frame: PageFrame) -> None:
     with about:
         paragraph(
             _(
-                "Each cell is one of {count} attention heads: where it looks most, and how often, in %. Press one to "
-                "see examples."
+                "Each cell is one of {count} attention heads: where it looks most, and how often, in %. The list "
+                "counts the heads. Press one to see examples."
             ).format(count=_counts(found).total())
             if colour == "role"
             else measure_meanings()[colour],
@@ -199,7 +199,7 @@ def _says(counts: Mapping[str, int]) -> str:
         "next": _("{share} of all heads look at the next token."),
         "predicted": _("{share} of all heads find the predicted token's source word."),
         "fed": _("{share} of all heads find the fed-in token's source word."),
-        "resting": _("{share} of all heads rest, looking at the start or end token."),
+        "resting": _("{share} of all heads idle, looking at the start or end token."),
         "punctuation": _("{share} of all heads look at a punctuation mark."),
         "rarest": _("{share} of all heads look at the rarest word."),
         "broad": _("{share} of all heads are broad: they look at everything alike."),

@@ -21,7 +21,7 @@ ROLE = {
     "broad": {"light": "#a0764e", "dark": "#d9b48f"},
 }
 PLANE = {
-    "title": N_("Heads that attend alike stand together"),
+    "title": N_("Heads that attend alike stand together (1.7: layer 1, head 7)"),
     "subtitle": N_(
         "the axes have no meaning; 1.2: layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence "
         "between their rows (Clark et al. 2019)"

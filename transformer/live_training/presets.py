@@ -113,7 +113,7 @@ def label(name: str) -> str:
 def look_for(name: str) -> str:
     """What is trained and what to watch, in one line."""
     return {
-        "reverse": _("Watch cross-attention: an even field becomes a diagonal."),
+        "reverse": _("Watch cross-attention: an even blur becomes a diagonal."),
         "copy": _("The diagonal runs the other way: output 1 reads input 1."),
         "sort": _("No diagonal: every output looks for the next letter, wherever it is."),
         "shift": _("Cross-attention does the same as for copy."),

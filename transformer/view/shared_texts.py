@@ -113,8 +113,8 @@ PAGE_TEXTS: dict[str, str] = {
         "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell."
     ),
     "first_lead": N_(
-        "Type a sentence. A Transformer translates it while you type. The lines show where one of its {n} "
-        "cross-attention heads looks: the thicker, the more."
+        "Type a sentence. A Transformer translates it while you type. The lines show where it looks, in "
+        "one of its {n} ways (cross-attention heads): the thicker, the more."
     ),
     "first_start": N_("Start the 10-minute lesson"),
     "about_squares": N_(

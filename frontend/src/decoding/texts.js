@@ -3,7 +3,7 @@ export const DECODING_TEXTS = {
   region: "How the translation is written, token by token",
   says:
     "The decoder writes one token at a time. At step {step} “{token}” is the most probable next token, with {p}; " +
-    "press another one and the translation goes on from there.",
+    "press another in the list and the translation goes on from there.",
   says_taken:
     "The decoder writes one token at a time. At step {step} “{token}” would be the most probable next token, " +
     "with {p}, but “{taken}” was taken.",

@@ -1,8 +1,8 @@
 // The texts of the page Feed-forward, part Activity.
 export const FEEDFORWARD_TEXTS = {
   region: "Active neurons of the feed-forward sub-layers",
-  says: "Most neurons stay silent: at most {share} of a layer's neurons are active (at “{token}”).",
-  says_many: "Up to {share} of a layer's neurons are active (at “{token}”).",
+  says: "Most neurons stay silent: at most {share} of a layer's neurons are active (at the token “{token}”).",
+  says_many: "Up to {share} of a layer's neurons are active (at the token “{token}”).",
   few: "Why so few?",
   few_relu_about:
     "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation adds nothing to the " +

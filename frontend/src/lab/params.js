@@ -29,6 +29,19 @@ export function writeSwitches(lists, forms) {
   return params;
 }
 
+// A switch of a link with every sub-layer named as its switch names it. A link may also have its name in a pass, or that of
+// its attention: zero=decoder.2.cross.5 is zero=cross.2.5, skip=cross.1 is skip=decoder.1.cross.
+export function usualNames(name, text) {
+  const usual = (where) =>
+    name === "skip"
+      ? where.replace(/^cross\.(\d+)$/, "decoder.$1.cross").replace(/^(\w+coder)_(self|ff)\.(\d+)$/, "$1.$3.$2")
+      : name === "neurons"
+        ? where.replace(/^(\w+coder)(?:_ff\.(\d+)|\.(\d+)\.ff)\./, "$1.$2$3.")
+        : where.replace(/^decoder\.(\d+|\*)\.cross/, "cross.$1").replace(/^(\w+coder)\.(\d+|\*)\.self/, "$1_self.$2");
+  const parts = text.split(",");
+  return parts.map((part) => part.replace(/[^@]+$/, usual)).join(",");
+}
+
 // What a resampling switch takes its outputs from: a sentence as its text form and back; a seed has no sentence. The
 // target of a pair, which only links and Python can give, stays as it is.
 export function sentenceValue(text) {

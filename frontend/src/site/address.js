@@ -1,5 +1,6 @@
 // Links of the site. They are those of the app: exchange what stands before the page's name, and the same is opened.
 import { KINDS, layersOf } from "../engine/switches.js";
+import { usualNames } from "../lab/params.js";
 import { START_VIEW, SWITCHES } from "../state/generated.js";
 import { readView, viewParams } from "../state/params.js";
 
@@ -75,7 +76,8 @@ export function readAddress(address, folder, site, pages) {
   for (const param of refused) notices.push(["refused", { name: param, asked: params[param] }]);
   const shared = [...PAIR, ...LESSON, ...OUTSIDE, ...SWITCHES, ...Object.keys(START_VIEW)];
   const options = only((param) => own.includes(param) || !shared.includes(param));
-  const switches = only((param) => SWITCHES.includes(param));
+  const written = Object.entries(only((param) => SWITCHES.includes(param)));
+  const switches = Object.fromEntries(written.map(([name, text]) => [name, usualNames(name, text)]));
   const lesson = params.lesson ? { name: params.lesson, stop: Number.parseInt(params.stop) || 1 } : null;
   const shown = { page: path, checkpoint, source, target, view, switches, options: { [path]: options }, lesson };
   return { shown, notices };

@@ -65,7 +65,7 @@ export const TRAINING_TEXTS = {
   log: "log",
   log_title: "Logarithmic axis",
   exact: "Exact match",
-  exact_unit: "by itself / thin: fed the answer",
+  exact_unit: "writing by itself; thin: fed the right letters",
   exact_title:
     "Share of unseen inputs answered without a mistake. Thick: the model is fed its own output (free-running); thin: it is fed the right prefix (teacher forcing)",
   axis_steps: "step",

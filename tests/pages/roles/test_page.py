@@ -94,7 +94,7 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
     assert {key["tone"]: key["count"] for key in grid["keys"]} == counts
     assert f"Each cell is one of {counts.total()} attention heads" in page_text(app)
     assert counts["resting"] / counts.total() == pytest.approx(1 / 2, abs=NEAR)
-    assert "Half of all heads rest, looking at the start or end token." in page_text(app)
+    assert "Half of all heads idle, looking at the start or end token." in page_text(app)
     assert grid["chosen"] == [0, 1, 0]
     rows = grid["saved"]["rows"]
     assert len(rows) == 1 + sum(layers_of(model.config, kind) * model.config.heads for kind in KINDS)

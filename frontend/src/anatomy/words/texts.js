@@ -105,7 +105,7 @@ export const ANATOMY_TEXTS = {
   slider_step_next: "Token {n} of {count}: fed “{fed}”, next: “{predicted}”",
 
   // the first view
-  start_lead: "How the model finds its next word, in steps: press ▶",
+  start_lead: "How the model finds its next word: press ▶ below",
   start_strip:
     "Each row of colours: the first {count} of the {d_model} numbers of one token. Strong colour: far from 0. Grey: below 0.",
 

@@ -7,7 +7,7 @@ export const PAGE_TEXTS = /** @type {Record<string, string>} */ ({
   "waiting_page": "Switches of the Lab are on. They have no effect on this page, which shows the model as it was trained.",
   "others": "Switches of other pages have no effect here: {switches}.",
   "heads_lead": "Each square is one attention head of the Transformer that reads your sentence. Press one, then a cell.",
-  "first_lead": "Type a sentence. A Transformer translates it while you type. The lines show where one of its {n} cross-attention heads looks: the thicker, the more.",
+  "first_lead": "Type a sentence. A Transformer translates it while you type. The lines show where it looks, in one of its {n} ways (cross-attention heads): the thicker, the more.",
   "first_start": "Start the 10-minute lesson",
   "about_squares": "Every small square is one **head**. Each row is a query token, each column a key token. The stronger the colour of a cell, the more of that key's value flows to the query. A row sums to 1.",
   "about_kinds": "*Encoder self*: source tokens attend to source tokens. *Decoder self*: each target token attends to itself and to earlier target tokens; a mask hides the later ones. *Cross*: target tokens attend to the source. A decoder row is one step: the decoder is fed one token and predicts the next. **Rows** chooses which of the two labels the row. Attention Is All You Need, sections 3.2.1 to 3.2.3.",
