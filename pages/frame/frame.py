@@ -42,7 +42,6 @@ from pages.frame.styles import STYLES, folded
 from pages.runtime import cache, language, session_models, short_links, viewer
 from pages.runtime.streamlit import (
     bound_to_page,
-    refused_values,
     rerun_after_reconnect,
     went_through_history,
 )
@@ -476,8 +475,6 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     for function in _every_run:
         function()
     lost = tuple(session_models.take_lost())
-    if refused_values():
-        message(_("A value that this page sent was not understood and is ignored. Everything else is as it was."))
     arrived = st.session_state.get(PAGE) != page.name
     if not session_models.names():
         message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")

@@ -15,9 +15,7 @@ import functools
 import gc
 import inspect
 import ipaddress
-import json
 import logging
-import math
 import os
 import re
 import socket
@@ -48,7 +46,6 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.caching.ttl_cache import TTLCache
@@ -57,8 +54,7 @@ from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 from streamlit.runtime.session_manager import ActiveSessionInfo, SessionClientDisconnectedError
-from streamlit.runtime.state.common import WidgetMetadata, unpack_widget_state_value
-from streamlit.runtime.state.session_state import Serialized, SessionState, _is_internal_key
+from streamlit.runtime.state.session_state import SessionState, _is_internal_key
 from streamlit.runtime.stats import StatsProvider
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.web.server.starlette import starlette_app, starlette_server
@@ -99,7 +95,6 @@ def prepare_server() -> None:
     os.environ.setdefault("FORWARDED_ALLOW_IPS", TRUSTED)
     starlette_server.get_max_message_size_bytes = get_max_widget_state_size_bytes
     take_only_needed_messages()
-    check_values()
     shorten_log()
     look_up_single_values()
     read_theme_once()
@@ -441,92 +436,6 @@ class _Line(logging.LogRecord):
 def shorten_log() -> None:
     """One line for each event, without ids of sessions and without typed text."""
     logging.setLogRecordFactory(_Line)
-
-
-# -- values that a page reports ---------------------------------------------------------------------------------------
-
-REFUSED = "headscope_refused"  # in the session: values were refused since the last look
-LARGEST_VALUE = 2_000_000  # bytes of the value of one widget; pasted pairs have up to 1.2 million
-LARGE = "_file"  # ends the keys of the components that bring files
-MOST_COMMAS = 100_000  # in the JSON that a component reports; reading more of it would take seconds from everybody
-DEEPEST = 20  # lists and objects inside one another in what a component reports
-_LOG = logging.getLogger("headscope")
-
-
-def is_plain(value: Any, depth: int = 0) -> bool:
-    """Whether JSON has only what a browser's script can write: finite numbers, texts of whole characters, and few lists
-    and objects inside one another."""
-    if isinstance(value, dict | list):
-        inner = [*value.keys(), *value.values()] if isinstance(value, dict) else value
-        return depth < DEEPEST and all(is_plain(part, depth + 1) for part in inner)
-    if isinstance(value, str):
-        return value.isascii() or value == value.encode("utf-8", "replace").decode()
-    if isinstance(value, int):
-        return abs(value) < 2**63
-    return not isinstance(value, float) or math.isfinite(value)
-
-
-ALSO = {"int_value": "double_value"}  # what browsers send for whole numbers -> what their widgets say they take
-
-
-def _acceptable(sent: WidgetState, widget: WidgetMetadata[Any]) -> bool:
-    """Whether a value is one that the widget can have. A page of ours sends no others."""
-    kind = sent.WhichOneof("value")
-    if kind is not None and widget.value_type not in (kind, None, ALSO.get(kind)):
-        return False
-    try:
-        text = getattr(sent, kind) if kind in ("json_value", "json_trigger_value") else ""
-        if text and (text.count(",") > MOST_COMMAS or not is_plain(json.loads(text))):
-            return False
-        value = widget.deserializer(unpack_widget_state_value(sent))
-        if kind is None:  # only a widget that can be empty sends nothing
-            return value is None
-    except Exception:
-        return False
-    return not isinstance(value, float) or math.isfinite(value)
-
-
-def check_values() -> None:
-    """Let no value reach the script that its widget cannot have: of another type, not a finite number, or too large.
-
-    Streamlit takes any value, fails when it reads it, and fails again in every later run of that session.
-    """
-    set_metadata = SessionState._set_widget_metadata
-
-    def refuse(state: SessionState, kind: str | None, widget: str) -> None:
-        """Widget: its id, if the page has it: another one is any text."""
-        known = widget in state._new_widget_state.widget_metadata
-        name = widget.rpartition("-")[2][:40] if known else "that is not on the page"
-        _LOG.warning("Refused a value of kind %s for the widget %s", kind, name)
-        state._new_session_state[REFUSED] = True
-
-    def set_widgets_from_proto(state: SessionState, widget_states: WidgetStates) -> None:
-        if widget_states.ByteSize() > get_max_widget_state_size_bytes():
-            refuse(state, None, "")
-            return
-        for sent in widget_states.widgets:
-            widget = state._new_widget_state.widget_metadata.get(sent.id)
-            small = sent.ByteSize() <= LARGEST_VALUE or LARGE in sent.id
-            if small and (widget is None or _acceptable(sent, widget)):
-                state._new_widget_state.set_widget_from_proto(sent)
-            else:
-                refuse(state, sent.WhichOneof("value"), sent.id)
-
-    def _set_widget_metadata(state: SessionState, widget: WidgetMetadata[Any]) -> None:
-        """A page that reconnects sends values before its widgets are known."""
-        sent = state._new_widget_state.states.get(widget.id)
-        if isinstance(sent, Serialized) and not _acceptable(sent.value, widget):
-            refuse(state, sent.value.WhichOneof("value"), widget.id)
-            del state._new_widget_state[widget.id]
-        set_metadata(state, widget)
-
-    SessionState.set_widgets_from_proto = set_widgets_from_proto  # type: ignore[assignment, method-assign]
-    SessionState._set_widget_metadata = _set_widget_metadata  # type: ignore[assignment, method-assign]
-
-
-def refused_values() -> bool:
-    """Whether values were refused since the last call."""
-    return bool(st.session_state.pop(REFUSED, False))
 
 
 # -- a viewer's session -----------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from tests.support.viewer import WELL, Run, Viewer, ViewerError, key_of
 Answer = TypeVar("Answer")
 BOX = re.compile(r'<div class="hs-message hs-(\w+)" role="status">(.*?)</div>', re.DOTALL)
 REVISION = re.compile(rb'"revision":\s?(\d{1,9})')
+MARK = "Never in a log: tomorrow I sing."  # a sentence that somebody typed
 WIDGET = "$$ID-"  # before the id of every widget
 
 

@@ -31,9 +31,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 import transformer
 from pages.registry import pages
-from tests.attack.client import Attacker, run
+from tests.attack.client import MARK, Attacker, run
 from tests.attack.memory import large_zip, load_zip, padded_zip, unknown_text
-from tests.attack.values import MARK, VALUES
 from tests.browser.find import find_nginx
 from tests.support.clicks import NAMES, PAGES, click
 from tests.support.processes import children, sample
@@ -273,21 +272,6 @@ class Soak:
                 self._note("a strange text", attacker)
                 await self._rest(rng)
 
-    async def values(self, number: int, rng: random.Random) -> None:
-        async with self._attacker(number, rng.choice([page.path for page in pages()]), source=MARK) as attacker:
-            whole = set(attacker.seen)
-            for _ in self._times(2 * ROUND):
-                widget = rng.choice(sorted(attacker.ids))
-                before = attacker.states.get(widget)
-                await attacker.set(widget, **rng.choice(VALUES))
-                self._note("a value of another type", attacker)
-                attacker.states.pop(widget, None)
-                if before is not None:
-                    attacker.states[widget] = before
-                await self._rest(rng, 0.5)
-            if len(attacker.seen & whole) < len(whole) // 2:
-                self.notes.attacks["a value of another type"]["page broken"] += 1
-
     async def links(self, number: int, rng: random.Random) -> None:
         strange = (
             "",
@@ -412,7 +396,7 @@ class Soak:
         visitors += [self._counted("who trains", self.trains(number)) for number in (26, 27)]
         visitors += [self._counted("who loads a zip", self.loads(number)) for number in (28, 29)]
         acts = (
-            [self.uploads] * 3 + [self.texts] * 4 + [self.values] * 4 + [self.links] * 2 + [self.queue] * 3
+            [self.uploads] * 3 + [self.texts] * 4 + [self.links] * 2 + [self.queue] * 3
             + [self.messages] * 2 + [self.deaf, self.flood]
         )  # fmt: skip
         visitors += [self._counted(act.__name__, self.attack(30 + number, act)) for number, act in enumerate(acts)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
-import json
 import os
 import socket
 import sys
@@ -30,7 +29,6 @@ from streamlit.proto.BidiComponent_pb2 import BidiComponent as BidiComponentProt
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import NewSession
-from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
@@ -281,26 +279,6 @@ def test_a_run_of_a_fragment_that_is_not_there_is_ignored_without_a_word(
         message.rerun_script.fragment_id = fragment
         AppSession.handle_backmsg(SimpleNamespace(has_fragment=lambda name: name == "there"), message)  # type: ignore[arg-type]
     assert handled == ["there", ""]
-
-
-@pytest.mark.parametrize(
-    "text, plain",
-    [
-        ('{"view": {"layer": 1, "cell": [0, 1.5], "head": "all", "big": true, "training": null}}', True),
-        ("[" * 20 + "]" * 20, True), ("[" * 21 + "]" * 21, False), ("[NaN]", False), ('{"layer": 1e999}', False),
-        ("9" * 400, False), ('"\\ud800"', False), ('{"\\ud800": 1}', False), ('"\\ud83d\\ude00"', True),
-    ],
-)  # fmt: skip
-def test_json_of_a_component_has_only_what_a_script_can_write(text: str, plain: bool) -> None:
-    assert workarounds.is_plain(json.loads(text)) is plain
-
-
-@pytest.mark.parametrize("kind", ["json_value", "json_trigger_value"])
-@pytest.mark.parametrize("numbers, taken", [(workarounds.MOST_COMMAS, True), (workarounds.MOST_COMMAS + 1, False)])
-def test_json_of_too_many_parts_is_not_read(kind: str, numbers: int, taken: bool) -> None:
-    sent = WidgetState(id="x", **{kind: "[" + "0," * numbers + "0]"})  # type: ignore[arg-type]
-    widget: Any = SimpleNamespace(value_type=kind, deserializer=lambda value: value)
-    assert workarounds._acceptable(sent, widget) is taken
 
 
 def seen_as(peer: str, forwarded: str) -> str:
