@@ -396,7 +396,7 @@ class Soak:
         visitors += [self._counted("who trains", self.trains(number)) for number in (26, 27)]
         visitors += [self._counted("who loads a zip", self.loads(number)) for number in (28, 29)]
         acts = (
-            [self.uploads] * 3 + [self.texts] * 4 + [self.links] * 2 + [self.queue] * 3
+            [self.uploads] * 3 + [self.texts] * 6 + [self.links] * 4 + [self.queue] * 3
             + [self.messages] * 2 + [self.deaf, self.flood]
         )  # fmt: skip
         visitors += [self._counted(act.__name__, self.attack(30 + number, act)) for number, act in enumerate(acts)]
