@@ -142,8 +142,8 @@ export const LAB_TEXTS = {
   lab_wrote_same: "With {switches}, the translation **stays the same**:",
   // What a button of the row "Try" did; then what the model writes.
   lab_did_scaling:
-    "Scaling divides the scores by {root}, so that attention spreads. It is off: in **{saturated}** of the rows below, " +
-    "over 99% of the attention goes to one word (before: {saturated_before}).",
+    "Scaling, a division of the scores by {root}, spreads attention. It is off: in **{saturated}** of the rows, over 99% " +
+    "goes to one word (before: {saturated_before}).",
   lab_did_causal: "Without the causal mask, each output word also sees the words after it.",
   lab_did_padding: "Without the padding mask, words also look at <pad>, a filler without meaning.",
   lab_did_uniform: "With uniform weights, every head looks at all words alike.",
