@@ -156,6 +156,8 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, serv
     expect(folded).to_be_visible()
     still(page)  # what was in the panel stays until its run has ended
     assert (small := folded.bounding_box()) and small["height"] < 120
+    end = page.get_by_test_id("stMain").bounding_box()
+    assert end and end["y"] + end["height"] <= small["y"] + 1  # it covers nothing
     folded.get_by_role("button", name="Show the lesson").click()
     expect(panel).to_be_visible()
     assert is_sheet(panel)
