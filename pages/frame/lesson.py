@@ -605,14 +605,9 @@ def _pressed(kind: str) -> str:
     return f"{view.cell[0] + 1},{view.cell[1] + 1}" if kind == "cell" else str(view.cell[0 if kind == "row" else 1] + 1)
 
 
-def _shown(option: str, meanings: Mapping[str, str]) -> str:
-    """An option in the reader's language; a token with its meaning."""
-    return with_meaning(translate(option), meanings.get(option, ""))
-
-
-def _label(option: str, meanings: Mapping[str, str]) -> str:
-    """An option as the radio shows it."""
-    return plain_markdown(_shown(option, meanings))
+def _label(option: str, question: Question, asked: Asked) -> str:
+    """An option as the radio shows it; a token with its meaning."""
+    return plain_markdown(with_meaning(_spelled(option, question), asked.meanings.get(option, "")))
 
 
 def _tokens(question: Question, asked: Asked) -> None:
@@ -661,7 +656,7 @@ def _field(question: Question, asked: Asked, key: str) -> None:
     """Where the answer is given."""
     label = _("Your prediction")
     if question.kind == "choose":
-        options = [_label(option, asked.meanings) for option in asked.options]
+        options = [_label(option, question, asked) for option in asked.options]
         with st.container(key="hs-long" if _are_long(asked) else "hs-short"):
             st.radio(label, options, index=None, key=key, label_visibility="collapsed", width="stretch")
     elif question.kind == "order":
@@ -688,7 +683,7 @@ def _answered(question: Question, asked: Asked, key: str) -> tuple[str | tuple[s
     if question.kind in PRESSED:
         return _pressed(question.kind), _("Nothing is pressed in the picture yet. Press it there, then press Answer.")
     if question.kind == "choose":
-        shown = {_label(one, asked.meanings): one for one in asked.options}
+        shown = {_label(one, question, asked): one for one in asked.options}
         return shown.get(value or "", ""), _("Nothing is chosen yet. Choose one, then press Answer.")
     if question.kind == "order":
         chosen = tuple(value or ())
