@@ -262,6 +262,7 @@ class Panel:
     number: int
     pages: tuple[str, ...] = ()  # the paths of all pages
     page: str = ""  # the path of the open one
+    parts: tuple[str, ...] = ()  # the labels of its other parts
     waits: bool = False  # for an answer, or for the teacher to reveal it
     right: str = ""  # the right answer for the sentence of now, as a room has it
 
@@ -357,7 +358,10 @@ class Panel:
             if self.stop.section
             else ""
         )
-        st.html(f'<h3 class="hs-lesson-title">{html.escape(translate(self.stop.title))}</h3>{section}')
+        said = translate(self.stop.text) + (translate(self.stop.question.why) if self.stop.question else "")
+        names_parts = self.stop.lit == "parts" or any(part in said for part in self.parts)  # they stay in sight
+        kind = "hs-lesson-title hs-names-parts" if names_parts else "hs-lesson-title"
+        st.html(f'<h3 class="{kind}">{html.escape(translate(self.stop.title))}</h3>{section}')
 
     def _text(self) -> None:
         st.markdown(translate(self.stop.text).replace("![", "!\\["))  # a picture would be fetched from elsewhere

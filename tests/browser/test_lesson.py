@@ -91,9 +91,13 @@ def test_who_presses_another_head_may_answer_with_it_and_go_back(context: Browse
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
     back = page.locator(".st-key-hs-lesson-return")
     expect(back).to_have_count(0)
-    # The question is as large as one that covers its view.
+    # The question is as large as one that covers its view, and what no stop needs is behind one button.
     expect(page.locator(".st-key-hs-wall .hs-lesson-ask")).to_have_css("font-size", "32px")
     expect(page.locator(".st-key-hs-header, .st-key-hs-sentence").first).to_be_hidden()
+    expect(page.get_by_test_id("kind-cross")).to_be_hidden()
+    page.get_by_test_id("options-open-close").click()
+    for name in ("kind-cross", "opt-rows"):
+        expect(page.get_by_test_id(name)).to_be_visible()
     click_head(page, "encoder_self", 1, 3)
     wait_for_params(page, layer="2", head="4", lesson=LESSON)
     page.get_by_role("button", name="Answer").click()
@@ -158,9 +162,11 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, serv
     assert (small := folded.bounding_box()) and small["height"] < 120
     end = page.get_by_test_id("stMain").bounding_box()
     assert end and end["y"] + end["height"] <= small["y"] + 1  # it covers nothing
+    expect(page.locator(".st-key-hs-header")).to_be_visible()
     folded.get_by_role("button", name="Show the lesson").click()
     expect(panel).to_be_visible()
     assert is_sheet(panel)
+    expect(page.locator(".st-key-hs-header")).to_be_hidden()  # behind "Hide"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     # A prediction: the sheet is the whole screen; then it is low, with answer and Next in sight, and the picture opens.
     panel.get_by_role("button", name="Next").click()

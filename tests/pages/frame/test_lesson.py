@@ -169,6 +169,11 @@ def test_every_question_stands_before_its_view_and_only_there(lesson: Callable[.
         assert "hs-lesson-ask" not in written(switch_page(app, "embeddings").run())
 
 
+def test_tokens_are_not_translated(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="2", checkpoint="en-de", source="A new car.", lang="ko")
+    assert "new (새로운)" in [plain_markdown(option) for option in app.radio[0].options]  # the app has a text "new"
+
+
 TYPED = """
 title = "Typed"
 about = "Answers that are typed, or put in order."
