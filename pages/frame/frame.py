@@ -437,14 +437,14 @@ def _drop_missing_lesson(state: State, paths: tuple[str, ...]) -> State:
     return store_state(replace(state, lesson="", stop=1, notices=notices))
 
 
-def _open_lesson(frame: PageFrame, paths: tuple[str, ...], at_stop: bool) -> None:
+def _open_lesson(frame: PageFrame, paths: tuple[str, ...], parts: tuple[str, ...], at_stop: bool) -> None:
     """Draw the panel of the lesson, if one is open."""
     state = frame.state
     found = lesson.open_lesson(state, paths)
     if found is None:
         return
 
-    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)), paths, frame.path)
+    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)), paths, frame.path, parts)
     evaluate = partial(lesson.evaluate, frame.model, frame.pass_of_sentence)
     frame.lesson.draw(evaluate, frame.trace.id if frame.trace is not None else "")
     frame.at_stop = at_stop
@@ -542,5 +542,5 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     if frame.pair:
         frame.trace, readable = sentence.traced(model, frame.state, switch_checkpoint, in_browser)
         frame.live = in_browser and readable
-    _open_lesson(frame, paths, at_stop)
+    _open_lesson(frame, paths, tuple(label for name, label in labels.items() if name != frame.part), at_stop)
     return frame

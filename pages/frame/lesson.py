@@ -262,6 +262,7 @@ class Panel:
     number: int
     pages: tuple[str, ...] = ()  # the paths of all pages
     page: str = ""  # the path of the open one
+    parts: tuple[str, ...] = ()  # the labels of its other parts
     waits: bool = False  # for an answer, or for the teacher to reveal it
     right: str = ""  # the right answer for the sentence of now, as a room has it
 
@@ -275,20 +276,20 @@ class Panel:
         return f"{self.lesson.name} {self.number}"
 
     def draw(self, evaluate: Callable[[Question], Asked], key: str) -> bool:
-        """Draw the panel. key: of the trace, so that another sentence asks again. Returns whether what gives the answer
-        away stays covered."""
+        """Draw the panel, and before the stop's view its question. key: of the trace, so that another sentence asks
+        again. Returns whether what gives the answer away stays covered."""
         count = len(self.lesson.stops)
         folded = bool(st.session_state.get(FOLDED, False))
-        covered = False
         here, question = room.seat(), self.stop.question
         if GIVEN not in st.session_state:
             self._recall(key)
-        # A question that covers the view stands where that is or will be, on every screen.
-        wall = question is not None and question.cover and self._is_its_page() and not room.shows_a_find(self.page)
-        if folded or wall:  # a question that waits keeps its cover
-            self.waits = self._is_open(evaluate, key)
-            covered = self.waits and self._covers()
         found = room.shows_a_find(self.page)
+        if not self._is_its_page() or found:
+            question = None
+        self.waits = question is not None and self._is_open(evaluate, key)
+        # Another sentence asks again, and lets those who have answered explore.
+        predicts = self.waits and (here is not None or not self._is_done(self.number))
+        covered = predicts and question is not None and question.cover
         lights = "picture" if found else self.stop.lit if self._is_its_page() else ""
         shows = f":has({LIT[lights]}):not(:has({FRAME}), {UNSEEN})" if lights else ""
         lit = f"{BLOCKS}{shows}:not({shows} ~ *)" if shows else ""  # the first one
@@ -297,24 +298,12 @@ class Panel:
                 where = _("{stop} of {count}").format(stop=self.number, count=count)
                 title = html.escape(translate(self.lesson.title))
                 st.html(f'<h2 class="hs-lesson-name">{title} <small>{where}</small></h2>', width="stretch")
-                asks = self.waits and not wall
-                shows = _("Show the question") if asks else _("Show the lesson")
-                st.button(
-                    shows if folded else _("Hide"),
-                    key="hs-lesson-fold",
-                    on_click=_toggle_fold,
-                    type="primary" if folded and asks else "tertiary",
-                )
+                shows = _("Show the lesson") if folded else _("Hide")
+                st.button(shows, key="hs-lesson-fold", on_click=_toggle_fold, type="tertiary")
             if not folded:
                 st.progress(self.number / count)
                 self._title()
-                open_view = question is not None and not question.cover
-                if not open_view:
-                    self._text()
-                if question is not None and not wall:
-                    covered = self._question(question, evaluate, key)
-                if open_view:  # what to look for is in sight together with the picture; below the text it would not be
-                    self._text()
+                self._text()
             if not room.led():
                 self._moves(count)
             if not folded:
@@ -326,10 +315,9 @@ class Panel:
                     if not room.teaches():
                         draw_answers(self.lesson)
                 self._stops()
-        covered = covered and self._is_its_page() and not found
-        if wall and question is not None:
+        if question is not None:
             with st.container(key="hs-wall"):
-                self._question(question, evaluate, key)
+                self._question(question, evaluate, key, predicts)
                 if covered:
                     st.html(f'<p class="hs-cover">{html.escape(self._cover())}</p>')
         if covered:
@@ -340,15 +328,8 @@ class Panel:
             ring = "outline: 2px solid; outline-offset: 0.35rem; border-radius: 0.2rem;"
             st.html(f"<style>{quiet} {{ filter: grayscale(1); }} {lit} {{ {ring} }}</style>")
         with st.container(key="hs-feeds-lesson"):
-            _scroll(
-                key="lesson_scroll",
-                data={
-                    **self._shows(covered),
-                    "lit": "" if wall else lit,
-                    "head": self.stop.question is None or self.stop.question.kind != "head",
-                },
-                height=1,
-            )
+            data = {**self._shows(covered), "lit": "" if question else lit}
+            _scroll(key="lesson_scroll", data=data, height=1)
         return covered
 
     def _cover(self) -> str:
@@ -377,7 +358,10 @@ class Panel:
             if self.stop.section
             else ""
         )
-        st.html(f'<h3 class="hs-lesson-title">{html.escape(translate(self.stop.title))}</h3>{section}')
+        said = translate(self.stop.text) + (translate(self.stop.question.why) if self.stop.question else "")
+        names_parts = self.stop.lit == "parts" or any(part in said for part in self.parts)  # they stay in sight
+        kind = "hs-lesson-title hs-names-parts" if names_parts else "hs-lesson-title"
+        st.html(f'<h3 class="{kind}">{html.escape(translate(self.stop.title))}</h3>{section}')
 
     def _text(self) -> None:
         st.markdown(translate(self.stop.text).replace("![", "!\\["))  # a picture would be fetched from elsewhere
@@ -454,12 +438,6 @@ class Panel:
     def _keep_right(self, asked: Asked) -> None:
         self.right = "" if asked.right is None else in_words(asked.right)
 
-    def _covers(self) -> bool:
-        """Whether the question covers the view until it is answered: another sentence asks again, and covers nothing,
-        so that who has answered may explore."""
-        question = self.stop.question
-        return question is not None and question.cover and (room.seat() is not None or not self._is_done(self.number))
-
     def _given(self, key: str) -> Given | None:
         """One's own answer; one that the room has kept over a reload does not say for which trace it was. What is
         revealed is about the first one, as the room has it, whatever sentence is open now."""
@@ -470,38 +448,37 @@ class Panel:
         kept = given.get((*place, "")) if here is not None else None
         return given.get((*place, key), kept)
 
-    def _question(self, question: Question, evaluate: Callable[[Question], Asked], key: str) -> bool:
-        """Draw it; returns whether the view stays covered."""
+    def _question(self, question: Question, evaluate: Callable[[Question], Asked], key: str, predicts: bool) -> None:
+        """predicts: whether nothing but the question, and a view that it does not cover, is to be seen."""
         mine = self._given(key)
         with st.container(key="hs-lesson-question"):
-            st.html(f'<p class="hs-lesson-ask">{html.escape(translate(question.ask))}</p>')
+            kind = "hs-lesson-ask hs-predicts" if predicts else "hs-lesson-ask"
+            st.html(f'<p class="{kind}">{html.escape(translate(question.ask))}</p>')
             here = room.seat()
             about = room.revealed(self._name)
             if about is not None:
                 self._revealed(question, evaluate, about, mine)
-                return False
+                return
             try:
                 asked = evaluate(question)
             except UserError as error:
                 message(capital(error) + ".", "note")
-                return False
-            self._keep_right(asked)
+                return
             _draw_pair(asked)
             if mine is not None:
                 keep_own()
-            self.waits = mine is None or here is not None
             if asked.tokens and question.cover and self.waits:
                 _tokens(question, asked)
             if here is not None and here.teaches:
                 room.answered(self._name, partial(_cards, question, asked))
-                return question.cover
+                return
             if mine is not None:
                 if question.kind == "choose":
                     _cards(question, asked, (), {mine.right} if here is None else (), mine.text)
                 _reveal(mine if here is None else Given(mine.text, "", None), question, here is None)
                 if here is not None:
                     room.counted(self._name)
-                return question.cover and here is not None
+                return
             widget = f"hs-answer-{self.lesson.name}-{self.number}-{key}"
             with st.form(f"{widget}-form", border=False):  # Enter answers, and so does the first click
                 _field(question, asked, widget)
@@ -513,7 +490,6 @@ class Panel:
             where, missing = st.session_state.get(NOTHING, ("", ""))
             if where == widget:
                 message(missing, "note")
-        return self._covers()
 
     def _revealed(
         self, question: Question, evaluate: Callable[[Question], Asked], about: Revealed, mine: Given | None
@@ -633,14 +609,9 @@ def _pressed(kind: str) -> str:
     return f"{view.cell[0] + 1},{view.cell[1] + 1}" if kind == "cell" else str(view.cell[0 if kind == "row" else 1] + 1)
 
 
-def _shown(option: str, meanings: Mapping[str, str]) -> str:
-    """An option in the reader's language; a token with its meaning."""
-    return with_meaning(translate(option), meanings.get(option, ""))
-
-
-def _label(option: str, meanings: Mapping[str, str]) -> str:
-    """An option as the radio shows it."""
-    return plain_markdown(_shown(option, meanings))
+def _label(option: str, question: Question, asked: Asked) -> str:
+    """An option as the radio shows it; a token with its meaning."""
+    return plain_markdown(with_meaning(_spelled(option, question), asked.meanings.get(option, "")))
 
 
 def _tokens(question: Question, asked: Asked) -> None:
@@ -689,7 +660,7 @@ def _field(question: Question, asked: Asked, key: str) -> None:
     """Where the answer is given."""
     label = _("Your prediction")
     if question.kind == "choose":
-        options = [_label(option, asked.meanings) for option in asked.options]
+        options = [_label(option, question, asked) for option in asked.options]
         with st.container(key="hs-long" if _are_long(asked) else "hs-short"):
             st.radio(label, options, index=None, key=key, label_visibility="collapsed", width="stretch")
     elif question.kind == "order":
@@ -716,7 +687,7 @@ def _answered(question: Question, asked: Asked, key: str) -> tuple[str | tuple[s
     if question.kind in PRESSED:
         return _pressed(question.kind), _("Nothing is pressed in the picture yet. Press it there, then press Answer.")
     if question.kind == "choose":
-        shown = {_label(one, asked.meanings): one for one in asked.options}
+        shown = {_label(one, question, asked): one for one in asked.options}
         return shown.get(value or "", ""), _("Nothing is chosen yet. Choose one, then press Answer.")
     if question.kind == "order":
         chosen = tuple(value or ())

@@ -91,6 +91,13 @@ def test_who_presses_another_head_may_answer_with_it_and_go_back(context: Browse
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
     back = page.locator(".st-key-hs-lesson-return")
     expect(back).to_have_count(0)
+    # The question is as large as one that covers its view, and what no stop needs is behind one button.
+    expect(page.locator(".st-key-hs-wall .hs-lesson-ask")).to_have_css("font-size", "32px")
+    expect(page.locator(".st-key-hs-header, .st-key-hs-sentence").first).to_be_hidden()
+    expect(page.get_by_test_id("kind-cross")).to_be_hidden()
+    page.get_by_test_id("options-open-close").click()
+    for name in ("kind-cross", "opt-rows"):
+        expect(page.get_by_test_id(name)).to_be_visible()
     click_head(page, "encoder_self", 1, 3)
     wait_for_params(page, layer="2", head="4", lesson=LESSON)
     page.get_by_role("button", name="Answer").click()
@@ -153,9 +160,13 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, serv
     expect(folded).to_be_visible()
     still(page)  # what was in the panel stays until its run has ended
     assert (small := folded.bounding_box()) and small["height"] < 120
+    end = page.get_by_test_id("stMain").bounding_box()
+    assert end and end["y"] + end["height"] <= small["y"] + 1  # it covers nothing
+    expect(page.locator(".st-key-hs-header")).to_be_visible()
     folded.get_by_role("button", name="Show the lesson").click()
     expect(panel).to_be_visible()
     assert is_sheet(panel)
+    expect(page.locator(".st-key-hs-header")).to_be_hidden()  # behind "Hide"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     # A prediction: the sheet is the whole screen; then it is low, with answer and Next in sight, and the picture opens.
     panel.get_by_role("button", name="Next").click()
@@ -169,6 +180,13 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(context: BrowserContext, serv
     expect(panel.get_by_role("button", name="Next")).to_be_in_viewport()
     expect(page.get_by_test_id("explorer")).to_be_in_viewport()
     assert is_sheet(panel) and panel.bounding_box()["height"] < 150  # type: ignore[index]
+    cards = page.locator(".st-key-hs-wall .hs-cards li").evaluate_all("(all) => all.map((one) => one.offsetHeight)")
+    assert min(cards) < 32, cards  # one slim line each
+    # A view that is open: picture and question on one screen.
+    page.goto(f"{server}/?lesson={LESSON}&stop=5")
+    expect(page.locator(".st-key-hs-wall .hs-lesson-ask")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".st-key-hs-wall").get_by_role("button", name="Answer")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_test_id("grid-decoder_self")).to_be_in_viewport(ratio=1)
     page.close()
 
 

@@ -1,9 +1,9 @@
 // At a new stop of a lesson, and when its answer is shown: the panel goes to its top, and the page to what the stop
-// lights, if most of that is out of sight; on a phone the panel covers the lower part. A person who scrolls or presses
-// something meanwhile is left where they are. data = {at, since, lit, head}. at: names the stop and what is shown of it;
-// since: the time of that, because Streamlit may draw an older one again after a newer one. lit: a selector of what to
-// look at, "" for the top of the page. head: of a picture of heads, the chosen one and not the grid. A field for a number
-// gets the keyboard for numbers, which Streamlit cannot ask for.
+// lights, if most of that is out of sight, of a picture of heads to the chosen one; on a phone the panel covers the lower
+// part. A person who scrolls or presses something meanwhile is left where they are. data = {at, since, lit}. at: names the
+// stop and what is shown of it; since: the time of that, because Streamlit may draw an older one again after a newer one.
+// lit: a selector of what to look at, "" for the top of the page. A field for a number gets the keyboard for numbers,
+// which Streamlit cannot ask for.
 const TRIES = 100; // looks, 100 milliseconds apart, until the page has been drawn
 const MORE = 20; // looks after that: figures get their height later
 let last = { at: "", since: 0 };
@@ -23,9 +23,8 @@ export default function lessonScroll({ data }) {
   const look = (tries) => {
     if (stop.signal.aborted || data !== last) return;
     const drawn = !!document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
-    const target = drawn && found(data);
+    const target = drawn && found(data.lit);
     if (target) show(main, target.getBoundingClientRect());
-    if (drawn) showAnswer();
     if (drawn && !data.lit) main.scrollTop = 0;
     else if (tries) return void setTimeout(look, 100, Math.min(tries - 1, target ? MORE : TRIES));
     stop.abort();
@@ -38,23 +37,12 @@ function askForNumbers() {
   for (const field of document.querySelectorAll(".st-key-hs-number input")) field.setAttribute("inputmode", "decimal");
 }
 
-function found({ lit, head }) {
+function found(lit) {
   const block = lit && document.querySelector(lit);
   if (!block || !block.clientHeight || !document.querySelector(".st-key-hs-lesson")) return null;
-  const pictures = head ? [...block.querySelectorAll("[data-testid^=stBidiComponent]")] : [];
+  const pictures = [...block.querySelectorAll("[data-testid^=stBidiComponent]")];
   const boxes = pictures.map((picture) => picture.shadowRoot?.querySelector(".hs-head-box"));
   return boxes.find((box) => box?.clientHeight) || block;
-}
-
-// In the panel: from the question on, if its answer is out of sight.
-function showAnswer() {
-  const panel = document.querySelector(".st-key-hs-lesson");
-  const answer = panel?.querySelector(".st-key-hs-lesson-question:has(.hs-lesson-verdict)")?.getBoundingClientRect();
-  if (!answer) return;
-  const sheet = panel.getBoundingClientRect();
-  const end = panel.querySelector(".st-key-hs-lesson-moves")?.getBoundingClientRect().top ?? sheet.bottom;
-  const head = panel.querySelector(".st-key-hs-lesson-head")?.getBoundingClientRect().height ?? 0; // stays at the top
-  if (answer.bottom > Math.min(end, sheet.bottom)) panel.scrollTop += answer.top - sheet.top - head - 8;
 }
 
 function show(main, { top, height }) {

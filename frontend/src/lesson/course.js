@@ -145,11 +145,16 @@ export class Course {
     return this.shown().page === this.stop.page;
   }
 
-  /** Whether what gives the answer away is covered. Other pages give nothing away; of another sentence the question is
-   * asked again, and covers nothing, so that who has answered may explore. */
-  get covered() {
+  /** Whether nothing but the question, and a view that it does not cover, is to be seen. Of another sentence the question
+   * is asked again, and lets those who have answered explore. */
+  get predicts() {
     const { stop, problem, visit } = this;
-    return Boolean(stop.question?.cover) && !problem && !visit.last(stop.number) && this.isItsPage;
+    return Boolean(stop.question) && !problem && !visit.last(stop.number) && this.isItsPage;
+  }
+
+  /** Whether what gives the answer away is covered; other pages give nothing away. */
+  get covered() {
+    return this.predicts && this.stop.question.cover;
   }
 
   /** @param {string | string[]} answer as isRight takes it */

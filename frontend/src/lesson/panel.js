@@ -9,14 +9,13 @@ import { scrollTo } from "./scroll.js";
 import { LESSON_TEXTS } from "./texts.js";
 
 const KEYS = { KeyN: 1, KeyB: -1 }; // with Alt
-const GAP = 8; // pixels above a question
 
 /**
  * Shows a lesson in an element of the page's own, outside of what it leads through.
  *
  * For style sheets (lesson.css): the root of the document has data-lesson, "open" or "folded"; of `places`, a covered one
- * has data-lesson-covered and is inert, the one to look at has data-lesson-lit. A question that covers its view stands
- * where that is or will be: before the picture, outside of the panel.
+ * has data-lesson-covered and is inert, the one to look at has data-lesson-lit. A question stands where its view is or
+ * will be: before the picture, outside of the panel.
  *
  * @param {HTMLElement} root
  * @param {object} options
@@ -94,18 +93,7 @@ class Panel {
     if (answer.missing) return;
     this.course.give(answer);
     this.find("lesson-reveal")?.focus({ preventScroll: true });
-    this.showAnswer();
     this.look();
-  }
-
-  // In the panel: from the question on, if the answer is out of sight.
-  showAnswer() {
-    const { root, question } = this;
-    if (!root.contains(question)) return;
-    const box = (element) => element.getBoundingClientRect();
-    const end = box(root.querySelector(".hs-lesson-moves")).top;
-    const start = box(root.querySelector(".hs-lesson-head")).bottom;
-    if (box(question).bottom > end && end > start) root.scrollTop += box(question).top - start - GAP;
   }
 
   destroy() {
@@ -127,29 +115,27 @@ class Panel {
 
   draw() {
     const { folded, course } = this;
-    const { stop, covered, waits, asked, problem, given, visit } = course;
+    const { stop, covered, predicts, waits, asked, problem, given, visit } = course;
     this.mark(covered, !folded && !covered && course.isItsPage ? stop.lit : "");
-    const wall = this.hasWall;
-    const frame = [stop.number, folded, Object.keys(visit.given), folded && waits, wall];
-    if (this.isNew("frame", frame)) this.keepFocus(() => this.drawFrame(wall));
-    if (folded && !wall) return;
-    const question = [frame, asked?.key, asked?.options, problem, given];
-    if (stop.question && this.isNew("question", question)) this.keepFocus(() => this.drawQuestion());
+    const frame = [stop.number, folded, Object.keys(visit.given), this.hasWall];
+    if (this.isNew("frame", frame)) this.keepFocus(() => this.drawFrame());
+    const question = [frame, asked?.key, asked?.options, problem, given, predicts];
+    if (this.hasWall && this.isNew("question", question)) this.keepFocus(() => this.drawQuestion());
     if (folded) return;
     this.find("lesson-return").hidden = !course.isAway;
     (this.find("lesson-next") ?? this.find("lesson-end")).classList.toggle("hs-primary", !waits); // first the answer
   }
 
   get hasWall() {
-    return Boolean(this.course.stop.question?.cover) && this.course.isItsPage;
+    return Boolean(this.course.stop.question) && this.course.isItsPage;
   }
 
-  drawFrame(wall) {
-    this.question = el("section", { class: "hs-lesson-question", hidden: !this.course.stop.question });
+  drawFrame() {
+    this.question = el("section", { class: "hs-lesson-question" });
     this.drawn.question = "";
-    if (this.folded) this.drawFolded(wall);
-    else this.drawPanel(wall);
-    if (wall) this.wall.replaceChildren(this.question, ...(this.course.covered ? [this.cover] : []));
+    if (this.folded) this.drawFolded();
+    else this.drawPanel();
+    this.wall.replaceChildren(this.question, ...(this.course.covered ? [this.cover] : []));
   }
 
   isNew(part, shown) {
@@ -187,7 +173,7 @@ class Panel {
     return el("button", attributes, ...[content].flat());
   }
 
-  head(text, primary = false) {
+  head(text) {
     const { t } = this;
     const { lesson, place } = this.course;
     const where = el("small", null, t("where", { stop: place + 1, count: lesson.stops.length }));
@@ -195,32 +181,31 @@ class Panel {
       this.folded = !this.folded;
       this.draw();
     };
-    const button = this.button("fold", text, fold, primary ? { class: "hs-button hs-primary" } : {});
-    return el("div", { class: "hs-lesson-head" }, el("h2", null, lesson.title, " ", where), button);
+    return el(
+      "div",
+      { class: "hs-lesson-head" },
+      el("h2", null, lesson.title, " ", where),
+      this.button("fold", text, fold),
+    );
   }
 
-  drawFolded(wall) {
-    const { t } = this;
-    const asks = this.course.waits && !wall;
+  drawFolded() {
     this.root.dataset.folded = "";
-    this.root.replaceChildren(this.head(t(asks ? "show_question" : "show"), asks));
+    this.root.replaceChildren(this.head(this.t("show")));
   }
 
-  drawPanel(wall) {
+  drawPanel() {
     const { t, root } = this;
     const { lesson, stop, place, visit } = this.course;
-    const { question } = stop;
     const count = lesson.stops.length;
     const last = place + 1 === count;
-    const text = el("div", { class: "hs-lesson-text" }, ...stop.text.map(element));
     delete root.dataset.folded;
     root.replaceChildren(
       this.head(t("hide")),
       el("progress", { value: place + 1, max: count, "aria-label": lesson.title }),
       el("h3", { "data-testid": "lesson-title" }, stop.title),
       stop.section ? el("small", null, t("section", { number: stop.section })) : "",
-      // What to look for is in sight together with the picture; below the text it would not be.
-      ...(wall ? [text] : question && !question.cover ? [this.question, text] : [text, this.question]),
+      el("div", { class: "hs-lesson-text" }, ...stop.text.map(element)),
       this.moves(last),
       ...(last ? [el("p", { class: "hs-lesson-quiet" }, t("last")), answersOf(t, lesson, visit)] : []),
       this.list(),
@@ -264,7 +249,8 @@ class Panel {
     const { question } = stop;
     const note = problem ? t(...problem) : asked ? "" : t("waits");
     const rest = note ? [this.note(note)] : this.questionOf(question, asked, given);
-    this.question.replaceChildren(el("p", { class: "hs-lesson-ask" }, question.ask), ...rest);
+    const kind = this.course.predicts ? "hs-lesson-ask hs-predicts" : "hs-lesson-ask";
+    this.question.replaceChildren(el("p", { class: kind }, question.ask), ...rest);
   }
 
   note = (text) => el("p", { class: "hs-message hs-note", role: "status" }, text);
@@ -308,8 +294,7 @@ class Panel {
     if (this.hasWall || !stop.lit || !course.isItsPage) return window.scrollTo(0, 0);
     const inside = () =>
       [...places.picture.querySelectorAll("*")].map((one) => one.shadowRoot?.querySelector(HEAD_BOX));
-    const head = () =>
-      stop.lit === "picture" && stop.question?.kind !== "head" && inside().find((one) => one?.clientHeight);
+    const head = () => stop.lit === "picture" && inside().find((one) => one?.clientHeight);
     return scrollTo(() => head() || places[stop.lit], this.root);
   }
 }

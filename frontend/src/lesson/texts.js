@@ -4,7 +4,6 @@ export const LESSON_TEXTS = {
   section: "Section {number} of the paper",
   hide: "Hide",
   show: "Show the lesson",
-  show_question: "Show the question",
   back: "Back",
   next: "Next",
   end: "End the lesson",

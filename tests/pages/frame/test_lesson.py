@@ -161,13 +161,17 @@ def test_a_covered_view_opens_with_the_answer(lesson: Callable[..., AppTest]) ->
     assert app.radio and "Predict first" not in page_text(app) and not covers(app)  # asks again, and covers nothing
 
 
-def test_beside_an_open_view_the_question_comes_before_the_text(lesson: Callable[..., AppTest]) -> None:
-    def order(stop: str) -> list[str]:
-        drawn = [str(getattr(one.proto, "body", "")) for one in lesson(lesson="one", stop=stop).main]
-        return ["text" if one in ("Predict it.", "Press it.") else "ask" for one in drawn
-                if one in ("Predict it.", "Press it.") or 'class="hs-lesson-ask"' in one]  # fmt: skip
+def test_every_question_stands_before_its_view_and_only_there(lesson: Callable[..., AppTest]) -> None:
+    for stop in ("2", "3"):  # a covered view, an open one
+        app = lesson(lesson="one", stop=stop)
+        assert written(app).count('class="hs-lesson-ask hs-predicts"') == 1
+        assert written(press(app, "hs-lesson-fold")).count("hs-lesson-ask") == 1  # the panel is hidden
+        assert "hs-lesson-ask" not in written(switch_page(app, "embeddings").run())
 
-    assert order("2") == ["text", "ask"] and order("3") == ["ask", "text"]
+
+def test_tokens_are_not_translated(lesson: Callable[..., AppTest]) -> None:
+    app = lesson(lesson="one", stop="2", checkpoint="en-de", source="A new car.", lang="ko")
+    assert "new (새로운)" in [plain_markdown(option) for option in app.radio[0].options]  # the app has a text "new"
 
 
 TYPED = """
@@ -242,11 +246,6 @@ def test_an_order_that_is_not_complete_is_said(lesson: Callable[..., AppTest], t
     app.multiselect[0].set_value(["scores", "mask", "softmax"])
     send(app).click().run()
     assert "Right." in page_text(app)
-
-
-def test_a_hidden_question_beside_an_open_view_is_offered(lesson: Callable[..., AppTest]) -> None:
-    shows = press(lesson(lesson="one", stop="3"), "hs-lesson-fold").button(key="hs-lesson-fold")
-    assert (shows.label, shows.proto.type) == ("Show the question", "primary")
 
 
 def test_what_is_pressed_in_the_picture_is_an_answer(lesson: Callable[..., AppTest]) -> None:
