@@ -21,6 +21,13 @@ import { SITE_TEXTS } from "./texts.js";
 const LIMIT = 128; // tokens of each side, as in the app
 const NOTHING = { mount: () => ({ destroy() {} }) }; // of a page that could not be loaded
 
+// After a script could not be loaded: in Chromium 150 a module that failed once fails at every later import, so the page is
+// loaded anew, once it can be reached. Its address has what it shows.
+async function reload() {
+  const found = await fetch(location.href, { method: "HEAD", cache: "no-store" }).catch(() => null);
+  if (found?.ok) location.reload();
+}
+
 export class Frame {
   /** @param {any} site of site.json: {languages: {code: name}, models: [{about, examples, alignment}]} */
   constructor(site) {
@@ -230,7 +237,7 @@ export class Frame {
     /** @type {Promise<any[]>} */
     const needed = Promise.all([import("../lesson/panel.js"), this.site.lessons ? this.lessons() : []]);
     const [panel, lessons] = await needed.catch((error) => {
-      this.fail(error, () => this.show(), "link");
+      this.fail(error, reload, "link");
       return [null, []];
     });
     if (!panel) return undefined; // the page opens without its lesson
@@ -324,7 +331,7 @@ export class Frame {
       if (turn !== this.turn) return undefined;
       this.draw(NOTHING);
       this.mounted = null;
-      this.fail(error, () => this.again());
+      this.fail(error, reload);
     }
     return undefined;
   }
