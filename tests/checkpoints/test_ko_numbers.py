@@ -13,7 +13,7 @@ import pytest
 import transformer
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
-from transformer.training.numerals import DIGITS, GROUPS, PLACES, STYLES, draw_number, in_style, write_numeral
+from transformer.text.numerals import DIGITS, GROUPS, PLACES, STYLES, draw_number, in_style, write_numeral
 from transformer.training.recording import Recording
 
 CARD = Path(__file__).resolve().parents[2] / "checkpoints" / "ko-numbers" / "README.md"

@@ -26,8 +26,8 @@ from transformer.live_training.recordings import recording
 from transformer.model.feedforward import FeedForward
 from transformer.probing.alignment import gold_pairs
 from transformer.probing.probes import probe_pairs
+from transformer.text.numerals import read_numeral
 from transformer.tracing.trace import Trace
-from transformer.training.numerals import read_numeral
 from transformer.view.languages import load_language
 
 FOLDER = Path(__file__).resolve().parents[2] / "lessons"

@@ -16,9 +16,9 @@ from transformer.analysis.tokens import word_labels, word_numbers
 from transformer.lessons import parse_lesson
 from transformer.paths import app_folder
 from transformer.text.meanings import CODES, FILE, LARGEST, MOST, Meanings, load_meanings, parse_meanings
+from transformer.text.numerals import number_of
 from transformer.texts import Language, in_language
 from transformer.tracing.trace import Trace
-from transformer.training.numerals import number_of
 from transformer.training.tasks import TASKS
 from transformer.view.languages import load_language
 from transformer.view.pack import full_pack, meanings
