@@ -42,6 +42,8 @@ BEFORE_COUNTERS = {"하나": "한", "둘": "두", "셋": "세", "넷": "네"}  #
 MONTHS = ("", "일", "이", "삼", "사", "오", "유", "칠", "팔", "구", "시", "십일", "십이")  # before 월
 NATIVE_COUNTERS, SINO_COUNTERS = "개명", "원년월일"  # things, people; won, years, months, days
 COUNTERS = NATIVE_COUNTERS + SINO_COUNTERS
+# 유월, 시월, 스무 개: nothing else teaches these names, so some of the small numbers with the counter are these.
+IRREGULAR = {"월": ("6 10", 0.5), "개": ("20", 0.25), "명": ("20", 0.25)}
 FIGURES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+")
 # What stands for the same in both forms: 이 and 2.
 WORDS = {
@@ -339,14 +341,18 @@ def draw_text(digits: int, rng: random.Random) -> str:
     digits with units, or in both."""
     number = draw_number(digits, rng)
     counter = rng.choice(COUNTERS) if rng.random() < 0.2 else ""
-    if number < 100 and rng.random() < 0.15:
-        counter = rng.choice(COUNTERS)
+    if digits < 3 and rng.random() < 0.6:
+        counter = rng.choice((*IRREGULAR, ""))
+        irregular, share = IRREGULAR.get(counter, ("", 0))
+        named = [int(one) for one in irregular.split() if len(one) == digits]
+        if named and rng.random() < share:
+            number = rng.choice(named)
     if rng.random() < 0.4:
         (spelling,) = rng.choices(FROM_FIGURES, (6, 3, 2))
         text = spell(number, spelling, counter)
         if text and counter and rng.random() < 0.2:
             text = f"{text[:-1]} {counter}"
-        return text or spell(number, "zeros" if spelling == "zeros" else "digits") or ""
+        return text or spell(number, "digits", counter) or str(number)
     if number < 100 and rng.random() < 0.4:
         text = spell(number, "native", counter) or spell(number, "groups", counter)
     elif rng.random() < 0.25 and not counter:
