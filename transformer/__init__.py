@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 
 import transformer.startup  # noqa: F401  first: Ctrl+C during the imports below is no traceback
 from transformer.checkpoints.folder import CheckpointError, save_checkpoint
-from transformer.inference.pretrained import CheckpointWarning, InputError, Pretrained, Translation, available, load
+from transformer.inference.pretrained import (
+    CheckpointWarning,
+    InputError,
+    OutsideWarning,
+    Pretrained,
+    Translation,
+    available,
+    load,
+)
 from transformer.inference.sampling import Sampling
 from transformer.inference.search import Hypothesis, beam, greedy, n_best
 from transformer.interventions.sets import (
@@ -81,6 +89,7 @@ __all__ = [
     "KnockOut",
     "Mean",
     "ModelConfig",
+    "OutsideWarning",
     "Pad",
     "Paint",
     "PatchError",

@@ -26,7 +26,7 @@ from transformer.cli import (
     translate,
 )
 from transformer.cli.common import BROKEN_PIPE, CommandError, Parser, one_line
-from transformer.inference.pretrained import CheckpointWarning
+from transformer.inference.pretrained import CheckpointWarning, OutsideWarning
 from transformer.texts import UserError, _, use_language
 
 FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -81,8 +81,8 @@ def _choose_language(arguments: Sequence[str]) -> None:
 
 
 def _format_warning(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
-    """A note on a checkpoint as one line, without the place in our code; other warnings as Python writes them."""
-    if issubclass(category, CheckpointWarning):
+    """A note on a checkpoint or a text as one line, without the place in our code; others as Python writes them."""
+    if issubclass(category, (CheckpointWarning, OutsideWarning)):
         return f"{one_line(str(message))}\n"
     return _PYTHONS_FORMAT(message, category, *place, **line)
 

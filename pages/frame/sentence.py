@@ -32,6 +32,7 @@ from transformer.analysis.language import other_language, script
 from transformer.checkpoints.languages import SPOKEN
 from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.probing.probes import english_to_german
+from transformer.text.toys import OUTSIDE, outside
 from transformer.texts import N_, _, in_language, reader_language, translate
 from transformer.tracing.trace import Trace
 from transformer.view.examples import Example
@@ -175,8 +176,8 @@ def example_line(model: Pretrained, state: State) -> None:
 
 
 def _unreadable(model: Pretrained, text: str, ids: Sequence[int]) -> bool:
-    """Whether the model can read nothing of a text: en-de has some letters of other scripts in its vocabulary, which
-    stood in names; of other models most tokens are unknown. ids: with </s>."""
+    """Whether a model that is no toy can read nothing of a text: en-de has some letters of other scripts in its
+    vocabulary, which stood in names; of other models most tokens are unknown. ids: with </s>."""
     letters = script(text)
     if english_to_german(model):
         return letters not in ("LATIN", None)
@@ -187,8 +188,11 @@ def _unreadable(model: Pretrained, text: str, ids: Sequence[int]) -> bool:
 def _warn_of_text(model: Pretrained, text: str, ids: Sequence[int], switch: Callable[[str], None]) -> None:
     """Say first what makes the output meaningless: a text in a language that the model does not read."""
     language = N_("English") if english_to_german(model) else model.languages[0]
-    if _unreadable(model, text, ids):
+    toy = outside(text, model.languages)
+    if toy or _unreadable(model, text, ids):
         sentence = N_("This model reads {language} only. It cannot read this text; its output means nothing.")
+        if toy:
+            sentence, language = OUTSIDE, toy.what
         letters = script(text)
         speakers = [reader_language()]
         if (code := LANGUAGES.get(letters or "")) in languages() and code != speakers[0].code:

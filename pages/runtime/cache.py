@@ -8,6 +8,7 @@ import itertools
 import os
 import threading
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,13 @@ from pages.runtime.queue import MODEL_QUEUE, Rate, let_give_way
 from pages.runtime.shared import SharedCache, identity, mark, owner_of, shared
 from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_collection
 from pages.runtime.texts import readable_text
-from transformer.inference.pretrained import Pretrained, Translation
+from transformer.inference.pretrained import OutsideWarning, Pretrained, Translation
 from transformer.interventions.sets import Interventions
 from transformer.paths import checkpoint_folders
 from transformer.tracing.finite import NotFiniteError
 from transformer.tracing.trace import Trace
+
+warnings.simplefilter("ignore", OutsideWarning)  # the page says it, and what people type does not belong in a log
 
 GRACE, MOST_GRACE = 0.015, 2.0  # seconds for each source token, and at most, by which shorter ones may come later
 LISTED = 0.5  # seconds; a run of a page asks for the list about ten times

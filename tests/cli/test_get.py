@@ -18,7 +18,7 @@ import pytest
 import transformer
 from tests.support.marian import marian_folder
 from transformer.__main__ import main
-from transformer.training.numerals import write_numeral
+from transformer.text.numerals import write_numeral
 
 pytest.importorskip("huggingface_hub")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

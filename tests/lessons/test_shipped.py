@@ -26,8 +26,8 @@ from transformer.live_training.recordings import recording
 from transformer.model.feedforward import FeedForward
 from transformer.probing.alignment import gold_pairs
 from transformer.probing.probes import probe_pairs
+from transformer.text.numerals import read_numeral
 from transformer.tracing.trace import Trace
-from transformer.training.numerals import read_numeral
 from transformer.view.languages import load_language
 
 FOLDER = Path(__file__).resolve().parents[2] / "lessons"
@@ -496,25 +496,31 @@ def test_what_the_lesson_on_numbers_says_of_each_stop(settings: dict[str, tuple[
         "A digit and its word": "삼",
         "A zero that nobody says": "백",
         "Many zeros": 10,
-        "Does this head matter?": "31111555",
+        "Does this head matter?": "300000055",
         "And back: which unit?": "</s>",
     }
     trace = model.trace("이만 삼천오백육")
     assert trace.target_text == "23506"
-    assert trace.source_labels[int(trace.cross.weights[1, 0, 0].argmax())] == "이"  # the row of 2
+    assert trace.source_labels[int(trace.cross.weights[1, 3, 0].argmax())] == "이"  # the row of 2
     zeros = model.trace("삼억 오")
-    assert zeros.target_text == "300000005" and zeros.cross.weights[1, 2, 1:8].argmax(-1).tolist() == [1] * 7
+    assert zeros.target_text == "300000005" and zeros.cross.weights[1, 0, 1:8].argmax(-1).tolist() == [1] * 7
     back = model.trace("54321")
-    looks = dict(zip(back.target_out_labels, back.cross.weights[0, 2].argmax(-1).tolist(), strict=True))
-    assert back.target_out_labels[:2] == ("오", "만") and {looks[unit] for unit in "만천백십"} == {5}  # the end token
+    looks = [
+        dict(zip(back.target_out_labels, back.cross.weights[1, head].argmax(-1).tolist(), strict=True))
+        for head in (0, 3)
+    ]
+    assert back.target_out_labels[:2] == ("오", "만")
+    assert looks[0]["만"] == looks[1]["천"] == looks[1]["백"] == 5  # the end token
 
 
-def test_one_zero_needs_no_single_head_and_many_zeros_need_one(
+def test_without_one_head_a_zero_is_wrong_and_without_the_one_that_looks_at_the_unit_none_is(
     settings: dict[str, tuple[Pretrained, list[Trace]]],
 ) -> None:
     model = settings[KOREAN][0]
-    off = Interventions.parse("zero=cross.2.3")
-    assert "0" not in model.translate("삼억 오", interventions=off).text
-    assert model.translate("이만 삼천오백육", interventions=off).text == "23506"
+    needed, seen = (Interventions.parse(f"zero=cross.{head}") for head in ("1.2", "2.1"))
+    assert model.translate("삼억 오", interventions=needed).text == "300000055"
+    assert model.translate("삼억 오", interventions=seen).text == "300000005"
+    other = model.trace("삼억 오").cross.weights[1, 1].argmax(-1)  # another head that looks at 억
+    assert other[2:8].tolist() == [1] * 6
     for text in ("십일만", "오백만 칠"):  # named in the lesson to be copied
         assert model.translate(text).text == str(read_numeral(text))

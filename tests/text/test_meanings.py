@@ -16,9 +16,9 @@ from transformer.analysis.tokens import word_labels, word_numbers
 from transformer.lessons import parse_lesson
 from transformer.paths import app_folder
 from transformer.text.meanings import CODES, FILE, LARGEST, MOST, Meanings, load_meanings, parse_meanings
+from transformer.text.numerals import number_of
 from transformer.texts import Language, in_language
 from transformer.tracing.trace import Trace
-from transformer.training.numerals import number_of
 from transformer.training.tasks import TASKS
 from transformer.view.languages import load_language
 from transformer.view.pack import full_pack, meanings
@@ -152,6 +152,7 @@ def test_a_korean_numeral_means_its_number_to_readers_of_other_languages() -> No
     assert {CODES[name] for name in TASKS["ko-numbers"].languages} == {"ko"}
     rows = {word: told for (language, word, _), told in load_meanings().rows.items() if language == "ko"}
     assert len(rows) > 9
+    assert (rows.pop("열두")["en"], rows.pop("개")["en"]) == ("12", "items")  # of 열두 개, which is one number
     assert all(told["en"] == f"{number_of(word):,}" and not told["ko"] for word, told in rows.items())
     trace = transformer.load("ko-numbers").trace("이만 삼천오백육")
     told = unpack(full_pack(trace, View()))[0]["meanings"]

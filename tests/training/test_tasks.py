@@ -8,8 +8,8 @@ from itertools import pairwise, product
 
 import pytest
 
+from transformer.text.numerals import number_of
 from transformer.training.data import DataError
-from transformer.training.numerals import number_of
 from transformer.training.tasks import languages, task_pairs, training_pairs, unseen_pairs
 
 

@@ -45,7 +45,8 @@ from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.short_repr import shortened
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer, composed
-from transformer.texts import N_, Text, UserError, any_of
+from transformer.text.toys import OUTSIDE, outside
+from transformer.texts import N_, Text, UserError, any_of, translate
 from transformer.tracing.finite import check_edited, check_numbers
 from transformer.tracing.patch import Place, patches
 from transformer.tracing.trace import Trace, record_pass, trace_pass
@@ -68,6 +69,17 @@ class InputError(UserError):
 
 class CheckpointWarning(UserWarning):
     """What one has to know of a checkpoint that opens; see `Pretrained.notes`."""
+
+
+class OutsideWarning(UserWarning):
+    """A text that a toy model does not read, such as 3.14 for one of whole numbers: its output means nothing."""
+
+
+def _warn_outside(text: str, languages: Sequence[str]) -> None:
+    """Warn, as the caller of a method of `Pretrained` that calls another one, which calls this function."""
+    if toy := outside(text, languages):
+        told = translate(OUTSIDE, language=translate(toy.what))
+        warnings.warn(f"{shortened(text)}: {told}", OutsideWarning, stacklevel=4)
 
 
 Edits = Mapping[str, Edit]
@@ -404,8 +416,8 @@ class Pretrained:
         edits: as in `trace`; with beam search, the decoder's tensors have one batch row for each open hypothesis.
         prefix: what the translation has to begin with. sample: draw each token instead of taking the most probable one,
         without beams. The translation of a text without a token is empty.
-        Raises InputError, InterventionError; TapError for edits that do not fit or that make NaN; NotFiniteError if the
-        model computes NaN; WrongTypeError.
+        Warns (OutsideWarning) of a text that a toy model does not read. Raises InputError, InterventionError; TapError
+        for edits that do not fit or that make NaN; NotFiniteError if the model computes NaN; WrongTypeError.
         """
         return self._translations(text, beam, alpha, limit, interventions, edits, prefix, sample)[0]
 
@@ -445,6 +457,7 @@ class Pretrained:
         n: int | None = None,
     ) -> list[Translation]:
         source = self._read(text, limit)
+        _warn_outside(text, self.languages)
         _check_search(beam, alpha, sample, n)
         check_interventions(interventions)
         edits = self._checked(edits)
@@ -592,6 +605,7 @@ class Pretrained:
         for index, text in enumerate(texts):
             with _numbered_error(N_("text {number}: {error}"), index + 1):
                 if source := self._read(text):
+                    _warn_outside(text, self.languages)
                     numbered[index] = self.pad(source, interventions)
                     allowed = output_limit(self.model, len(source), longest)
                     begun[index] = self.beginning(prefixes[index], allowed) if prefixes else []

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from transformer.text import numerals
 from transformer.text.tokenizer import clean
 from transformer.texts import N_, Text
-from transformer.training import numerals
 from transformer.training.data import DataError, Pair
 
 SHIFT = 3  # Caesar's (Suetonius, Divus Julius 56)

@@ -39,6 +39,7 @@ from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import InterventionError
 from transformer.model.tap import SIDES
 from transformer.paths import app_folder
+from transformer.text.toys import TOYS
 from transformer.web.check import SENTENCES, SWITCHES, ExportError, check_graphs
 from transformer.web.graphs import export
 
@@ -53,6 +54,7 @@ STEPS = len(GRAPHS) + SENTENCES + len(SWITCHES)
 def about(model: Pretrained) -> dict[str, Any]:
     """The content of web.json."""
     longest = model.metrics.get("trained_up_to")
+    toy = TOYS.get(model.languages)
     return {
         "format": FORMAT,
         "name": model.name,
@@ -62,6 +64,7 @@ def about(model: Pretrained) -> dict[str, Any]:
         "tokenizers": _tokenizers(model),
         "mean": bool(model.reference_pairs()),
         **({"trained_up_to": longest} if isinstance(longest, int) else {}),
+        **({"reads": toy._asdict()} if toy else {}),
         **({} if model.rule.constraints.last is None else {"last": model.rule.constraints.last}),
     }
 

@@ -25,7 +25,9 @@ export function findProblems(sentence, read, about, limit) {
   /** @type {[string, string, any][]} */
   const found = [];
   const { tokens, unknown } = read.source;
-  if (isUnreadable(sentence.source, tokens, unknown.length, about.languages))
+  if (about.reads && !isPlain(sentence.source, about.reads.pattern))
+    found.push(["warning", "outside", { language: about.reads.what }]);
+  else if (isUnreadable(sentence.source, tokens, unknown.length, about.languages))
     found.push(["warning", "reads", { language: about.languages[0] }]);
   const longest = about.trained_up_to;
   if (longest && tokens > longest) found.push(["note", "untrained", { count: tokens, longest }]);
@@ -34,6 +36,12 @@ export function findProblems(sentence, read, about, limit) {
   );
   if (strange.length) found.push(["note", "unknown", { tokens: strange.join(" ").slice(0, 200) }]);
   return found;
+}
+
+// Whether a toy reads a text, as transformer/text/toys.py tells it.
+function isPlain(text, pattern) {
+  const plain = text.normalize("NFKC").toLowerCase().trim().replace(/\s+/gu, " ");
+  return new RegExp(`^(?:${pattern})$`, "u").test(plain);
 }
 
 // Whether the model can read nothing of a text: en-de has some letters of other scripts in its vocabulary, which stood in

@@ -40,6 +40,17 @@ test("to any other model a text means nothing if it does not know most of its to
   assert.deepEqual(keys("ab12", 5, { about, unknown: ["a"] }), ["unknown"]);
 });
 
+test("a toy says what it reads to a text that is something else, in full-width characters and capitals, too", () => {
+  const about = {
+    ...ABOUT,
+    languages: ["digits", "sorted"],
+    reads: { pattern: "[0-9]+|ten a", what: "the digits 0 to 9" },
+  };
+  for (const text of ["31", " ３１ ", "Ten  A"]) assert.deepEqual(keys(text, 3, { about }), []);
+  const said = [["warning", "outside", { language: "the digits 0 to 9" }]];
+  for (const text of ["3.1", "-3", "ten"]) assert.deepEqual(problems(text, 4, { about }), said);
+});
+
 test("long unknown tokens are cut", () => {
   const [[, , { tokens }]] = problems("x", 4, { unknown: ["a", "b".repeat(21)] });
   assert.equal(tokens, `a ${"b".repeat(20)}…`);

@@ -40,6 +40,7 @@ export const SITE_TEXTS = {
   source_long: "The source text has {tokens} tokens; at most {limit} are allowed, shorten it.",
   target_long: "The target text has {tokens} tokens; at most {limit} are allowed, shorten it.",
   reads: "This model reads {language} only. It cannot read this text; its output means nothing.",
+  outside: "This text is outside what this model reads: {language}. Its output means nothing.",
   untrained:
     "This text has {count} tokens. Nearly all texts of the model's training had at most {longest}, so expect mistakes.",
   unknown: "Not in this model's vocabulary, read as <unk>: {tokens}",

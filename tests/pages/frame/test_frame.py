@@ -376,21 +376,23 @@ def test_a_text_that_is_no_numeral_is_offered_no_other_model_by_the_model_of_num
     open_page: Callable[..., AppTest],
 ) -> None:
     app = open_page("heads", checkpoint="ko-numbers", source="안녕하세요", target="")
-    assert "이 모델은 숫자나 한글로 쓴 수만 읽습니다" in said(app)
+    assert "10^12 미만의 수만 읽습니다" in said(app)
     assert "offer-ko-numbers" not in {button.key for button in app.button}
     app.button(key="offer-example").click().run()
     assert texts(app)[0] == "이만 삼천오백육" and not messages(app)
 
 
 def test_a_text_of_unknown_letters_names_what_the_model_reads(open_page: Callable[..., AppTest]) -> None:
+    outside = "This text is outside what this model reads: "
     for checkpoint, source, reads in (
-        ("en-de", "Привет!", "English"), ("reverse", "Привет!", "letters")
+        ("en-de", "Привет!", "This model reads English"), ("reverse", "Привет!", f"{outside}the letters a to z"),
+        ("reverse", "a?b", outside), ("sort", "3.14", f"{outside}the digits 0 to 9."),
+        ("ko-numbers", "-3", f"{outside}whole numbers below 10^12"),
     ):  # fmt: skip
         app = open_page("heads", checkpoint=checkpoint, source=source)
-        assert said(app).startswith(f"This model reads {reads}")
+        assert said(app).startswith(reads)
         app.button(key="offer-example").click().run()
         assert not messages(app)
-    assert "This model reads" not in messages(open_page("heads", checkpoint="reverse", source="a?b"))
 
 
 def test_a_text_longer_than_those_of_the_training_says_so(
