@@ -22,6 +22,7 @@ from types import FrameType
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tests.fuzz import archives, command_lines, folders, links, marian, pages, switches, texts
+from transformer import OutsideWarning
 
 WAYS: dict[str, tuple[Callable[[int], None], int]] = {  # name -> the case, and how many of it make a turn
     "texts": (texts.case, 60),
@@ -67,6 +68,7 @@ def main() -> int:
     asked = parser.parse_args()
     logging.disable(logging.WARNING)  # Streamlit's, of pages that are run without a server
     warnings.simplefilter("error")
+    warnings.simplefilter("ignore", OutsideWarning)
     warnings.filterwarnings("ignore", message="Implicitly cleaning up")  # what AppTest leaves to the end
     if asked.case is not None:
         if asked.way is None:

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow  # many cases
 PARTS = parts(4)
 
 
+@pytest.mark.filterwarnings("ignore::transformer.OutsideWarning")
 @pytest.mark.parametrize("part", PARTS)
 def test_any_text_is_read_traced_and_exported(part: int) -> None:
     repeat("texts", texts.case, range(part * 400, part * 400 + 400))
