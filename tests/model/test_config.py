@@ -80,6 +80,12 @@ def test_special_ids_are_ids(value):
         tiny_config(pad_id=value)
 
 
+def test_what_ends_a_source_is_an_id():
+    assert tiny_config(source_end_id=40).source_end_id == 40
+    with pytest.raises(ConfigError, match=r"source_end_id is 41; it must be below vocab_size, 41"):
+        tiny_config(source_end_id=41)
+
+
 def test_special_ids_differ():
     with pytest.raises(ConfigError, match="must differ"):
         tiny_config(pad_id=3)

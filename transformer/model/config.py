@@ -162,6 +162,12 @@ class ModelConfig:
                 specials=shown(specials),
                 smallest=smallest,
             )
+        if self.source_end_id is not None and self.source_end_id >= self.vocab_size:
+            raise ConfigError(
+                "source_end_id is {arrived}; it must be below vocab_size, {vocab_size}",
+                arrived=self.source_end_id,
+                vocab_size=self.vocab_size,
+            )
         distinct = {self.pad_id, self.unk_id, self.end_id}
         if len(distinct) != 3 or self.start_id == self.unk_id:
             raise ConfigError(
