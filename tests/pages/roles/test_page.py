@@ -111,6 +111,9 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
     ]
     shares = [share for _, share in evidence]
     assert min(shares[:3]) > max(shares[3:])
+    # Where a head does the same in all sentences, none is called the least.
+    assert "Where it does so least" in page_text(app)
+    assert "Where it does so least" not in page_text(bundled(checkpoint="en-de", head="encoder_self.1.7"))
     # Every share of the head stands beside its baseline.
     text = page_text(app)
     for one in of_kind.of(1, 0):
