@@ -14,9 +14,9 @@ from benchmarks.timing import cell, ratio, take_turns, threads
 from tests.support.sentences import typed
 from transformer.checkpoints.beam_rule import ALPHA
 from transformer.inference.ctranslate import Translator
-from transformer.inference.drafts import greedy_from_drafts
 from transformer.inference.pretrained import FEW, Pretrained
 from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy
+from transformer.inference.speed import reorder, with_parameters
 from transformer.text.batching import pad
 
 SENTENCES = 64
@@ -32,26 +32,33 @@ def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[
     ids = [model.encode(text) for text in typed(4 if quick else SENTENCES)]
     table = Table(
         "Milliseconds of decoding with the same weights, one thread (median / best)",
-        ("beam", "batch", "step by step", "from drafts", "CTranslate2 float32", "its int8", "equal tokens"),
+        (
+            "beam",
+            "batch",
+            "step by step",
+            "the app",
+            "times as fast",
+            "CTranslate2 float32",
+            "its int8",
+            "equal tokens",
+        ),
         load(),
         notes=[
-            f"{len(ids)} sentences. From drafts: CTranslate2 drafts with 8 bits, one pass of ours with 32 checks; the "
-            f"package does so for up to {FEW} sentences at once. Equal tokens, to those step by step: of how many "
-            "sentences from drafts, from CTranslate2 in float32 and int8. Both beam searches have the same width and "
-            "alpha, but they divide by other powers of the length and end by other rules."
+            f"{len(ids)} sentences. The app reorders the matrices, and up to {FEW} sentences at once are drafted by "
+            "CTranslate2 with 8 bits and checked by one pass of ours with 32. Equal tokens, to those step by step: of "
+            "how many sentences by the app, by CTranslate2 in float32 and int8. Both beam searches have the same width "
+            "and alpha, but they divide by other powers of the length and end by other rules."
         ],
     )
     with threads(1):
-        int8, float32 = Translator(model.model), Translator(model.model, "float32")
+        app, int8, float32 = as_in_app(model), Translator(model.model), Translator(model.model, "float32")
         for beams in (1, BEAMS):
             sides = {
                 "ours": partial(search, model, beams),
-                "drafted": partial(greedy_from_drafts, model.model, int8),
+                "app": app.greedy if beams == 1 else partial(search, app, beams),
                 "float32": partial(theirs, float32, beams),
                 "int8": partial(theirs, int8, beams),
             }
-            if beams > 1:
-                del sides["drafted"]
             for size in batches:
                 parts = [pad(ids[i : i + size], model.config.pad_id) for i in range(0, len(ids), size)]
                 runs = {
@@ -60,14 +67,21 @@ def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[
                 }
                 found = {name: run() for name, run in runs.items()}
                 times = take_turns(runs, 2 if quick else 5)
-                cells = {name: cell(of) for name, of in times.items()}
                 equal = {name: str(sum(map(tuple.__eq__, ids, found["ours"]))) for name, ids in found.items()}
-                names = ("ours", "drafted", "float32", "int8")
+                ours, *others = (cell(times[name]) for name in ("ours", "app", "float32", "int8"))
                 table.add(
-                    beams, size, *(cells.get(name, "") for name in names),
-                    ", ".join(equal.get(name, "–") for name in names[1:]),
+                    beams, size, ours, others[0], ratio(times, "ours", "app"), *others[1:],
+                    ", ".join(equal[name] for name in ("app", "float32", "int8")),
                 )  # fmt: skip
     return table
+
+
+def as_in_app(model: Pretrained) -> Pretrained:
+    """The model as the app opens it; it shares its weights."""
+    app = replace(model, model=with_parameters(model.model, {}))
+    reorder(app.model)
+    app.prepare_draft()
+    return app
 
 
 def search(model: Pretrained, beams: int, source: Tensor) -> list[Hypothesis]:
@@ -85,16 +99,15 @@ def theirs(translator: Translator, beams: int, source: Tensor) -> list[Hypothesi
 
 def new_sentences(model: Pretrained, quick: bool = False) -> Table:
     """What a viewer waits for, who types a sentence."""
-    texts, drafting = typed(4 if quick else SENTENCES), replace(model)
+    texts = typed(4 if quick else SENTENCES)
     table = Table(
         "Milliseconds to translate a new sentence and trace it, one thread (median / best)",
-        ("step by step", "from a draft, which the trace checks", "times as fast"),
+        ("step by step", "the app, from a draft that the trace checks", "times as fast"),
         load(),
         notes=[f"Means of {len(texts)} sentences, one after the other."],
     )
     with threads(1):
-        drafting.prepare_draft()
-        sides = {"steps": model, "draft": drafting}
+        sides = {"steps": model, "draft": as_in_app(model)}
         runs = {name: lambda side=side: [side.trace(text) for text in texts] for name, side in sides.items()}
         times = take_turns(runs, 2 if quick else 5)
     means = [[one / len(texts) for one in times[name]] for name in runs]

@@ -23,6 +23,7 @@ from pages.runtime.shared import SharedCache, identity, mark, owner_of, shared
 from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_collection
 from pages.runtime.texts import readable_text
 from transformer.inference.pretrained import OutsideWarning, Pretrained, Translation
+from transformer.inference.speed import reorder
 from transformer.interventions.sets import Interventions
 from transformer.paths import checkpoint_folders
 from transformer.tracing.finite import NotFiniteError
@@ -102,6 +103,7 @@ def _read(path: str, name: str, state: str) -> Pretrained:
         raise transformer.CheckpointError(
             "{name} changed while it was being read; reload the page when the change is complete", name=name
         )
+    reorder(model.model)
     with contextlib.suppress(transformer.InputError):  # the tokenizer may have no token for it
         model.trace("a")  # the first pass does lazy set-up; do it now
     mark(model, state)

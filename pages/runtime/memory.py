@@ -47,7 +47,9 @@ def weigh(*values: object) -> int:
             continue
         seen.add(id(value))
         total += sys.getsizeof(value)
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, torch.Tensor) and value.is_mkldnn:  # in an order of its own, without a storage
+            total += value.numel() * value.element_size()
+        elif isinstance(value, torch.Tensor):
             storage = value.untyped_storage()
             if storage.data_ptr() not in seen:
                 seen.add(storage.data_ptr())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,15 @@ from torch import Tensor, nn
 from tests.support.build import VARIANTS, padded_sources, targets_in, tiny_model, variant_name
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import beam, greedy
-from transformer.inference.speed import JointSelfAttention, prepare_for_decoding
+from transformer.inference.speed import (
+    FILLED,
+    JointSelfAttention,
+    ReorderedLinear,
+    possible,
+    prepare_for_decoding,
+    reorder,
+    with_parameters,
+)
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.tap import FUSED, OFF
 from transformer.model.transformer import Transformer
@@ -96,24 +105,28 @@ def assert_steps_are_the_decoder(model: Transformer, tap: Any) -> Tensor:
 
 
 @pytest.mark.parametrize("changes", [one for one in VARIANTS if one.get("causal", True)], ids=variant_name)
-@pytest.mark.parametrize("prepared", [False, True])
+@pytest.mark.parametrize("prepared", [(), (prepare_for_decoding,), (prepare_for_decoding, reorder)])
 @pytest.mark.parametrize("tap", [OFF, FUSED], ids=["plain", "fused"])
 @torch.inference_mode()
-def test_cached_steps_equal_the_full_pass(changes: dict[str, Any], prepared: bool, tap: Any) -> None:
+def test_cached_steps_equal_the_full_pass(
+    changes: dict[str, Any], prepared: tuple[Callable[[Transformer], None], ...], tap: Any
+) -> None:
     model = tiny_model(**changes)
-    if prepared:
-        prepare_for_decoding(model)
+    for prepare in prepared:
+        prepare(model)
     assert_steps_are_the_decoder(model, tap)
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("prepared", [False, True])
+@pytest.mark.parametrize("prepared", [(), (prepare_for_decoding,), (prepare_for_decoding, reorder)])
 @torch.no_grad()
-def test_cached_and_full_decoding_agree_when_modules_are_exchanged(change: Any, prepared: bool) -> None:
+def test_cached_and_full_decoding_agree_when_modules_are_exchanged(
+    change: Any, prepared: tuple[Callable[[Transformer], None], ...]
+) -> None:
     model = tiny_model()
     before = assert_steps_are_the_decoder(model, FUSED)
-    if prepared:
-        prepare_for_decoding(model)
+    for prepare in prepared:
+        prepare(model)
     change(model)
     after = assert_steps_are_the_decoder(model, FUSED)
     assert (after - before).abs().max() > 0.1
@@ -161,3 +174,38 @@ def test_preparing_changes_where_weights_lie_and_nothing_else() -> None:
     assert torch.equal(
         model.decoder[0].feed_forward.inner(x), F.linear(x, *model.decoder[0].feed_forward.inner.parameters())
     )
+
+
+needs_order = pytest.mark.skipif(not possible(tiny_model()), reason="measured on x86 only")
+
+
+@needs_order
+def test_reordered_products_are_those_of_torch_for_every_number_of_rows() -> None:
+    model = tiny_model()
+    reorder(model)
+    inner = model.encoder[0].feed_forward.inner
+    assert isinstance(inner, ReorderedLinear)
+    with torch.inference_mode():
+        for rows in range(FILLED[-1] + 3):
+            for x in (torch.randn(rows, 66), torch.randn(1, rows, 66), torch.randn(66, rows).T[None]):
+                torch.testing.assert_close(inner(x), F.linear(x, inner.weight, inner.bias), **CLOSE)
+                torch.testing.assert_close(model.project(x), F.linear(x, model.output_table, model.output_bias))
+
+
+@needs_order
+def test_gradients_and_exchanged_weights_do_not_see_the_reordered_matrix() -> None:
+    model = tiny_model()
+    prepare_for_decoding(model)
+    reorder(model)
+    inner = model.encoder[0].feed_forward.inner
+    x = torch.randn(5, 66, requires_grad=True)
+    inner(x).sum().backward()
+    torch.testing.assert_close(x.grad, inner.weight.sum(0).expand(5, 66))
+    name = "encoder.0.feed_forward.inner.weight"
+    other = with_parameters(model, {name: 2 * inner.weight, "decoder.1.feed_forward.outer.bias": torch.ones(66)})
+    with torch.inference_mode():
+        x = torch.randn(5, 66)
+        doubled = other.encoder[0].feed_forward.inner
+        torch.testing.assert_close(doubled(x), F.linear(x, 2 * inner.weight, inner.bias))
+        hidden, outer = torch.randn(5, inner.out_features), other.decoder[1].feed_forward.outer
+        torch.testing.assert_close(outer(hidden), F.linear(hidden, outer.weight, torch.ones(66)), **CLOSE)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
+import platform
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -22,12 +24,22 @@ from transformer.model.layers import DecoderLayer
 from transformer.model.tap import OFF, AnyTap
 from transformer.model.transformer import Transformer
 
+# A sentence has 2 to 64 tokens, and a product of so few rows takes about as long as reading its matrix, which torch
+# puts into another order every time. With a copy in that order 4 to 24 rows take 0.4 to 0.7 of the time, 48 rows 0.75;
+# above 64 there is no gain worth its memory.
+MOST = 64_000_000  # numbers of a model, so that the second copy takes at most a quarter of a gigabyte
+# oneDNN compiles code for each number of rows, 2 ms and half a megabyte of each shape: rows of zeros fill up to these.
+FILLED = (4, 8, 16, 24, 32, 48, 64)
+_FILLED = {rows: min(full for full in FILLED if full >= rows) for rows in range(2, FILLED[-1] + 1)}
+
 
 class JointSelfAttention(MultiHeadAttention):
     """Self-attention that computes Q, K and V in one product if attention is fused: the same up to rounding.
 
     It falls back to three products if a projection or the memory of its weights has changed since `join`.
     """
+
+    most_joint = math.inf  # rows, from which three products are faster
 
     def join(self, weight: Tensor) -> None:
         """weight: one matrix of W^Q, W^K and W^V, which share its memory."""
@@ -46,7 +58,7 @@ class JointSelfAttention(MultiHeadAttention):
     ) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value = projections = self.query, self.key, self.value
         if (
-            tap.fused and x is memory and projections == self.projections
+            tap.fused and x is memory and projections == self.projections and len(x) * x.shape[1] <= self.most_joint
             and (query.weight.data_ptr(), key.weight.data_ptr(), value.weight.data_ptr()) == self.addresses
         ):  # fmt: skip
             queries, keys, values = map(
@@ -115,6 +127,73 @@ def prepare_for_decoding(model: Transformer) -> None:
         vars(module).update(module._modules, **module._parameters)  # avoids the slow lookup of `nn.Module`
 
 
+class Matrix:
+    """A matrix in that order, shared by copies of its module: one with another matrix does not use it."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self.address = weight.data_ptr()
+        self.reordered = torch.ops.mkldnn._reorder_linear_weight(weight, FILLED[2])
+
+    def __deepcopy__(self, memo: object) -> Matrix:
+        return self
+
+    def product(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """`torch.nn.functional.linear`: [..., in] -> [..., out]. weight: the matrix, in its own order."""
+        rows, known = x.numel() // weight.shape[1], type(x) is Tensor and not x.requires_grad
+        full = _FILLED.get(rows)
+        if full is None or not known or weight.data_ptr() != self.address:
+            return F.linear(x, weight, bias)
+        filled = x if full == rows else F.pad(x.reshape(rows, -1), (0, 0, 0, full - rows))
+        found = torch.ops.mkldnn._linear_pointwise(filled, self.reordered, bias, "none", [], "")
+        return found if full == rows else found[:rows].view(*x.shape[:-1], -1)
+
+
+class ReorderedLinear(nn.Linear):
+    matrix: Matrix
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.matrix.product(x, self.weight, self.bias)
+
+
+class ReorderedTransformer(Transformer):
+    matrix: Matrix
+
+    def project(self, hidden: Tensor, tap: AnyTap = OFF) -> Tensor:
+        return tap("logits", self.matrix.product(hidden, self.output_table, self.output_bias))
+
+
+def possible(model: Transformer) -> bool:
+    """Whether that pays: measured on x86 processors only."""
+    table = model.embedding.weight
+    return (
+        platform.machine() in ("x86_64", "AMD64")
+        and torch.backends.mkldnn.is_available()
+        and table.dtype == torch.float32
+        and table.device.type == "cpu"
+        and model.parameter_count() <= MOST
+    )
+
+
+def reorder(model: Transformer) -> None:
+    """Make passes over a sentence and steps of a few rows faster, where `possible`. Takes 0.03 s and 80 MB with en-de.
+
+    For a model whose matrices nobody changes in place: that would go unnoticed. Modules that are replaced, and weights
+    that are replaced, still count.
+    """
+    if not possible(model):
+        return
+    for module in [*model.modules()]:
+        if isinstance(module, nn.Linear):
+            module.matrix = Matrix(module.weight)  # type: ignore[assignment]
+            kind: Any = ReorderedLinear if type(module) is nn.Linear else _direct(ReorderedLinear)
+            module.__class__ = kind
+        elif isinstance(module, JointSelfAttention):
+            module.most_joint = 1
+    model.__class__ = ReorderedTransformer
+    assert isinstance(model, ReorderedTransformer)
+    model.matrix = Matrix(model.output_table)
+
+
 def with_parameters(model: Transformer, changed: Mapping[str, Tensor]) -> Transformer:
     """The same model, prepared or not, with these parameters instead, by the names of its state dict. It shares every
     other tensor with the model: nothing is copied but the modules that hold them."""
@@ -126,6 +205,8 @@ def with_parameters(model: Transformer, changed: Mapping[str, Tensor]) -> Transf
         module = network.get_submodule(place)
         prepared = parameter in vars(module)
         setattr(module, parameter, nn.Parameter(value, requires_grad=False))
+        if isinstance(module, ReorderedLinear):
+            module.matrix = Matrix(module.weight)
         if prepared:
             vars(module)[parameter] = module._parameters[parameter]
     return network
