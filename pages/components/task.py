@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 Progress = Callable[[int, int], bool]
 PATIENCE = 30.0  # seconds after the viewer left until the work ends
 SESSION = "headscope_task"
-LONG = 2.5e11  # products of `is_long`: 2 s of one free core, 4 s of a busy one
+LONG = 1e11  # products of `is_long`: 0.8 s of one free core, 2 s of a busy one
 WAIT = 2.0  # seconds for which a page waits for work that starts by itself, before it shows progress
 
 

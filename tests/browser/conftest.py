@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import transformer
 from tests.browser.find import FLAGS, NoBrowser, NoServer, do_without, find_browser, find_nginx
+from tests.support.app import opened
 from tests.support.server import WAIT, start, stop
 from transformer.inference.pretrained import Pretrained
 
@@ -104,12 +104,12 @@ def visitor(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="session")
 def model() -> Pretrained:
-    return transformer.load("en-de")
+    return opened("en-de")
 
 
 @pytest.fixture(scope="session")
 def reverse() -> Pretrained:
-    return transformer.load("reverse")
+    return opened("reverse")
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,8 @@ from streamlit.util import calc_hash
 from pages.components import task
 from pages.registry import pages
 from tests.support.payloads import unpack
-from transformer.inference.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained, load
+from transformer.inference.speed import reorder
 
 # Every AppTest would look for components in the metadata of all installed packages, which takes four times as long as a
 # page. Nothing is installed during the tests: one look is enough.
@@ -38,6 +39,13 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
     "before": {"norm": "pre", "residual": False, "d_k": 13},
 }  # fmt: skip
 MODELS: dict[str, Pretrained] = {}  # what `content_test` draws with: AppTest runs the text of a script, not this module
+
+
+def opened(name: str | Path) -> Pretrained:
+    """A checkpoint with its matrices as the app has them, so that all bits are equal."""
+    model = load(name)
+    reorder(model.model)
+    return model
 
 
 def every_part() -> list[tuple[str, str]]:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.support.app import address, app_test, messages, payloads, switch_page
+from tests.support.app import address, app_test, messages, opened, payloads, switch_page
 from tests.support.build import tiny_model, tiny_pretrained, tiny_tokenizer
 from tests.support.payloads import array, unpack
 from transformer.analysis.anatomy import matrices, steps
 from transformer.checkpoints.folder import save_checkpoint
-from transformer.inference.pretrained import Pretrained, load
+from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
 from transformer.view.anatomy_pack import MATRICES
@@ -42,7 +42,7 @@ def header(app: AppTest, sort: str = "trace") -> dict[str, Any]:
 
 
 def model() -> Pretrained:
-    return load(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")  # its matrices lie as the app's do
+    return opened(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
 
 
 def traced(**switches: str) -> Trace:

@@ -27,7 +27,7 @@ from pages.runtime.memory import MEMORY
 from pages.runtime.queue import MODEL_QUEUE, TurnQueue
 from pages.runtime.shared import clear_caches
 from tests.pages.runtime.test_queue import begin, nobody_left, until
-from tests.support.app import ROOT, address, components, messages, page_text
+from tests.support.app import ROOT, address, components, messages, opened, page_text
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.beam_rule import BeamRule, length_penalty
 from transformer.inference.sampling import Sampling
@@ -43,7 +43,7 @@ LIMIT = 40
 
 def tiny(folder: Path) -> transformer.Pretrained:
     """The page's model, with its weights as they were saved."""
-    return transformer.load(folder / "tiny")
+    return opened(folder / "tiny")
 
 
 def data(app: AppTest, name: str = "decoding") -> dict[str, Any]:

@@ -12,11 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.lab import scaling
-from tests.support.app import address, app_test, messages, payloads, switch_page, trace_ids
+from tests.support.app import address, app_test, messages, opened, payloads, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_pretrained
 from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
-from transformer.inference.pretrained import load
 from transformer.interventions.sets import Interventions
 
 SWITCHES = {
@@ -41,7 +40,7 @@ def switch(app: AppTest, **values: Any) -> AppTest:
 
 
 def traced(**params: str) -> str:
-    model = load(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")  # its matrices lie as the app's do
+    model = opened(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
     return model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(params)).id
 
 
