@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tests.support.build import VARIANTS, padded_sources, targets_in, tiny_model, variant_name
+from transformer.inference import speed
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import beam, greedy
 from transformer.inference.speed import (
@@ -174,6 +175,18 @@ def test_preparing_changes_where_weights_lie_and_nothing_else() -> None:
     assert torch.equal(
         model.decoder[0].feed_forward.inner(x), F.linear(x, *model.decoder[0].feed_forward.inner.parameters())
     )
+
+
+def test_the_matrices_of_a_large_model_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_model()
+    addresses = [one.data_ptr() for one in model.parameters()]
+    monkeypatch.setattr(speed, "LARGE", model.parameter_count())
+    prepare_for_decoding(model)
+    assert [one.data_ptr() for one in model.parameters()] == addresses
+    source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[2, 7, 8]])
+    memory = model.encode(source)
+    found = IncrementalDecoder(model, memory, source)(target)
+    torch.testing.assert_close(found[:, 0], model.decode(target, memory, source)[:, -1], **CLOSE)
 
 
 needs_order = pytest.mark.skipif(not possible(tiny_model()), reason="measured on x86 only")

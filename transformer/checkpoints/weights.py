@@ -1,14 +1,20 @@
 """Tensors of a safetensors file, read without trusting its header.
 
-The file is read, not mapped into memory: if a mapped file becomes shorter, the whole process ends.
+A file below MAPPED bytes is read. A larger one is mapped into memory where its numbers have 32 bits: the system may
+drop them and read them again, and several processes share them. That has a price: what is written into the file later
+changes the open model, and if the file becomes shorter, the whole process ends. So replace a large file by renaming
+another, as `headscope get` does, or delete it first: the open model keeps the old one.
+
 Format: https://huggingface.co/docs/safetensors: eight bytes with the length of the header, a JSON table of names, then
 the numbers, one tensor after the other without a gap.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import mmap
 import os
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -19,6 +25,7 @@ from torch import Tensor
 from transformer.texts import UserError
 
 LARGEST_HEADER = 2_000_000  # bytes; the 3,000 tensors of the deepest model a configuration allows take 400,000
+MAPPED = 400_000_000  # bytes; 100 million numbers in float32
 DTYPES = {
     "BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8, "I16": torch.int16, "U16": torch.uint16,
     "I32": torch.int32, "U32": torch.uint32, "I64": torch.int64, "U64": torch.uint64, "F16": torch.float16,
@@ -91,9 +98,23 @@ def read_header(file: BinaryIO) -> dict[str, Entry]:
     return entries
 
 
-def read_tensor(file: BinaryIO, entry: Entry) -> Tensor:
-    """The numbers of one tensor. Raises WeightsError if the file became shorter after its header was read."""
-    data = bytearray(entry.end - entry.start)
+def mapped(file: BinaryIO) -> mmap.mmap | None:
+    """The memory that shows an open file of at least MAPPED bytes; None for a smaller one, for one that is not on a
+    disk, and where the system cannot map it. What is written into this memory stays out of the file."""
+    with contextlib.suppress(OSError):  # io.UnsupportedOperation is one
+        if os.fstat(file.fileno()).st_size >= MAPPED:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    return None
+
+
+def read_tensor(file: BinaryIO, entry: Entry, memory: mmap.mmap | None = None) -> Tensor:
+    """The numbers of one tensor. memory: of the file, from `mapped`; a float32 tensor lies in it, if it begins at a
+    multiple of four bytes. Raises WeightsError if the file became shorter after its header was read."""
+    size = entry.end - entry.start
+    inside = memory is not None and size and entry.end <= len(memory)
+    if inside and entry.dtype == torch.float32 and entry.start % 4 == 0:
+        return torch.frombuffer(memory, dtype=entry.dtype, count=size // 4, offset=entry.start).reshape(entry.shape)
+    data = bytearray(size)
     file.seek(entry.start)
     if file.readinto(data) != len(data):  # type: ignore[attr-defined]
         raise WeightsError("the file became shorter while it was read")

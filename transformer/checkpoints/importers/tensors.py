@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.folder import DTYPES, WEIGHTS, CheckpointError, check_size, finite, read_json
-from transformer.checkpoints.weights import Entry, WeightsError, read_header, read_tensor
+from transformer.checkpoints.weights import MAPPED, Entry, WeightsError, mapped, read_header, read_tensor
 from transformer.files import open_regular
 from transformer.model.config import LIMITS
 
@@ -31,6 +32,7 @@ class _Entry:
 
     file: BinaryIO
     entry: Entry
+    memory: mmap.mmap | None  # of the file, if it is mapped
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -41,7 +43,7 @@ class _Entry:
         return self.entry.dtype
 
     def tensor(self) -> Tensor:
-        return read_tensor(self.file, self.entry)
+        return read_tensor(self.file, self.entry, self.memory)
 
 
 class Tensors:
@@ -89,7 +91,7 @@ class Tensors:
         """Tensors only: with weights_only=True, torch's reader builds nothing else and calls nothing."""
         try:
             size = self.path.stat().st_size
-            if zipfile.is_zipfile(self.path):
+            if zipped := zipfile.is_zipfile(self.path):
                 with zipfile.ZipFile(self.path) as file:
                     unpacked = sum(entry.file_size for entry in file.infolist())
                 if unpacked > size:  # torch does not compress, so this file is not from torch
@@ -99,7 +101,8 @@ class Tensors:
                         unpacked=unpacked,
                         size=size,
                     )
-            tensors = torch.load(self.path, map_location="cpu", weights_only=True)
+            memory = zipped and size >= MAPPED  # files of old versions are no zips, and cannot be mapped
+            tensors = torch.load(self.path, map_location="cpu", weights_only=True, mmap=memory)
         except CheckpointError:
             raise
         except OSError as error:
@@ -136,7 +139,7 @@ class Tensors:
         for path in self._files:
             try:
                 file = stack.enter_context(open_regular(path))
-                header = self._named(read_header(file))
+                header, memory = self._named(read_header(file)), mapped(file)
             except OSError as error:
                 raise CheckpointError(
                     "{name} cannot be read: {reason}", name=path.name, reason=error.strerror or error
@@ -147,7 +150,7 @@ class Tensors:
                 ) from error
             if twice := sorted(entries.keys() & header):
                 raise CheckpointError("{name} has {tensor} a second time", name=path.name, tensor=shown(twice[0]))
-            entries.update({name: _Entry(file, entry) for name, entry in header.items()})
+            entries.update({name: _Entry(file, entry, memory) for name, entry in header.items()})
         return entries
 
     def read(
