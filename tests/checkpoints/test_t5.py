@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from tokenizers.models import Unigram
 
 import transformer
 from tests.support.imported import CLOSE, SENTENCES, attention_is_theirs, batch, generated, logits_are_theirs
@@ -172,9 +174,10 @@ def test_a_damaged_tokenizer_is_refused(folder: Path) -> None:
     refusal(folder, "spiece.model")
     (folder / "spiece.model").unlink()
     refusal(folder, "spiece.model and tokenizer.json are both missing")
-    for damaged in ([], {}, {"model": {"vocab": []}, "normalizer": None, "added_tokens": []}):
-        (folder / "tokenizer.json").write_text(json.dumps(damaged))
-        refusal(folder, "tokenizer.json is not the tokenizer of a T5 model")
+    other = Tokenizer(Unigram([("<unk>", 0.0)], 0)).to_str()
+    for damaged, words in (("[]", "is not a tokenizer that"), (other, "has no token <pad>")):
+        (folder / "tokenizer.json").write_text(damaged)
+        refusal(folder, f"tokenizer.json {words}")
 
 
 def test_files_of_other_years_give_the_same_model(tmp_path: Path) -> None:
