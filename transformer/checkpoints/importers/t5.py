@@ -48,6 +48,7 @@ from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, read_p
 
 MODEL_TYPES = ("t5", "mt5")
 OPENED = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration")
+NEEDED = ((PEGASUS_PIECES,), (JSON,))  # one of them
 SPECIAL = ("<unk>", "<pad>", "</s>")
 EXTRA_TOKENS, MOST_EXTRA = 100, 10_000
 LONGEST = 512  # tokens: T5 was trained with, and config.json may not say it
