@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,17 @@ import torch
 
 import transformer
 from tests.support.families import KINDS, family_folder
-from tests.support.imported import SENTENCES, attention_is_theirs, batch, generated, logits_are_theirs
+from tests.support.imported import (
+    SENTENCES,
+    a_later_start_gives_the_same_output,
+    attention_is_theirs,
+    attributions_are_finite_and_sum,
+    batch,
+    exports_hold_the_trace,
+    generated,
+    logits_are_theirs,
+    switches_do_as_they_say,
+)
 from transformer.analysis.residual import decompose
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
@@ -37,6 +48,19 @@ def test_every_attention_of_a_trace_is_theirs(trio) -> None:
     ours, theirs, _ = trio
     trace = ours.trace(SENTENCES[0], SENTENCES[1])
     attention_is_theirs(trace, theirs)
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        a_later_start_gives_the_same_output,
+        switches_do_as_they_say,
+        attributions_are_finite_and_sum,
+        exports_hold_the_trace,
+    ],
+)
+def test_patching_the_lab_attribution_and_exports_work(trio, holds: Callable[[Pretrained], None]) -> None:
+    holds(trio[0])
 
 
 @pytest.mark.parametrize("limit", [3, 21])

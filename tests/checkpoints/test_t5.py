@@ -6,14 +6,28 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from tokenizers.models import Unigram
 
 import transformer
-from tests.support.imported import CLOSE, SENTENCES, attention_is_theirs, batch, generated, logits_are_theirs
+from tests.support.imported import (
+    CLOSE,
+    SENTENCES,
+    a_later_start_gives_the_same_output,
+    attention_is_theirs,
+    attributions_are_finite_and_sum,
+    batch,
+    exports_hold_the_trace,
+    generated,
+    logits_are_theirs,
+    switches_do_as_they_say,
+)
 from tests.support.t5 import KINDS, scripts, t5_folder
 from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.importers import open_folder
@@ -47,6 +61,19 @@ def test_every_attention_and_every_state_of_a_trace_is_theirs(pair) -> None:
         states = torch.stack([state[0] for state in wanted[name][:-1]])  # the last one is normed
         torch.testing.assert_close(torch.cat((begin[None], stack.leaves[:-1])), states, **CLOSE)
     assert trace.target_in_ids[0] == theirs.config.decoder_start_token_id and trace.target_in[0] == "<pad>"
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        a_later_start_gives_the_same_output,
+        switches_do_as_they_say,
+        attributions_are_finite_and_sum,
+        exports_hold_the_trace,
+    ],
+)
+def test_patching_the_lab_attribution_and_exports_work(pair, holds: Callable[[Pretrained], None]) -> None:
+    holds(pair[0])
 
 
 @pytest.mark.parametrize("both_ways", [True, False])
@@ -172,9 +199,10 @@ def test_a_damaged_tokenizer_is_refused(folder: Path) -> None:
     refusal(folder, "spiece.model")
     (folder / "spiece.model").unlink()
     refusal(folder, "spiece.model and tokenizer.json are both missing")
-    for damaged in ([], {}, {"model": {"vocab": []}, "normalizer": None, "added_tokens": []}):
-        (folder / "tokenizer.json").write_text(json.dumps(damaged))
-        refusal(folder, "tokenizer.json is not the tokenizer of a T5 model")
+    other = Tokenizer(Unigram([("<unk>", 0.0)], 0)).to_str()
+    for damaged, words in (("[]", "is not a tokenizer that"), (other, "has no token <pad>")):
+        (folder / "tokenizer.json").write_text(damaged)
+        refusal(folder, f"tokenizer.json {words}")
 
 
 def test_files_of_other_years_give_the_same_model(tmp_path: Path) -> None:

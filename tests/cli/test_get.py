@@ -1,4 +1,4 @@
-"""`headscope get`: a Marian model from a local server with the layout of the Hugging Face Hub."""
+"""`headscope get`: a Marian or T5 model from a local server with the layout of the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pytest
 
 import transformer
 from tests.support.marian import marian_folder
+from tests.support.t5 import t5_folder
 from transformer.__main__ import main
 from transformer.text.numerals import write_numeral
 
@@ -143,6 +144,29 @@ def test_a_fetch_that_broke_goes_on_where_it_stopped(
     assert [path.name for path in goal.parent.iterdir()] == [goal.name]
 
 
+@pytest.mark.parametrize("tokenizer", ["spiece.model", "tokenizer.json"])
+def test_a_t5_model_is_fetched_with_its_tokenizer(
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], tokenizer: str
+) -> None:
+    from transformers import T5Tokenizer
+
+    folder = tmp_path / "t5"
+    t5_folder(folder, "1.1")
+    T5Tokenizer.from_pretrained(folder).save_pretrained(folder)
+    if tokenizer == "tokenizer.json":
+        (folder / "spiece.model").unlink()
+    hub.files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert main(["get", NAME]) == 0
+    got = {path.name: path.stat().st_size for path in (tmp_path / "checkpoints" / "opus-mt-ko-en").iterdir()}
+    assert tokenizer in got and len({"spiece.model", "tokenizer.json"} & set(got)) == 1
+    assert f"{NAME}: {sum(got.values()) / 1e6:.1f} MB, licence: apache-2.0" in capsys.readouterr().out
+    assert transformer.load("opus-mt-ko-en").translate("ka lo", limit=5).tokens
+    for name in {"spiece.model", "tokenizer.json"} & set(hub.files):
+        del hub.files[name]
+    shutil.rmtree(tmp_path / "checkpoints")
+    assert main(["get", NAME]) == 2 and "can open: spiece.model missing" in capsys.readouterr().err
+
+
 def test_other_models_are_refused_before_their_weights_are_fetched(
     hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,6 +174,10 @@ def test_other_models_are_refused_before_their_weights_are_fetched(
     config = hub.files["config.json"]
     hub.files["config.json"] = json.dumps({"model_type": "bert"}).encode()
     assert main(["get", NAME]) == 2 and "is of the type 'bert'; Headscope opens only Marian" in capsys.readouterr().err
+    for kind, name in (("t5", "T5EncoderModel"), ("bart", "BartForSequenceClassification")):
+        shutil.rmtree(tmp_path / "checkpoints")
+        hub.files["config.json"] = json.dumps({"model_type": kind, "architectures": [name]}).encode()
+        assert main(["get", NAME]) == 2 and "not an encoder-decoder" in capsys.readouterr().err
     shutil.rmtree(tmp_path / "checkpoints")
     hub.files["config.json"] = config
     vocabulary = hub.files.pop("vocab.json")

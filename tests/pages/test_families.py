@@ -13,7 +13,7 @@ from tests.support.families import KINDS
 
 pytestmark = pytest.mark.slow  # every part with every model
 
-ALL = ("bart", "m2m")  # these two have all that is new in the model
+ALL = ("bart", "mbart", "m2m", "pegasus")  # one of each family
 SOME = [("heads", ""), ("anatomy", "flow"), ("embeddings", "residual"), ("positions", "encoding"), ("model", "")]
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import warnings
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from tests.support.build import sentences
+from transformer.attribution import METHODS, attribute
 from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions
+from transformer.model.tap import OFF
+from transformer.tracing.export import arrays, npz
+from transformer.tracing.rerun import outputs_from
 from transformer.tracing.trace import Trace
+from transformer.view.page import html_page
 
 CLOSE: dict[str, Any] = dict(atol=1e-5, rtol=1e-5)
 SENTENCES = sentences()[:12]
@@ -75,3 +84,52 @@ def generated(theirs, source: Tensor, mask: Tensor, limit: int, **changes: objec
     for row in found[:, 1:].tolist():
         rows.append(row[: row.index(end) + 1] if end in row else [one for one in row if one != pad])
     return rows
+
+
+def switches_do_as_they_say(ours: Pretrained) -> None:
+    source, target = SENTENCES[0], SENTENCES[1]
+    plain = ours.trace(source, target)
+    for text in ("causal=off", "scaling=off", "zero=cross.1.1", "skip=encoder.1.self", "skip=decoder.1.ff"):
+        off = ours.trace(source, target, interventions=Interventions.parse(text))
+        already = text == "scaling=off" and not ours.config.scaling
+        assert off.logits.isfinite().all() and torch.equal(off.logits, plain.logits) == already, text
+        changed = not torch.equal(off.encoder_output, plain.encoder_output)
+        assert changed == ("encoder" in text or (text == "scaling=off" and not already)), text
+        future = off.decoder_self.weights.triu(1).any()
+        assert bool(future) == (text == "causal=off"), text
+        if text.startswith("zero"):
+            assert not off.cross.head_outputs[0, 0].any() and off.cross.head_outputs[0, 1:].any() == (
+                ours.config.heads > 1
+            )
+
+
+def a_later_start_gives_the_same_output(ours: Pretrained) -> None:
+    """As patching runs the rest of a pass."""
+    trace = ours.trace(SENTENCES[0], SENTENCES[1])
+    for stack, layers in (("encoder", ours.config.encoder_layers), ("decoder", ours.config.decoder_layers)):
+        for layer in range(layers):
+            found = outputs_from(ours.model, trace, stack, layer, 1, len(trace.target_in), OFF)[0]
+            torch.testing.assert_close(ours.model.project(found), trace.logits, **CLOSE)
+
+
+def attributions_are_finite_and_sum(ours: Pretrained) -> None:
+    trace = ours.trace(SENTENCES[0], SENTENCES[1])
+    for name in METHODS:
+        with warnings.catch_warnings():  # with random weights the integral over the path may not settle
+            warnings.filterwarnings("ignore", "integrated gradients")
+            rows = attribute(ours, trace, name)
+        joined = rows.joined()
+        assert joined.shape == (len(trace.target_out), len(trace.source_ids) + len(trace.target_in)), name
+        assert joined.isfinite().all() and rows.prefix.triu(1).abs().max() < 1e-4, name
+        if rows.shares:
+            torch.testing.assert_close(joined.sum(-1), torch.ones_like(joined[:, 0]), **CLOSE)
+
+
+def exports_hold_the_trace(ours: Pretrained) -> None:
+    trace = ours.trace(SENTENCES[0], SENTENCES[1])
+    with np.load(io.BytesIO(npz(trace)), allow_pickle=False) as file:
+        wanted = {name: array for name, array in arrays(trace).items() if name != "index.json"}
+        assert {*file.files} - {"index.json"} == wanted.keys()
+        for name, array in wanted.items():
+            assert np.array_equal(file[name], array), name
+    assert SENTENCES[0] in html_page(trace)

@@ -13,7 +13,7 @@ from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import Edit, EditingTap
-from transformer.tracing.rerun import masks_of
+from transformer.tracing.rerun import bias_of, masks_of
 from transformer.tracing.trace import Trace
 
 ROUNDING = 1e-5  # relative, of one layer's output in float32
@@ -66,21 +66,22 @@ def zeroed_layers(
     source_mask, target_mask = masks_of(network, trace)
     encoder = []
     count, steps = len(trace.source_ids), len(trace.target_in_ids)
+    bias = bias_of(network.encoder_bias, count)
     for index, layer in enumerate(network.encoder):
         x = trace.encoder_self.enters[index].to(network.device).expand(count, -1, -1)
         here = tap({f"encoder.{index}.self.values": _zeroed}).at("encoder").at(str(index))
-        outputs = layer(x, source_mask, here).cpu()
+        outputs = layer(x, source_mask, here, bias).cpu()
         moved = _moved(outputs, trace.encoder_ff.leaves[index])
         encoder.append(in_shares(moved, torch.arange(count)))
         report(index + 1)
-    decoder, cross = [], []
+    decoder, cross, bias = [], [], bias_of(network.decoder_bias, steps)
     for index, decoder_layer in enumerate(network.decoder):
         both = []
         for name, keys in (("self", steps), ("cross", count)):
             x = trace.decoder_self.enters[index].to(network.device).expand(keys, -1, -1)
             memory = trace.encoder_output.to(network.device).expand(keys, -1, -1)
             here = tap({f"decoder.{index}.{name}.values": _zeroed}).at("decoder").at(str(index))
-            outputs = decoder_layer(x, memory, target_mask, source_mask, here).cpu()
+            outputs = decoder_layer(x, memory, target_mask, source_mask, here, None, bias).cpu()
             both.append(_moved(outputs, trace.decoder_ff.leaves[index]))
         shares = in_shares(torch.cat(both, 1), torch.arange(steps))
         decoder.append(shares[:, :steps])

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from transformer.checkpoints.folder import CARD, CONFIG, WEIGHTS, CheckpointError, read_json
-from transformer.checkpoints.importers import FAMILIES, open_folder
+from transformer.checkpoints.importers import KINDS, open_folder
+from transformer.checkpoints.importers.bart import kind_of
 from transformer.checkpoints.importers.generation import SETTINGS
 from transformer.checkpoints.importers.tensors import PICKLED, SHARDED
 from transformer.checkpoints.importers.tokenizers import ADDED, OPTIONS, SPECIAL, TARGET_VOCABULARY
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi, ModelInfo
 
 SUMMARY = N_(
-    "Fetch a translation or summarisation model (OPUS-MT, NLLB, BART and others) from the Hugging Face Hub; the only "
-    "command that uses a network."
+    "Fetch a translation or summarisation model (OPUS-MT, NLLB, BART, T5 and others) from the Hugging Face Hub; the "
+    "only command that uses a network."
 )
 HUB = "https://huggingface.co"
 OPTIONAL = (TARGET_VOCABULARY, OPTIONS, ADDED, SPECIAL, SETTINGS, CARD)
@@ -85,7 +86,7 @@ def _ask(work: Callable[[], Answer], model: str, endpoint: str, folder: Path) ->
 
 def _wanted(sizes: dict[str, int], kind: str, model: str) -> list[str]:
     """The files of a model of this kind that Headscope reads, as far as they are there. Raises CommandError."""
-    ways = FAMILIES[kind].needed
+    ways = KINDS[kind][2]
     needed = (CONFIG, *next((names for names in ways if set(names) <= sizes.keys()), ways[0]))
     shards = sorted(name for name in sizes if re.fullmatch(r"model-\d+-of-\d+\.safetensors", name))
     weights = next(
@@ -103,14 +104,16 @@ def _wanted(sizes: dict[str, int], kind: str, model: str) -> list[str]:
 
 
 def _kind(config: Path, model: str) -> str:
-    """The model_type of a config.json. Raises CommandError for one that cannot be opened."""
+    """The model_type of a config.json. Raises CommandError, CheckpointError for one that cannot be
+    opened."""
     about = read_json(config)
     kind = about.get("model_type") if isinstance(about, dict) else None
-    if kind not in FAMILIES:
+    if kind not in KINDS:
         raise CommandError(
             "{model} is of the type {kind!r}; Headscope opens only {kinds}, such as Helsinki-NLP/opus-mt-ko-en",
-            model=model, kind=kind, kinds=any_of(family.name for family in FAMILIES.values()),
+            model=model, kind=kind, kinds=any_of(dict.fromkeys(name for name, _, _ in KINDS.values())),
         )  # fmt: skip
+    kind_of(Path(model), about, KINDS[kind][1])
     return kind
 
 
@@ -152,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
     def fetch(name: str) -> None:
         _ask(lambda: _fetch(model, name, info.sha, endpoint, part / name), model, endpoint, goal)
 
-    kind = next(iter(FAMILIES))
+    kind = next(iter(KINDS))
     if CONFIG in sizes:
         fetch(CONFIG)
         kind = _kind(part / CONFIG, model)

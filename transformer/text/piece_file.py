@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from transformer.texts import N_, UserError
@@ -18,8 +17,7 @@ MOST_PIECES = 1_000_000  # as in `config.LIMITS`
 LONGEST_PIECE = 1_000  # characters; SentencePiece learns at most 16 by default
 LONGEST_RULE = 200  # bytes that replace one character; the longest in Unicode, for U+FDFA, has 33
 LARGEST_SELF_TEST = 100_000  # bytes of the texts with which a model tests itself when it is loaded
-BPE, UNIGRAM = 2, 1  # model_type of Trainer
-UNKNOWN_PIECE, CONTROL_PIECE = 2, 3  # kind of Piece
+BPE = 2  # model_type of Trainer
 DAMAGED = N_("this is not a SentencePiece model")
 # The checked part of sentencepiece_model.proto: message -> field -> number and type.
 MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
@@ -27,11 +25,8 @@ MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
         "pieces": (1, "Piece"), "trainer": (2, "Trainer"), "normalizer": (3, "Normalizer"), "self_test": (4, "bytes"),
         "denormalizer": (5, "Normalizer"),
     },
-    "Piece": {"piece": (1, "bytes"), "score": (2, "float"), "kind": (3, "int32")},
-    "Trainer": {
-        "model_type": (3, "int32"), "unk_surface": (44, "bytes"), "unk_id": (40, "int32"), "bos_id": (41, "int32"),
-        "eos_id": (42, "int32"), "pad_id": (43, "int32"),
-    },
+    "Piece": {"piece": (1, "bytes"), "score": (2, "float")},
+    "Trainer": {"model_type": (3, "int32"), "unk_surface": (44, "bytes")},
     "Normalizer": {"charsmap": (2, "bytes")},
 }  # fmt: skip
 
@@ -81,20 +76,6 @@ def _check_charsmap(data: bytes) -> None:
 def is_bpe(data: bytes) -> bool:
     """Whether the pieces of a checked file are merges, whose scores say only which of two comes first."""
     return bool(_model_class().FromString(data).trainer.model_type == BPE)
-
-
-def unigram_file(pieces: Sequence[tuple[str, float]], charsmap: bytes, unknown: int, end: int, pad: int) -> bytes:
-    """The SentencePiece file of a unigram model. pieces: with their log-probabilities; charsmap: the normalisation in
-    SentencePiece's form, empty for none; unknown, end, pad: ids of <unk>, </s> and <pad>; there is no <s>."""
-    model = _model_class()()
-    for number, (piece, score) in enumerate(pieces):
-        entry = model.pieces.add(piece=piece.encode(), score=score)
-        if number in (unknown, end, pad):
-            entry.kind = UNKNOWN_PIECE if number == unknown else CONTROL_PIECE
-    for name, value in {"unk_id": unknown, "bos_id": -1, "eos_id": end, "pad_id": pad}.items():
-        setattr(model.trainer, name, value)
-    model.trainer.model_type, model.normalizer.charsmap = UNIGRAM, charsmap
-    return bytes(model.SerializeToString())
 
 
 def check_pieces(data: bytes) -> None:

@@ -87,16 +87,12 @@ class AnyTokenizer(Protocol):
 
 def read_processor(path: Path, largest: int) -> sentencepiece.SentencePieceProcessor:
     """A SentencePiece model of at most `largest` bytes, with any special pieces. Raises TokenizerError."""
+    name = path.name
     try:
-        return processor_of(read_bounded(path, largest), path.name)
-    except OSError as error:
-        raise TokenizerError("{name} cannot be read: {reason}", name=path.name, reason=error.strerror) from error
-
-
-def processor_of(model: bytes, name: str) -> sentencepiece.SentencePieceProcessor:
-    """The same for the bytes of a file of this name."""
-    try:
+        model = read_bounded(path, largest)
         check_pieces(model)
+    except OSError as error:
+        raise TokenizerError("{name} cannot be read: {reason}", name=name, reason=error.strerror) from error
     except PieceFileError as error:
         raise TokenizerError("{name}: {error}", name=name, error=error) from error
     processor = sentencepiece.SentencePieceProcessor()

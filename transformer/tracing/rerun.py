@@ -9,6 +9,7 @@ from torch import Tensor
 
 from transformer.checks import expect
 from transformer.model.masks import causal_mask, padding_mask, real_tokens
+from transformer.model.positions import RelativeBias
 from transformer.model.tap import AnyTap
 from transformer.model.transformer import Transformer
 from transformer.texts import Text, UserError
@@ -54,6 +55,11 @@ def masks_of(network: Transformer, trace: Trace, rows: int | None = None) -> tup
     return padding_mask(read, network.config.pad_id), own
 
 
+def bias_of(table: RelativeBias | None, tokens: int) -> Tensor | None:
+    """What relative positions add to the scores of a stack, as its layers take it, before switches."""
+    return None if table is None else table(tokens, tokens)
+
+
 def outputs_from(
     network: Transformer, trace: Trace, stack: str, layer: int, passes: int, rows: int, tap: AnyTap
 ) -> Tensor:
@@ -67,10 +73,12 @@ def outputs_from(
     at, memory, first = tap.at("encoder"), start(trace.encoder_output), layer
     if stack == "encoder":
         x, first = start(trace.encoder_self.enters[layer]), 0
+        bias = bias_of(network.encoder_bias, x.shape[1])
         for index in range(layer, len(network.encoder)):
-            x = network.encoder[index](x, source_mask, at.at(str(index)))
+            x = network.encoder[index](x, source_mask, at.at(str(index)), bias)
         memory = at("output", network.encoder_norm(x))
     at, x = tap.at("decoder"), start(trace.decoder_self.enters[first, :rows])
+    bias = bias_of(network.decoder_bias, x.shape[1])
     for index in range(first, len(network.decoder)):
-        x = network.decoder[index](x, memory, own_mask, source_mask, at.at(str(index)))
+        x = network.decoder[index](x, memory, own_mask, source_mask, at.at(str(index)), None, bias)
     return at("output", network.decoder_norm(x))

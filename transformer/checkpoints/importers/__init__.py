@@ -17,9 +17,14 @@ from transformer.checkpoints.importers.pegasus import PEGASUS
 from transformer.checkpoints.importers.tokenizers import OPTIONS, languages_in
 from transformer.model.transformer import Transformer
 
-__all__ = ["IMPORTERS", "languages_of", "open_folder"]
+__all__ = ["IMPORTERS", "KINDS", "languages_of", "open_folder"]
 
 FAMILIES = {"marian": MARIAN, "bart": BART, "mbart": MBART, "m2m_100": M2M, "pegasus": PEGASUS}
+# model_type in config.json -> name, classes and needed files, as in `Family`
+KINDS: dict[str, tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]] = {
+    **{kind: (family.name, family.classes, family.needed) for kind, family in FAMILIES.items()},
+    **dict.fromkeys(t5.MODEL_TYPES, ("T5", t5.OPENED, t5.NEEDED)),
+}
 # model_type in config.json -> what reads the folder
 IMPORTERS: dict[str, Callable[[Path], Checkpoint[Transformer]]] = {
     **{kind: partial(load_family, family) for kind, family in FAMILIES.items()},

@@ -60,14 +60,17 @@ def _package() -> Any:
     return tokenizers
 
 
-def read_json_tokenizer(path: Path) -> tokenizers.Tokenizer:
-    """Raises TokenizerError."""
+def read_json_tokenizer(path: Path, *needed: str) -> tokenizers.Tokenizer:
+    """needed: tokens that it must have. Raises TokenizerError."""
     package = _package()
     try:
         data = read_bounded(path, LARGEST)
     except OSError as error:
         raise TokenizerError("{name} cannot be read: {reason}", name=path.name, reason=error.strerror) from error
-    return _guarded(lambda: package.Tokenizer.from_str(data.decode()), path.name)
+    made = _guarded(lambda: package.Tokenizer.from_str(data.decode()), path.name)
+    if lacking := [token for token in needed if made.token_to_id(token) is None]:
+        raise TokenizerError("{name} has no token {token}", name=path.name, token=lacking[0])
+    return made
 
 
 def byte_level(vocabulary: dict[str, int], path: Path, prefix_space: bool) -> tokenizers.Tokenizer:
@@ -93,18 +96,25 @@ def byte_level(vocabulary: dict[str, int], path: Path, prefix_space: bool) -> to
 class JsonTokenizer(ImportedTokenizer):
     """A tokenizer of the package `tokenizers`.
 
-    size: rows of the embedding table; unknown: id of <unk>; silent: ids that a decoded text leaves out; tidy: as in
-    `VocabularyTokenizer`.
+    size: rows of the embedding table; unknown: id of <unk>; controls, silent, tidy: as in `VocabularyTokenizer`. With
+    silent ids, such as T5's <extra_id_0>, special tokens in a text are not markup: controls among them become <unk>.
     """
 
     def __init__(
-        self, tokenizer: tokenizers.Tokenizer, size: int, unknown: int, silent: Collection[int], tidy: bool = False
+        self,
+        tokenizer: tokenizers.Tokenizer,
+        size: int,
+        unknown: int,
+        controls: Collection[int],
+        silent: Collection[int] = (),
+        tidy: bool = False,
     ) -> None:
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        tokenizer.encode_special_tokens = True  # markup such as "</s>" in a text stays text
+        tokenizer.encode_special_tokens = not silent  # if True, markup such as "</s>" in a text stays text
         self._tokenizer, self._size, self.unknown, self._tidy = tokenizer, size, unknown, tidy
-        self._silent = frozenset(silent) - {unknown}
+        self._controls = frozenset(controls) - {unknown}
+        self._silent = self._controls.union(silent) - {unknown}
         self._bytes = type(tokenizer.decoder).__name__ == "ByteLevel"
         self._unknown_piece = tokenizer.id_to_token(unknown)
         if (highest := max(tokenizer.get_vocab().values(), default=0)) >= size:
@@ -126,7 +136,7 @@ class JsonTokenizer(ImportedTokenizer):
 
     def _ids(self, text: str) -> list[int]:
         ids = self._encoded(text).ids if text.strip() else []
-        return [self.unknown if token_id in self._silent else token_id for token_id in ids]  # unigram models read them
+        return [self.unknown if token_id in self._controls else token_id for token_id in ids]  # unigrams read them
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Pieces with the piece mark and the names of special tokens; an id without a piece shows itself."""
@@ -151,7 +161,7 @@ class JsonTokenizer(ImportedTokenizer):
             return []
         encoded, typed = self._encoded(text), clean(text)
         return [
-            typed[start:end].replace(" ", PIECE_MARK) if token_id in {self.unknown, *self._silent} else piece
+            typed[start:end].replace(" ", PIECE_MARK) if token_id in {self.unknown, *self._controls} else piece
             for token_id, (start, end), piece in zip(
                 encoded.ids, encoded.offsets, self.pieces(encoded.ids), strict=True
             )

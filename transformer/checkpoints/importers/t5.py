@@ -13,20 +13,19 @@ d_model / heads; from version 1.1 on a gated feed-forward network and a separate
 the decoder's output by d_model^-0.5 before the shared table makes the logits. The paper divides in the other place: its
 table is smaller, and the embeddings are multiplied by sqrt(d_model) (section 3.4). So the table is divided by it here.
 
-SentencePiece cuts the text, as when T5 was trained; transformers 5 uses the library `tokenizers`. Where two ways to cut
-are equally probable ("..." as ".." and "." or as "." and ".."), rounding decides, and the two may choose differently.
+SentencePiece cuts the text if spiece.model is there, as when T5 was trained; transformers 5 uses the library
+`tokenizers`. Where two ways to cut are equally probable ("..." as ".." and "." or as "." and ".."), rounding decides,
+and the two may choose differently.
 """
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
 
-import sentencepiece
 import torch
 
 from transformer.checkpoints.folder import (
@@ -39,17 +38,18 @@ from transformer.checkpoints.folder import (
 )
 from transformer.checkpoints.importers.bart import LOGITS, SHARED, SOURCE, TARGET, holding, kind_of, whole_name
 from transformer.checkpoints.importers.generation import SETTINGS, search_rule
+from transformer.checkpoints.importers.json_tokenizer import JsonTokenizer, read_json_tokenizer
 from transformer.checkpoints.importers.tensors import Tensors
-from transformer.checkpoints.importers.tokenizers import LARGEST_VOCABULARY, OPTIONS, added_tokens, languages_in
+from transformer.checkpoints.importers.tokenizers import JSON, OPTIONS, PEGASUS_PIECES, added_tokens, languages_in
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.model.config import ConfigError, ModelConfig
 from transformer.model.transformer import Transformer
-from transformer.text.piece_file import unigram_file
-from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, processor_of, read_processor
+from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, read_processor
 
 MODEL_TYPES = ("t5", "mt5")
 OPENED = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration")
-PIECES, TOKENIZER = "spiece.model", "tokenizer.json"
+NEEDED = ((PEGASUS_PIECES,), (JSON,))  # one of them
+SPECIAL = ("<unk>", "<pad>", "</s>")
 EXTRA_TOKENS, MOST_EXTRA = 100, 10_000
 LONGEST = 512  # tokens: T5 was trained with, and config.json may not say it
 ACTIVATIONS = {
@@ -134,31 +134,19 @@ def names(config: ModelConfig) -> dict[str, tuple[str, ...]]:
     return {ours: (theirs,) for ours, theirs in found.items()}
 
 
-def _pieces(folder: Path) -> tuple[sentencepiece.SentencePieceProcessor, dict[str, dict[str, Any]]]:
-    """SentencePiece with the pieces of the folder, and what tokenizer.json says of added tokens, as in `added_tokens`.
-    Raises TokenizerError."""
-    if (folder / PIECES).is_file():
-        return read_processor(folder / PIECES, LARGEST_TOKENIZER), {}
-    about = read_json(folder / TOKENIZER, LARGEST_VOCABULARY)
-    try:
-        model, rule = about["model"], about["normalizer"] or {}
-        rules = (rule, *rule.get("normalizers", ()))
-        charsmap = next((one["precompiled_charsmap"] for one in rules if "precompiled_charsmap" in one), "")
-        added = {token["content"]: token for token in about["added_tokens"]}
-        pieces = list(model["vocab"])
-        while pieces[-1][0] in added:  # <extra_id_N>, which SentencePiece's file lacks: no text is cut into them
-            pieces.pop()
-        ids = (model["unk_id"], added["</s>"]["id"], added["<pad>"]["id"])
-        data = unigram_file(pieces, base64.b64decode(charsmap), *ids)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise TokenizerError("{name} is not the tokenizer of a T5 model", name=TOKENIZER) from error
-    return processor_of(data, TOKENIZER), added
+def _json_tokenizer(folder: Path, size: int) -> JsonTokenizer:
+    """With the ids of <pad> and </s> that no text has, and tokens such as <extra_id_N> that a text may have. Raises
+    TokenizerError."""
+    made = read_json_tokenizer(folder / JSON, *SPECIAL)
+    unknown, *controls = map(made.get_vocab().__getitem__, SPECIAL)
+    special = {number for number, token in made.get_added_tokens_decoder().items() if token.special}
+    return JsonTokenizer(made, size, unknown, controls, special.difference(controls))
 
 
-def _tokenizer(folder: Path, options: Mapping[str, Any], about: Mapping[str, Any]) -> VocabularyTokenizer:
-    """The pieces, then <extra_id_N> with falling numbers, then what was added; an embedding table may have more rows.
-    Raises TokenizerError."""
-    processor, listed = _pieces(folder)
+def _tokenizer(folder: Path, options: Mapping[str, Any], size: int) -> VocabularyTokenizer:
+    """The pieces, then <extra_id_N> with falling numbers, then what was added. size: rows of the embedding table, which
+    may have more. Raises TokenizerError."""
+    processor = read_processor(folder / PEGASUS_PIECES, LARGEST_TOKENIZER)
     pieces = [processor.IdToPiece(number) for number in range(len(processor))]
     count = options.get("extra_ids", EXTRA_TOKENS)
     if type(count) is not int or not 0 <= count <= MOST_EXTRA:
@@ -166,15 +154,14 @@ def _tokenizer(folder: Path, options: Mapping[str, Any], about: Mapping[str, Any
             "extra_ids is {count} in {name}; choose 0 to {most:,}", count=shown(count), name=OPTIONS, most=MOST_EXTRA
         )
     extra = {f"<extra_id_{number}>": len(pieces) + count - 1 - number for number in range(count)}
-    added = {**added_tokens(folder, options), **listed}
+    added = added_tokens(folder, options)
     whole = {**extra, **{token: entry["id"] for token, entry in added.items() if entry["id"] >= len(pieces)}}
     silent = {*extra.values(), *(entry["id"] for entry in added.values() if entry.get("special") is True)}
-    size = about.get("vocab_size")
-    if type(size) is not int or max((len(pieces) - 1, *whole.values())) >= size:
+    if max((len(pieces) - 1, *whole.values())) >= size:
         raise TokenizerError(
             "the tokenizer has {tokens:,} tokens, and the embedding table has {rows} rows; take all files from the "
             "same model",
-            tokens=len(pieces) + len(whole), rows=shown(size),
+            tokens=len(pieces) + len(whole), rows=size,
         )  # fmt: skip
     vocabulary = {**{piece: number for number, piece in enumerate(pieces)}, **whole}
     controls = [number for number in range(len(pieces)) if processor.IsControl(number)]
@@ -188,14 +175,16 @@ def load_t5(path: Path) -> Checkpoint[Transformer]:
     path = Path(path)
     about = read_json(path / CONFIG)
     kind_of(path, about, OPENED)
-    if not any((path / name).is_file() for name in (PIECES, TOKENIZER)):
+    in_pieces = (path / PEGASUS_PIECES).is_file()
+    if not in_pieces and not (path / JSON).is_file():
         raise CheckpointError(
             "{path} is not a T5 checkpoint: {pieces} and {tokenizer} are both missing",
-            path=path, pieces=PIECES, tokenizer=TOKENIZER,
+            path=path, pieces=PEGASUS_PIECES, tokenizer=JSON,
         )  # fmt: skip
     options = read_json(path / OPTIONS) if (path / OPTIONS).is_file() else {}
     try:
-        tokenizer = _tokenizer(path, options, about)
+        size = ModelConfig.from_dict({"vocab_size": about.get("vocab_size", 32128)}).vocab_size
+        tokenizer = _tokenizer(path, options, size) if in_pieces else _json_tokenizer(path, size)
         tensors = Tensors(path, whole_name)
         config = bounded(configure(about, tensors.names(), tokenizer.unknown))
         known = (SHARED, SOURCE, TARGET, LOGITS, UNUSED)

@@ -126,9 +126,9 @@ class TokenizerFiles:
     def _json(self, config: ModelConfig, size: int) -> JsonTokenizer:
         assert self.made is not None
         table = self.vocabularies[1]
-        silent = {config.pad_id, config.start_id, config.end_id, *(table[token] for token in self.own)}
+        controls = {config.pad_id, config.start_id, config.end_id, *(table[token] for token in self.own)}
         tidy = self.options.get("clean_up_tokenization_spaces") is True
-        return JsonTokenizer(self.made(), size, config.unk_id, silent, tidy)
+        return JsonTokenizer(self.made(), size, config.unk_id, controls, tidy=tidy)
 
     def open(self, config: ModelConfig) -> tuple[ImportedTokenizer, ImportedTokenizer]:
         """The tokenizers of source and target. Raises TokenizerError."""
@@ -270,10 +270,8 @@ def _from_json(
     folder: Path, options: Mapping[str, Any], begin: tuple[str, ...] = (), codes: Codes | None = None
 ) -> TokenizerFiles:
     """A folder that has only tokenizer.json, which is all that transformers 5 writes."""
-    made = read_json_tokenizer(folder / JSON)
+    made = read_json_tokenizer(folder / JSON, "<unk>", *begin)
     table = made.get_vocab()
-    if lacking := [token for token in ("<unk>", *begin) if token not in table]:
-        raise TokenizerError("{name} has no token {token}", name=JSON, token=lacking[0])
     own = [token.content for token in made.get_added_tokens_decoder().values() if token.special]
     return TokenizerFiles(folder, options, (table, table), {}, made=lambda: made, own=own, codes=codes, begin=begin)
 
