@@ -102,7 +102,7 @@ class Tensors:
                         size=size,
                     )
             memory = zipped and size >= MAPPED  # files of old versions are no zips, and cannot be mapped
-            tensors = torch.load(self.path, map_location="cpu", weights_only=True, mmap=memory)
+            tensors = torch.load(self.path, map_location="cpu", mmap=memory, weights_only=True)
         except CheckpointError:
             raise
         except OSError as error:
