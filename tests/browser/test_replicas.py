@@ -24,6 +24,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.explorer_page import click_head, exact, hover, params_of, plot, wait_for_params
 from tests.browser.navigation import link_to
+from tests.browser.stillness import still
 
 pytestmark = [
     pytest.mark.long,
@@ -33,6 +34,7 @@ pytestmark = [
 KEY = "a-key-for-the-operator"
 SENTENCE = "The dog sees the cat."
 LINK = {"source": SENTENCE, "kind": "cross", "layer": "2", "head": "3", "cell": "3,2"}
+PLAIN = "[class*=st-key-hs-lesson-start], .st-key-hs-paper figure, .stHtml table"  # Lessons, Paper and Results
 LAB = {"source": SENTENCE, "kind": "cross", "layer": "3", "head": "5", "scaling": "off", "zero": "cross.2.5"}
 
 
@@ -66,6 +68,14 @@ def settled(page: Page) -> None:
     )
 
 
+def lab_text(page: Page) -> str:
+    """Both translations, and what the Lab says of them and of the weights."""
+    translations = page.locator(".hs-lab-translations")
+    expect(translations).to_contain_text("With scaling off; 1 head knocked out")
+    still(page)
+    return f"{translations.inner_text()} {page.get_by_test_id('lab-says').inner_text()}"
+
+
 # -- one link, one picture --------------------------------------------------------------------------------------------
 
 
@@ -89,10 +99,8 @@ def test_a_link_shows_the_same_picture_on_either_replica(
 
 def test_a_link_to_the_lab_shows_the_same_switches(browser: Browser, replicas: Replicas) -> None:
     pages = [viewer(browser, f"http://localhost:{port}", "lab", **LAB) for port in replicas.ports]
-    for page in pages:
-        settled(page)
-    first, second = ((params_of(page), page.locator(".st-key-hs-says").inner_text()) for page in pages)
-    assert first == second and {name: first[0][name] for name in LAB} == LAB and "Switched" in first[1]
+    first, second = ((lab_text(page), params_of(page)) for page in pages)
+    assert first == second and {name: first[1][name] for name in LAB} == LAB
     for page in pages:
         page.context.close()
 
@@ -179,7 +187,8 @@ def test_every_page_works_under_the_policy_and_no_typed_word_is_logged(browser: 
     for name in (entry.path for entry in pages()):
         page.goto(f"{replicas.address}/{name}?{urlencode({'source': f'I like {word}.'})}")
         page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        page.wait_for_selector("canvas, [data-drawn], .js-plotly-plot, [data-testid=training]", state="attached")
+        page.wait_for_selector(f"canvas, [data-drawn], [data-testid=training], {PLAIN}", state="attached")
+        still(page)
     context.close()
     assert not complaints and word not in replicas.log.read_text()
 
@@ -210,7 +219,8 @@ def test_viewers_of_a_killed_replica_keep_what_they_see(
     exact(page)
     # The server counts what it changed of its own accord; a new one begins to count again.
     page.get_by_role("button", name="Aa").click()
-    wait_for_params(page, big="1")
+    explorer = page.get_by_test_id("explorer")
+    expect(explorer).to_have_attribute("data-big", "")
     settled(page)
     page.wait_for_timeout(1000)  # everything has grown to its new size
     click_head(page, "cross", 3, 1)
@@ -218,24 +228,29 @@ def test_viewers_of_a_killed_replica_keep_what_they_see(
     exact(page)
     settled(page)
     before = (params_of(page), plot(page.get_by_test_id("head-cross")), hover(page, "cross", 1, 1))
-    field = page.get_by_label(re.compile("Source · English"))
-    field.fill("I am not sent yet.")
     home = of(replicas, page.context)
     with page.expect_event("websocket", timeout=60_000):
         killed(home)
     settled(page)
     page.wait_for_timeout(1000)  # a run that was asked for has begun by now
     settled(page)
-    assert of(replicas, page.context) != home
-    assert field.input_value() == "I am not sent yet."
+    other = of(replicas, page.context)
     after = (params_of(page), plot(page.get_by_test_id("head-cross")), hover(page, "cross", 1, 1))
-    assert after == before
+    assert other != home and after == before
     click_head(page, "cross", 0, 6)  # the very first click counts
     wait_for_params(page, layer="1", head="7", source=SENTENCE)
     exact(page)
-    field.press("Enter")
-    wait_for_params(page, source="I am not sent yet.", layer="1", head="7", big="1")
+
+    # What was typed and not sent yet is drawn by the other replica.
+    replicas.revive(home)
+    field = page.get_by_label(re.compile("Source · English"))
+    with page.expect_event("websocket", timeout=60_000):
+        field.fill("I am not sent yet.")
+        killed(other)
     page.wait_for_selector(f'[data-drawn^="{model.trace("I am not sent yet.").id}"]')
+    wait_for_params(page, source="I am not sent yet.", layer="1", head="7")
+    assert field.input_value() == "I am not sent yet."
+    expect(explorer).to_have_attribute("data-big", "")
     page.context.close()
 
 
@@ -243,16 +258,14 @@ def test_lab_switches_survive_a_killed_replica_and_downloads_work_after_its_retu
     browser: Browser, replicas: Replicas, killed: Callable[[int], None]
 ) -> None:
     page = viewer(browser, replicas.address, "lab", **LAB)
-    settled(page)
-    says, before = page.locator(".st-key-hs-says"), params_of(page)
-    text = says.inner_text()
+    before = lab_text(page), params_of(page)
     home = of(replicas, page.context)
     with page.expect_event("websocket", timeout=60_000):
         killed(home)
     settled(page)
     page.wait_for_timeout(1000)
     settled(page)
-    assert params_of(page) == before and says.inner_text() == text
+    assert (lab_text(page), params_of(page)) == before
     assert page.locator("[data-testid=stException]").count() == 0
     link_to(page, "Heads").click()
     page.wait_for_selector("[data-testid=explorer]")
@@ -300,7 +313,7 @@ def test_a_class_on_both_replicas_loses_no_room_and_no_answer_when_the_teachers_
     teacher = person(browser, replicas, home)
     teacher.goto(f"{replicas.address}/lessons")
     teacher.get_by_role("button", name="Open a room").click()
-    expect(teacher.locator(".hs-room-code")).to_contain_text("0 here")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("no students yet")
     teacher.wait_for_url("**room=*")
     code = params_of(teacher)["room"]
     students = [person(browser, replicas, port) for port in (home, other, other)]

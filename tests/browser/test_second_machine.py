@@ -103,7 +103,7 @@ def test_a_student_on_another_machine_joins_by_the_code_and_follows(
     teacher.wait_for_selector("[data-testid=explorer][data-drawn]")
     link_to(teacher, "Lessons").click()
     teacher.get_by_role("button", name="Open a room").click()
-    expect(teacher.locator(".hs-room-code")).to_contain_text("0 here")
+    expect(teacher.locator(".hs-room-code")).to_contain_text("no students yet")
     teacher.wait_for_url("**room=*")
     code = params_of(teacher)["room"]
     teacher.get_by_role("button", name="Show the code").click()
@@ -121,4 +121,4 @@ def test_a_student_on_another_machine_joins_by_the_code_and_follows(
     teacher.get_by_role("button", name="Reveal the answer").click()
     expect(student.locator(".hs-cards .hs-mine")).to_contain_text("about half")
     teacher.get_by_role("button", name="Next").click()
-    expect(student.locator(".hs-lesson-title")).to_have_text("The whole model")
+    expect(student.locator(".hs-lesson-title")).to_have_text(["The whole model"])  # of two at first
