@@ -200,7 +200,8 @@ export class FigurePlot {
     if (!this.first) return Infinity;
     if (narrow && this.share) return Math.max(LEAST, Math.floor((SHARED * window.innerHeight) / this.share));
     const above = Math.min(documentTop(this.box), window.innerHeight * (narrow ? 0.55 : 0.6));
-    return Math.max(LEAST * (this.big ? 1.15 : 1), Math.floor(window.innerHeight - above - 10));
+    const left = window.innerHeight - above - this.equation.offsetHeight - 10;
+    return Math.max(LEAST * (this.big ? 1.15 : 1), Math.floor(left));
   }
 
   async draw() {
