@@ -19,7 +19,7 @@ Progress = Callable[[int, int], bool]
 PATIENCE = 30.0  # seconds after the viewer left until the work ends
 SESSION = "headscope_task"
 LONG = 1e11  # products of `is_long`: 0.8 s of one free core, 2 s of a busy one
-WAIT = 2.0  # seconds for which a page waits for work that starts by itself, before it shows progress
+WAIT = 2.5  # seconds for which a page waits for work that starts by itself, before it shows progress
 
 
 class Task(BackgroundJob, Generic[Value]):
