@@ -32,16 +32,8 @@ def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[
     ids = [model.encode(text) for text in typed(4 if quick else SENTENCES)]
     table = Table(
         "Milliseconds of decoding with the same weights, one thread (median / best)",
-        (
-            "beam",
-            "batch",
-            "step by step",
-            "the app",
-            "times as fast",
-            "CTranslate2 float32",
-            "its int8",
-            "equal tokens",
-        ),
+        ("beam", "batch", "step by step", "the app", "times as fast",
+         "CTranslate2 float32", "its int8", "equal tokens"),
         load(),
         notes=[
             f"{len(ids)} sentences. The app reorders the matrices, and up to {FEW} sentences at once are drafted by "
@@ -49,7 +41,7 @@ def beside_ctranslate(model: Pretrained, quick: bool = False, batches: Sequence[
             "how many sentences by the app, by CTranslate2 in float32 and int8. Both beam searches have the same width "
             "and alpha, but they divide by other powers of the length and end by other rules."
         ],
-    )
+    )  # fmt: skip
     with threads(1):
         app, int8, float32 = as_in_app(model), Translator(model.model), Translator(model.model, "float32")
         for beams in (1, BEAMS):

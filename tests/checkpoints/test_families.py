@@ -12,14 +12,11 @@ import transformer
 from tests.support.families import KINDS, family_folder
 from tests.support.imported import (
     SENTENCES,
-    a_later_start_gives_the_same_output,
+    WORKS,
     attention_is_theirs,
-    attributions_are_finite_and_sum,
     batch,
-    exports_hold_the_trace,
     generated,
     logits_are_theirs,
-    switches_do_as_they_say,
 )
 from transformer.analysis.residual import decompose
 from transformer.cost.parameters import describe
@@ -50,15 +47,7 @@ def test_every_attention_of_a_trace_is_theirs(trio) -> None:
     attention_is_theirs(trace, theirs)
 
 
-@pytest.mark.parametrize(
-    "holds",
-    [
-        a_later_start_gives_the_same_output,
-        switches_do_as_they_say,
-        attributions_are_finite_and_sum,
-        exports_hold_the_trace,
-    ],
-)
+@pytest.mark.parametrize("holds", WORKS)
 def test_patching_the_lab_attribution_and_exports_work(trio, holds: Callable[[Pretrained], None]) -> None:
     holds(trio[0])
 

@@ -19,14 +19,11 @@ import transformer
 from tests.support.imported import (
     CLOSE,
     SENTENCES,
-    a_later_start_gives_the_same_output,
+    WORKS,
     attention_is_theirs,
-    attributions_are_finite_and_sum,
     batch,
-    exports_hold_the_trace,
     generated,
     logits_are_theirs,
-    switches_do_as_they_say,
 )
 from tests.support.t5 import KINDS, scripts, t5_folder
 from transformer.checkpoints.folder import CheckpointError
@@ -63,15 +60,7 @@ def test_every_attention_and_every_state_of_a_trace_is_theirs(pair) -> None:
     assert trace.target_in_ids[0] == theirs.config.decoder_start_token_id and trace.target_in[0] == "<pad>"
 
 
-@pytest.mark.parametrize(
-    "holds",
-    [
-        a_later_start_gives_the_same_output,
-        switches_do_as_they_say,
-        attributions_are_finite_and_sum,
-        exports_hold_the_trace,
-    ],
-)
+@pytest.mark.parametrize("holds", WORKS)
 def test_patching_the_lab_attribution_and_exports_work(pair, holds: Callable[[Pretrained], None]) -> None:
     holds(pair[0])
 

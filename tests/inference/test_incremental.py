@@ -18,7 +18,7 @@ from transformer.inference.speed import (
     FILLED,
     JointSelfAttention,
     ReorderedLinear,
-    possible,
+    pays_to_reorder,
     prepare_for_decoding,
     reorder,
     with_parameters,
@@ -189,7 +189,7 @@ def test_the_matrices_of_a_large_model_stay_where_they_are(monkeypatch: pytest.M
     torch.testing.assert_close(found[:, 0], model.decode(target, memory, source)[:, -1], **CLOSE)
 
 
-needs_order = pytest.mark.skipif(not possible(tiny_model()), reason="measured on x86 only")
+needs_order = pytest.mark.skipif(not pays_to_reorder(tiny_model()), reason="measured on x86 only")
 
 
 @needs_order
@@ -211,6 +211,9 @@ def test_gradients_and_exchanged_weights_do_not_see_the_reordered_matrix() -> No
     prepare_for_decoding(model)
     reorder(model)
     inner = model.encoder[0].feed_forward.inner
+    for wrong in (torch.randn(4, 33), torch.randn(2, 4, 66, dtype=torch.float64)):
+        with pytest.raises(RuntimeError):  # as torch's own product
+            inner(wrong)
     x = torch.randn(5, 66, requires_grad=True)
     inner(x).sum().backward()
     torch.testing.assert_close(x.grad, inner.weight.sum(0).expand(5, 66))

@@ -133,3 +133,9 @@ def exports_hold_the_trace(ours: Pretrained) -> None:
         for name, array in wanted.items():
             assert np.array_equal(file[name], array), name
     assert SENTENCES[0] in html_page(trace)
+
+
+WORKS = (
+    a_later_start_gives_the_same_output, switches_do_as_they_say, attributions_are_finite_and_sum,
+    exports_hold_the_trace,
+)  # fmt: skip

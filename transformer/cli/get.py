@@ -86,7 +86,7 @@ def _ask(work: Callable[[], Answer], model: str, endpoint: str, folder: Path) ->
 
 def _wanted(sizes: dict[str, int], kind: str, model: str) -> list[str]:
     """The files of a model of this kind that Headscope reads, as far as they are there. Raises CommandError."""
-    ways = KINDS[kind][2]
+    ways = KINDS[kind].needed
     needed = (CONFIG, *next((names for names in ways if set(names) <= sizes.keys()), ways[0]))
     shards = sorted(name for name in sizes if re.fullmatch(r"model-\d+-of-\d+\.safetensors", name))
     weights = next(
@@ -104,16 +104,15 @@ def _wanted(sizes: dict[str, int], kind: str, model: str) -> list[str]:
 
 
 def _kind(config: Path, model: str) -> str:
-    """The model_type of a config.json. Raises CommandError, CheckpointError for one that cannot be
-    opened."""
+    """The model_type of a config.json. Raises CommandError or CheckpointError for what cannot be opened."""
     about = read_json(config)
     kind = about.get("model_type") if isinstance(about, dict) else None
     if kind not in KINDS:
         raise CommandError(
             "{model} is of the type {kind!r}; Headscope opens only {kinds}, such as Helsinki-NLP/opus-mt-ko-en",
-            model=model, kind=kind, kinds=any_of(dict.fromkeys(name for name, _, _ in KINDS.values())),
+            model=model, kind=kind, kinds=any_of(dict.fromkeys(one.name for one in KINDS.values())),
         )  # fmt: skip
-    kind_of(Path(model), about, KINDS[kind][1])
+    kind_of(Path(model), about, KINDS[kind].classes)
     return kind
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.checkpoints.folder import CONFIG, Checkpoint, CheckpointError, language, load_checkpoint, read_json
 from transformer.checkpoints.importers import t5
-from transformer.checkpoints.importers.bart import BART, load_family
+from transformer.checkpoints.importers.bart import BART, Family, load_family
 from transformer.checkpoints.importers.m2m_100 import M2M
 from transformer.checkpoints.importers.marian import MARIAN
 from transformer.checkpoints.importers.mbart import MBART
@@ -20,11 +20,8 @@ from transformer.model.transformer import Transformer
 __all__ = ["IMPORTERS", "KINDS", "languages_of", "open_folder"]
 
 FAMILIES = {"marian": MARIAN, "bart": BART, "mbart": MBART, "m2m_100": M2M, "pegasus": PEGASUS}
-# model_type in config.json -> name, classes and needed files, as in `Family`
-KINDS: dict[str, tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]] = {
-    **{kind: (family.name, family.classes, family.needed) for kind, family in FAMILIES.items()},
-    **dict.fromkeys(t5.MODEL_TYPES, ("T5", t5.OPENED, t5.NEEDED)),
-}
+# model_type in config.json -> what `headscope get` has to know
+KINDS: dict[str, Family | t5.Kind] = {**FAMILIES, **dict.fromkeys(t5.MODEL_TYPES, t5.T5)}
 # model_type in config.json -> what reads the folder
 IMPORTERS: dict[str, Callable[[Path], Checkpoint[Transformer]]] = {
     **{kind: partial(load_family, family) for kind, family in FAMILIES.items()},

@@ -24,7 +24,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from reprlib import repr as shown
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -47,8 +47,17 @@ from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, read_processor
 
 MODEL_TYPES = ("t5", "mt5")
-OPENED = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration")
-NEEDED = ((PEGASUS_PIECES,), (JSON,))  # one of them
+
+
+class Kind(NamedTuple):
+    """Fields as in `Family`."""
+
+    name: str
+    classes: tuple[str, ...]
+    needed: tuple[tuple[str, ...], ...]
+
+
+T5 = Kind("T5", ("T5ForConditionalGeneration", "MT5ForConditionalGeneration"), ((PEGASUS_PIECES,), (JSON,)))
 SPECIAL = ("<unk>", "<pad>", "</s>")
 EXTRA_TOKENS, MOST_EXTRA = 100, 10_000
 LONGEST = 512  # tokens: T5 was trained with, and config.json may not say it
@@ -174,7 +183,7 @@ def load_t5(path: Path) -> Checkpoint[Transformer]:
     """Read a folder of a T5 model. Raises CheckpointError for the first problem."""
     path = Path(path)
     about = read_json(path / CONFIG)
-    kind_of(path, about, OPENED)
+    kind_of(path, about, T5.classes)
     in_pieces = (path / PEGASUS_PIECES).is_file()
     if not in_pieces and not (path / JSON).is_file():
         raise CheckpointError(
