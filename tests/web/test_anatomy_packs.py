@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import node
 from tests.support.build import pretrained_variant
 from transformer.analysis.anatomy import places
 from transformer.inference.pretrained import Pretrained, load
@@ -17,7 +17,7 @@ from transformer.view.anatomy_pack import facts, open_pack, place_pack, trace_pa
 from transformer.web.folder import export_folder
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "frontend" / "src" / "anatomy" / "testing" / "same_packs.js"
+SCRIPT = "anatomy/testing/same_packs.js"
 TOLERANCE = 1e-5  # of the largest number of an array
 STEP = 2e-4  # at most so many numbers of 8 bits differ, by one step: those whose rounding float32 decides
 # Not of the trace; and a hidden cell's product, which is computed again, may differ from its score in the last bit.
@@ -77,9 +77,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
     models = {"reverse": (load("reverse"), ROOT / "checkpoints" / "reverse"), "tiny": (tiny, out / "tiny")}
     jobs = [job(*models[name], out / str(number), *rest) for number, (name, *rest) in enumerate(CASES.values())]
     (out / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    found = subprocess.run(["node", SCRIPT, out / "jobs.json"], capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    return dict(zip(CASES, json.loads(found.stdout), strict=True))
+    said = node.written(SCRIPT, out / "jobs.json")
+    return dict(zip(CASES, json.loads(said), strict=True))
 
 
 @pytest.mark.parametrize("case", CASES)

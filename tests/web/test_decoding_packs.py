@@ -4,7 +4,6 @@ the server."""
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ import pytest
 from pages.decoding import payload, step
 from pages.feedforward import activity
 from pages.frame.options import Options
+from tests.support import node
 from transformer.inference.pretrained import Pretrained, load
 from transformer.inference.search import output_limit
 
-SCRIPT = Path(__file__).parents[2] / "frontend" / "src" / "live" / "testing" / "numbers.js"
+SCRIPT = "live/testing/numbers.js"
 FOLDER = Path(__file__).parents[2] / "checkpoints" / "reverse"
 SHOWN = 1e-5  # of probabilities and entropies
 LIMIT = 40
@@ -56,10 +56,8 @@ def written() -> str:
     ]
     for picture in ("feedforward", "positions"):
         jobs += [{"picture": picture, "source": source, "target": target} for source, target in SENTENCES]
-    given = json.dumps([{**job, "limit": LIMIT} for job in jobs])
-    found = subprocess.run(["node", SCRIPT, FOLDER], input=given, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    return found.stdout
+    given = [{**job, "limit": LIMIT} for job in jobs]
+    return node.written(SCRIPT, FOLDER, given=given)
 
 
 def of_server(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from pages.components import compared_heads, translation
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words, scaling_note
 from pages.lab import measures, scaling
+from tests.support import node
 from tests.support.payloads import array, unpack
 from transformer.analysis.saturation import MEASURES
 from transformer.analysis.translation import mean_probability, perplexity
@@ -27,7 +27,7 @@ from transformer.view.state import View
 Job = tuple[str, str, str]  # source, target, switches
 Answers = dict[Job, dict[str, Any]]
 
-SCRIPT = Path(__file__).parents[2] / "frontend" / "src" / "lab" / "testing" / "lab_packs.js"
+SCRIPT = "lab/testing/lab_packs.js"
 FOLDER = Path(__file__).parents[2] / "checkpoints" / "reverse"
 SHOWN = 1e-4  # of the numbers that a picture writes
 JOBS = [
@@ -85,10 +85,9 @@ def answer() -> dict[str, Any]:
         for source, target, switches in jobs
     ]
     phrases = [Interventions.parse(text).to_params() for text in PHRASES]
-    given = json.dumps({"jobs": asked, "phrases": phrases, "links": [dict([pair]) for pair in LINKED]})
-    found = subprocess.run(["node", SCRIPT, FOLDER], input=given, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    answer: dict[str, Any] = json.loads(found.stdout)
+    given = {"jobs": asked, "phrases": phrases, "links": [dict([pair]) for pair in LINKED]}
+    said = node.written(SCRIPT, FOLDER, given=given)
+    answer: dict[str, Any] = json.loads(said)
     return {**answer, "jobs": dict(zip(jobs, answer["jobs"], strict=True))}
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import node
 from transformer.inference.pretrained import Pretrained, load
 from transformer.lessons import Computed
 from transformer.lessons.answers import FUNCTIONS, AnswerError
@@ -18,7 +18,7 @@ from transformer.view.languages import load_language
 from transformer.web.lessons import CONSTANT, lessons, markdown_tree, write_lessons
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "frontend" / "src" / "lesson" / "testing" / "answers.js"
+SCRIPT = "lesson/testing/answers.js"
 HEAD = {"kind": "cross", "layer": 2, "head": 1}
 SENTENCES = [("stone", ""), ("abcabc", "cb"), ("a", "")]
 ASKED = [
@@ -70,10 +70,9 @@ def found(model: Pretrained) -> list[list[dict[str, Any]]]:
         {"function": one.function, "arguments": dict(one.arguments)}
         for one in (*ASKED, *(one for one, _ in REFUSED), *NEED_SERVER)
     ]
-    given = json.dumps([{"source": source, "target": target, "asked": asked} for source, target in SENTENCES])
-    done = subprocess.run(["node", SCRIPT, model.path], input=given, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    answers: list[list[dict[str, Any]]] = json.loads(done.stdout)
+    given = [{"source": source, "target": target, "asked": asked} for source, target in SENTENCES]
+    said = node.written(SCRIPT, model.path, given=given)
+    answers: list[list[dict[str, Any]]] = json.loads(said)
     return answers
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Any
 import pytest
 import sentencepiece
 
+from tests.support import node
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.text.tokenizer import AnyTokenizer, Tokenizer
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "frontend" / "src" / "engine" / "testing" / "tokens.js"
+SCRIPT = "engine/testing/tokens.js"
 CHECKPOINTS = ("en-de", "ko-numbers", "reverse")
 
 # What texts are made of: words, and what is read in some unusual way.
@@ -54,10 +54,9 @@ TEXTS = [*LETTERS, *BLANKS, *(f"a{blank}{blank} b" for blank in BLANKS), *map(mi
 def in_the_page(
     model: Path, texts: Sequence[str], table: dict[str, Any] | None = None, lists: Sequence[Sequence[int]] = ()
 ) -> dict[str, Any]:
-    given = json.dumps({"model": str(model), "table": table, "texts": texts, "lists": lists})
-    done = subprocess.run(["node", SCRIPT], input=given, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    given = {"model": str(model), "table": table, "texts": texts, "lists": lists}
+    said = node.written(SCRIPT, given=given)
+    found: dict[str, Any] = json.loads(said)
     return found
 
 
