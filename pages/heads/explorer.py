@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components.payloads import bounded, payload, renewed
 from pages.frame.state import State, store_state
 from pages.heads import formation
+from pages.runtime.shared import shared
 from transformer.analysis.heads import alignment_from_json
 from transformer.checkpoints.folder import HEADS, LARGEST_BESIDE
 from transformer.inference.pretrained import Pretrained
@@ -38,6 +39,7 @@ def merge_browser(state: State, model: Pretrained) -> State:
     return store_state(replace(state, view=replace(view, big=state.view.big)))  # only Python changes big
 
 
+@shared()
 def alignment(model: Pretrained) -> dict[str, Any] | None:
     """How well every head of the cross-attention aligns words, if it was measured for this checkpoint."""
     try:
