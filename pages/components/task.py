@@ -35,8 +35,9 @@ class Task(BackgroundJob, Generic[Value]):
 
     def _work(self) -> None:
         if self._jobs.find(self.key) is None:  # another viewer's task may have made it
-            self.began = time.monotonic()
-            self._jobs.store(self.key, self._compute(self._progress))
+            self.began, began = time.monotonic(), time.thread_time()
+            result = self._compute(self._progress)
+            self._jobs.store(self.key, result, seconds=time.thread_time() - began)
 
     def _progress(self, done: int, total: int) -> bool:
         self.done, self.total = done, total

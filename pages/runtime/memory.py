@@ -1,7 +1,8 @@
 """The memory of this process: one budget for everything that is kept between two runs of a script.
 
-Every cache belongs to an accountant, which knows the size and the last use of each value. Where the budget is reached,
-the values that were not used for the longest time go, whatever cache they are in.
+Every cache belongs to an accountant, which knows the size and the last use of each value, and how long it took to make.
+Where the budget is reached, the values that were not used for the longest time go, whatever cache they are in; one that
+took long for its size stays longer (GreedyDual-Size: Cao and Irani 1997, "Cost-Aware WWW Proxy Caching Algorithms").
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ ENTRY = 400  # bytes of an entry beside its key and value
 LEAST = 4  # the caches get at least this part of the budget, whatever else the process takes
 GONE = 1000  # owners who left are remembered, for values that are made meanwhile
 UNKNOWN = 400_000_000  # bytes that the process takes without its caches, where the system does not say
+USUAL = 1e-8  # seconds a byte: what the trace of a sentence takes to make, 0.03 s for 4 MB
+MOST_WORTH = 20.0  # times as long as the usual value another one stays unused, at most
 PRESSED = 32_000_000  # bytes: having removed so much, the accountant asks for housekeeping
 # A value of these types refers to what others keep too, or to nothing that can be weighed.
 _LIGHT = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, threading.Thread)
@@ -99,11 +102,14 @@ def return_memory() -> None:
 
 @dataclass(slots=True)
 class Entry:
-    """size: bytes; owner: who alone uses the value, "" for everybody."""
+    """size: bytes; owner: who alone uses the value, "" for everybody; worth: how long it took to make for its size, in
+    units of the usual; rank: the smallest goes first."""
 
     value: Any
     size: int
-    owner: str = ""
+    owner: str
+    worth: float
+    rank: float = 0.0
 
 
 Cache = Any  # a `SharedCache`, whose module imports this one: its name, `weigh`, `pins` and `evicted` are used
@@ -122,6 +128,7 @@ class Accountant:
         self.used = 0
         self.pressed = threading.Event()  # much was removed since the last `settle`
         self._removed = 0
+        self._rank = 0.0  # of the value that was last removed to make room
         self._entries: OrderedDict[Place, Entry] = OrderedDict()
         self._leaving: deque[str] = deque()
         self._gone: deque[str] = deque(maxlen=GONE)
@@ -139,13 +146,15 @@ class Accountant:
             entry = self._entries.get(place)
             if entry is not None:
                 self._entries.move_to_end(place)
+                entry.rank = self._rank + entry.worth
             return entry
 
-    def store(self, place: Place, value: object, owner: str = "") -> None:
+    def store(self, place: Place, value: object, owner: str = "", seconds: float = 0.0) -> None:
         """Keep a value in place of an older one, and remove others if needed. Not kept: a value larger than all the
-        room, unless its cache pins it, and one whose owner left while it was made."""
+        room, unless its cache pins it, and one whose owner left while it was made. seconds: what it took to make."""
         cache, key = place
-        entry = Entry(value, cache.weigh(value) + weigh(key) + ENTRY, owner)
+        size = cache.weigh(value) + weigh(key) + ENTRY
+        entry = Entry(value, size, owner, min(max(1.0, seconds / size / USUAL), MOST_WORTH))
         self._forget_leaving()
         with self._lock:
             self.remove(place)
@@ -156,16 +165,18 @@ class Accountant:
             self.used += entry.size
             if self.used > room:
                 self._make_room(room, place)
+            entry.rank = self._rank + entry.worth
 
     def _make_room(self, room: int, newest: Place) -> None:
-        for place in list(self._entries):
+        for place in sorted(self._entries, key=lambda place: self._entries[place].rank):  # the longest unused first
             if self.used <= room:
                 return
             cache, key = place
-            value = self._entries[place].value
-            if place != newest and not cache.pins(key, value):
+            entry = self._entries[place]
+            if place != newest and not cache.pins(key, entry.value):
+                self._rank = entry.rank
                 self.remove(place)
-                cache.evicted(value)
+                cache.evicted(entry.value)
 
     def remove(self, place: Place) -> None:
         with self._lock:

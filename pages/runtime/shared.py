@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import threading
+import time
 import weakref
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
@@ -60,11 +61,11 @@ class SharedCache(Generic[Value]):
         value = self._find(key)
         return None if value is _MISSING else cast(Value, value)
 
-    def store(self, key: Hashable, value: Value, owner: str = "") -> Value:
-        """Store a value, replacing an older one; others go if there is no room. owner: who alone uses it. Returns
-        it."""
+    def store(self, key: Hashable, value: Value, owner: str = "", seconds: float = 0.0) -> Value:
+        """Store a value, replacing an older one; others go if there is no room. owner: who alone uses it; seconds: of
+        a core, to make it again. Returns it."""
         self.newest = key
-        self.accountant.store((self, key), value, owner)
+        self.accountant.store((self, key), value, owner, seconds)
         if self.most is not None:
             for place in self.accountant.places(self)[: -self.most]:
                 self.accountant.remove(place)
@@ -89,7 +90,11 @@ class SharedCache(Generic[Value]):
                     pass
             try:
                 value = self._find(key)
-                return cast(Value, value) if value is not _MISSING else self.store(key, make(), owner)
+                if value is not _MISSING:
+                    return cast(Value, value)
+                began = time.thread_time()
+                made = make()
+                return self.store(key, made, owner, time.thread_time() - began)
             finally:
                 with self._lock:
                     self._making.pop(key, None)

@@ -269,6 +269,7 @@ class Viewer:
                 field = element.text_input
                 name = key_of(field.id)
                 self.ids[name], self.labels[name] = field.id, field.label
+                self.seen.add(name)
                 if field.set_value or name not in self.states:
                     self.states[name] = {"string_value": field.value if field.set_value else field.default}
         elif kind == "script_finished":

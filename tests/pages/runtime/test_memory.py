@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import sentencepiece
 import torch
 
 from pages.runtime import memory
-from pages.runtime.memory import ENTRY, LEAST, Accountant, Owner, weigh
+from pages.runtime.memory import ENTRY, LEAST, MOST_WORTH, USUAL, Accountant, Owner, weigh
 from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
 from transformer.memory import BUDGET, VARIABLE, read_bytes
@@ -50,6 +51,41 @@ def test_the_longest_unused_value_goes_first_whatever_cache_it_is_in() -> None:
     second.store("e", 7_000)  # only 3,000 may stay beside it
     assert kept(first) == "de"
     assert system.accountant.by_cache() == {"second": (2, 10_000)}
+
+
+def test_a_value_that_took_long_for_its_size_stays_longer() -> None:
+    """Five times as long as the usual: three others of the usual worth fit beside it, and go five times before it."""
+    system = System(10_000)
+    cache = system.cache()
+    cache.store("*", 1_000, seconds=5 * 1_000 * USUAL)
+    for others in ("abc", "def", "ghi", "jkl", "mno"):
+        for key in others:
+            cache.store(key, 3_000)
+        assert kept(cache) == f"*{others}"
+    cache.store("p", 3_000)
+    assert kept(cache) == "nop"
+    cache.store("*", 1_000, seconds=1e9)  # nothing is worth more than MOST_WORTH
+    stores = 0
+    while "*" in kept(cache):
+        cache.store(f"{stores % 10}", 3_000)
+        stores += 1
+    assert stores == 3 * MOST_WORTH
+
+
+def test_what_took_long_is_known_of_every_value_that_a_cache_makes() -> None:
+    system = System(10_000)
+    cache = system.cache()
+
+    def made() -> int:
+        until = time.thread_time() + 2e-3
+        while time.thread_time() < until:
+            pass
+        return 1_000
+
+    cache.get("a", made)
+    for key in "bcdef":
+        cache.get(key, lambda: 3_000)
+    assert kept(cache) == "adef"
 
 
 def test_a_new_value_replaces_the_old_one_with_its_size() -> None:
