@@ -103,6 +103,7 @@ def _read(path: str, name: str, state: str) -> Pretrained:
         raise transformer.CheckpointError(
             "{name} changed while it was being read; reload the page when the change is complete", name=name
         )
+    return_memory()  # reading the weights took twice their room
     reorder(model.model)
     with contextlib.suppress(transformer.InputError):  # the tokenizer may have no token for it
         model.trace("a")  # the first pass does lazy set-up; do it now
@@ -113,7 +114,7 @@ def _read(path: str, name: str, state: str) -> Pretrained:
             MODELS.remove(older)
     send_at_once()
     shorten_garbage_collection()
-    return_memory()  # reading the weights took twice their room
+    return_memory()
     keep_house()
     return model
 
