@@ -53,7 +53,10 @@ test("the rows of the decoder are the tokens that it is fed", () => {
     pre_activation: part(-1, 1, 1, 1 + more),
   }));
   const texts = { source_text: "a", target_text: "b", source_labels: ["a"], target_in_labels: ["<s>"] };
-  const found = activityOf({ ...texts, encoder_ff, decoder_ff }, { activation: "gelu_new", gated: true, biases: false });
+  const found = activityOf(
+    { ...texts, encoder_ff, decoder_ff },
+    { activation: "gelu_new", gated: true, biases: false },
+  );
   assert.deepEqual([found.source, found.target, found.activation], ["a", "b", "gelu"]);
   assert.ok(found.gated && found.bare);
   assert.deepEqual([found.encoder.tokens, found.decoder.tokens, found.encoder.neurons], [["a"], ["<s>"], 2]);
