@@ -42,7 +42,7 @@ def draw(frame: PageFrame) -> None:
         note_waiting_switches(frame.state.switches)
     if frame.part in PARTS:
         if frame.model.config.positions == "relative":
-            message(say("no_encodings", name=frame.model.name), "note")
+            message(say("no_encodings", model=frame.model.name), "note")
         encoding.draw(frame)
     elif frame.part == "learned":
         learned.draw_learned(frame)

@@ -166,7 +166,7 @@ PAGE_TEXTS: dict[str, str] = {
         "The drawing computes the paper's parts, number by number. This model has parts of T5 instead: relative "
         "positions, RMSNorm or a gated feed-forward network. All other pages show it."
     ),
-    "no_encodings": N_("{name} has no such encodings: it adds a number for the distance to each score."),
+    "no_encodings": N_("{model} has no such encodings: it adds a number for the distance to each score."),
     # -- the page Lab
     "about_lab": N_(
         "**Before** is the model as it was trained. **After** is the same model with your switches. Both read the "

@@ -21,7 +21,7 @@ export const page = {
     const { config, name: model } = frame.about;
     const styled = styleDocument();
     if (config.positions === "relative")
-      root.append(el("p", { class: "hs-message hs-note" }, frame.t("no_encodings", { name: model })));
+      root.append(el("p", { class: "hs-message hs-note" }, frame.t("no_encodings", { model })));
     const place = root.appendChild(el("div"));
     const view = new Positions(place);
     const driver = (view.driver = livePositions(view, frame.live));
