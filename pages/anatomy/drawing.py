@@ -247,12 +247,7 @@ def equations(config: ModelConfig) -> tuple[str, str]:
 
 def instead(config: ModelConfig) -> None:
     """What stands in the place of the drawing for a model whose parts it does not know."""
-    point(
-        _(
-            "The drawing computes the paper's parts, number by number. This model has parts of T5 instead: relative "
-            "positions, RMSNorm or a gated feed-forward network. Its equations are below, and all other pages show it."
-        )
-    )
+    point(say("no_anatomy"))
     for equation in equations(config):
         st.latex(equation)
 

@@ -81,13 +81,14 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
     text = text[: longest()]
     language = plain_markdown(translate(model.languages[0 if side == SOURCE else 1]))
     used = len(model.tokenizer_of(side).encode(text))
-    if side == TARGET and not used:
-        return _("Target · {language} · empty: the model writes it, up to {limit} tokens").format(
-            language=language, limit=limit
-        )
-    name = _("Source · {language} · {used} of {limit} tokens") if side == SOURCE else _(
-        "Target · {language} · your text · {used} of {limit} tokens"
-    )  # fmt: skip
+    if side == SOURCE:
+        name = _("Source · {language} · {used} of {limit} tokens")
+    elif used:
+        name = _("Target · {language} · your text · {used} of {limit} tokens")
+    else:
+        name = _("Target · {language} · empty: the model writes it, up to {limit} tokens")
+    if model.languages == session_models.UNNAMED:
+        name = name.replace(" · {language}", "")
     return name.format(language=language, used=used + 1 if used else 0, limit=limit)
 
 

@@ -42,13 +42,7 @@ def draw(frame: PageFrame) -> None:
         note_waiting_switches(frame.state.switches)
     if frame.part in PARTS:
         if frame.model.config.positions == "relative":
-            message(
-                _(
-                    "{name} has no such encodings: it adds a number for the distance to each score. Choose “Relative "
-                    "positions” to see it."
-                ).format(name=frame.model.name),
-                "note",
-            )
+            message(say("no_encodings", model=frame.model.name), "note")
         encoding.draw(frame)
     elif frame.part == "learned":
         learned.draw_learned(frame)

@@ -90,7 +90,8 @@ def test_words_of_pieces(pieces: list[str], words: list[str]) -> None:
 
 
 def test_unknown_is_a_word_and_control_tokens_are_special() -> None:
-    assert is_special(["<pad>", "<s>", "</s>", "<unk>", "▁a"]) == (True, True, True, False, False)
+    assert all(is_special(["<pad>", "<s>", "</s>", "__en__", "eng_Latn", "en_XX"]))
+    assert not any(is_special(["<unk>", "▁a", "▁en_XX", ">>deu<<", "__", "<mask>"]))
 
 
 def test_the_strongest_link_between_two_words_is_found_over_all_heads_and_their_tokens() -> None:

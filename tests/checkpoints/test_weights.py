@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 
 from tests.support.build import tiny_pretrained
 from tests.support.marian import marian_folder
-from transformer.checkpoints import weights
-from transformer.checkpoints.folder import finite, save_checkpoint
+from transformer.checkpoints import folder, weights
+from transformer.checkpoints.folder import CheckpointError, finite, save_checkpoint
 from transformer.checkpoints.importers import tensors
 from transformer.checkpoints.weights import LARGEST_HEADER, WeightsError, mapped, read_header, read_tensor
 from transformer.inference import speed
@@ -133,6 +133,9 @@ def test_a_large_model_has_no_copy_of_its_file(name: str, tmp_path: Path, monkey
         return {name for name, one in model.named_parameters() if not any(one.data_ptr() in area for area in areas)}
 
     everything = copied()
+    monkeypatch.setattr(folder, "free_bytes", lambda: 0)
+    with pytest.raises(CheckpointError, match=r"GB in memory, and 0\.0 GB are free"):
+        load(tmp_path)
     monkeypatch.setattr(weights, "MAPPED", 0)
     monkeypatch.setattr(tensors, "MAPPED", 0)
     monkeypatch.setattr(speed, "LARGE", 0)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.build import saved_checkpoint, tiny_model, tiny_pretrained
-from tests.support.t5 import t5_folder
 from transformer.__main__ import main
 from transformer.checkpoints.folder import ABOUT, EXAMPLES, GRAPHS, save_checkpoint
 from transformer.inference.pretrained import Pretrained
@@ -80,11 +79,3 @@ def test_other_weights_remove_the_graphs_beside_them(tmp_path: Path) -> None:
     assert (folder / ABOUT).is_file()
     save_checkpoint(folder, tiny_model(7, vocab_size=67), tiny.tokenizer, tiny.languages)
     assert not any((folder / name).exists() for name in (ABOUT, *GRAPHS))
-
-
-def test_a_t5_model_is_refused_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    t5_folder(tmp_path / "t5", "1.1")
-    capsys.readouterr()
-    assert main(["export-web", str(tmp_path / "t5"), str(tmp_path / "web")]) == 2
-    assert "has parts of T5 (relative positions, RMSNorm" in capsys.readouterr().err
-    assert not (tmp_path / "web").exists()

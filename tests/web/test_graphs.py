@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save, save_file
 import transformer
 from tests.support.build import (
     PAIRWISE,
+    T5,
     pretrained_variant,
     saved_checkpoint,
     tiny_model,
@@ -25,6 +26,7 @@ from tests.support.build import (
 )
 from tests.support.marian import marian_folder
 from tests.support.strategies import many_switches
+from tests.support.t5 import t5_folder
 from transformer.cancellation import Stopped
 from transformer.checkpoints.folder import WEIGHTS, save_checkpoint
 from transformer.inference.pretrained import Pretrained
@@ -32,6 +34,7 @@ from transformer.interventions.sets import InterventionError, Interventions
 from transformer.model.config import ModelConfig
 from transformer.probing.importance import without
 from transformer.web import folder as web_folder
+from transformer.web.anatomy import write_anatomy
 from transformer.web.check import SWITCHES, ExportError, Graphs, compare
 from transformer.web.folder import ABOUT, GRAPHS, OWN_WEIGHTS, STEPS, export_folder, files
 from transformer.web.switches import needs_server
@@ -155,7 +158,7 @@ def test_other_numbers_are_reported(made_before: Pretrained, tmp_path: Path, mon
     assert "(switches: none), cross.values of the graphs of tiny differs by" in refused(made_before, tmp_path)
 
 
-@pytest.mark.parametrize("switches", [text for text in SWITCHES if text != "pad=3"])  # of that, graphs know nothing
+@pytest.mark.parametrize("switches", [text for text in SWITCHES if text not in ("pad=3", "bias=off")])
 def test_a_switch_that_the_graphs_ignore_is_reported(
     exported: Exported, switches: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +260,18 @@ def test_a_marian_folder_has_a_tokenizer_and_a_table_of_ids_for_each_side(tmp_pa
         assert table["controls"] == sorted({model.config.pad_id, model.config.start_id, model.config.end_id})
 
 
+@pytest.mark.usefixtures("no_graphs")
+def test_both_sides_of_a_t5_folder_have_one_tokenizer(tmp_path: Path) -> None:
+    t5_folder(tmp_path / "t5")
+    about = export_folder(transformer.load(tmp_path / "t5"), tmp_path / "web")
+    assert about["tokenizers"] == {"target": {"model": "target.spm", "table": "target.table.json"}}
+    assert (tmp_path / "web" / "target.spm").read_bytes() == (tmp_path / "t5" / "spiece.model").read_bytes()
+    table = json.loads((tmp_path / "web" / "target.table.json").read_text())
+    assert table["vocabulary"]["<extra_id_0>"] == 172 and not table["codes"]
+    write_anatomy(transformer.load(tmp_path / "t5"), tmp_path / "drawing")  # its page says why there is none
+    assert not (tmp_path / "drawing").exists()
+
+
 def test_settings_that_the_browser_does_not_follow_are_refused(tmp_path: Path) -> None:
     marian_folder(tmp_path / "marian", "swish")
     (tmp_path / "marian" / "generation_config.json").write_text('{"no_repeat_ngram_size": 2}')
@@ -274,7 +289,13 @@ MORE: tuple[dict[str, Any], ...] = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "changes", [changes | MORE[number % len(MORE)] for number, changes in enumerate(PAIRWISE)], ids=variant_name
+    "changes",
+    [
+        *(changes | MORE[number % len(MORE)] for number, changes in enumerate(PAIRWISE)),
+        T5,
+        {**T5, "norm": "post", "causal": False, "activation": "relu", "biases": True},
+    ],
+    ids=variant_name,
 )
 def test_graphs_of_every_option_pass_their_check(changes: dict[str, Any], tmp_path: Path) -> None:
     export_folder(pretrained_variant(**changes), tmp_path / "web")
@@ -285,3 +306,10 @@ def test_graphs_of_every_option_pass_their_check(changes: dict[str, Any], tmp_pa
 def test_graphs_of_marian_models_pass_their_check(kind: str, tmp_path: Path) -> None:
     marian_folder(tmp_path / "marian", kind)
     export_folder(transformer.load(tmp_path / "marian"), tmp_path / "web")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["1.0", "1.1"])
+def test_graphs_of_t5_models_pass_their_check(kind: str, tmp_path: Path) -> None:
+    t5_folder(tmp_path / "t5", kind)
+    export_folder(transformer.load(tmp_path / "t5"), tmp_path / "web")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pages.components.descriptions import in_words, scaling_note
 from pages.lab import measures, scaling
 from tests.support import node
 from tests.support.payloads import array, unpack
+from tests.support.t5 import t5_folder
 from transformer.analysis.saturation import MEASURES
 from transformer.analysis.translation import mean_probability, perplexity
 from transformer.inference.pretrained import Pretrained, load
@@ -23,6 +25,7 @@ from transformer.tracing.trace import KINDS
 from transformer.view.pack import full_pack
 from transformer.view.shared_texts import say
 from transformer.view.state import View
+from transformer.web.folder import export_folder
 
 Job = tuple[str, str, str]  # source, target, switches
 Answers = dict[Job, dict[str, Any]]
@@ -76,19 +79,21 @@ def model() -> Pretrained:
     return load("reverse")
 
 
-@pytest.fixture(scope="module")
-def answer() -> dict[str, Any]:
+def said(folder: Path, jobs: Sequence[Job], phrases: Sequence[str] = (), linked: Any = ()) -> dict[str, Any]:
     """What the script says."""
-    jobs = [*JOBS, *((source, "", switches) for source, switches, _ in UNFIT)]
     asked = [
         {"source": source, "target": target, "switches": Interventions.parse(switches).to_params()}
         for source, target, switches in jobs
     ]
-    phrases = [Interventions.parse(text).to_params() for text in PHRASES]
-    given = {"jobs": asked, "phrases": phrases, "links": [dict([pair]) for pair in LINKED]}
-    said = node.written(SCRIPT, FOLDER, given=given)
-    answer: dict[str, Any] = json.loads(said)
+    in_links = [Interventions.parse(text).to_params() for text in phrases]
+    given = {"jobs": asked, "phrases": in_links, "links": [dict([pair]) for pair in linked]}
+    answer: dict[str, Any] = json.loads(node.written(SCRIPT, folder, given=given))
     return {**answer, "jobs": dict(zip(jobs, answer["jobs"], strict=True))}
+
+
+@pytest.fixture(scope="module")
+def answer() -> dict[str, Any]:
+    return said(FOLDER, [*JOBS, *((source, "", switches) for source, switches, _ in UNFIT)], PHRASES, LINKED)
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +145,36 @@ def assert_near(ours: Any, theirs: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS, ids=" ".join)
 def test_both_sides_are_those_of_the_server(model: Pretrained, answers: Answers, job: Job) -> None:
-    comparison, found = compared(model, *job), answers[job]
+    assert_sides(model, answers[job], job)
+
+
+@pytest.mark.slow
+def test_both_sides_of_a_t5_model_are_those_of_the_server(tmp_path: Path) -> None:
+    t5_folder(tmp_path / "t5", "1.1")
+    model = load(tmp_path / "t5")
+    export_folder(model, tmp_path / "web")
+    jobs = [("ka lo minu", "", ""), ("ka lo minu re", "", "bias=off@encoder_self.1.2 scaling=0.5@decoder_self")]
+    for job, found in said(tmp_path / "web", jobs)["jobs"].items():
+        assert_sides(model, found, job)
+
+
+def assert_sides(model: Pretrained, found: dict[str, Any], job: Job) -> None:
+    comparison = compared(model, *job)
     for side, trace in (("before", comparison.before), ("after", comparison.after)):
         header, data = unpack(full_pack(trace, View(), exact=True, entry="lab"))
         theirs, ours = whole(header, data), found[side]
-        for name in ("tokens", "labels", "words", "word_labels", "special", "sentences", "own", "causal", "heads"):
+        for name in (
+            "tokens",
+            "labels",
+            "words",
+            "word_labels",
+            "special",
+            "sentences",
+            "own",
+            "causal",
+            "biased",
+            "heads",
+        ):
             assert ours[name] == theirs[name], name
         assert ours["probabilities"] == pytest.approx(theirs["probabilities"], abs=SHOWN)
         assert ours["wording"] == theirs["wording"]
@@ -162,11 +192,12 @@ def test_both_sides_are_those_of_the_server(model: Pretrained, answers: Answers,
             for name in ("kind", "layer", "head", "rule"):
                 assert exact[name] == wanted[name]
             assert exact["scale"] == pytest.approx(wanted["scale"], rel=1e-6)
-            assert np.allclose(numbers(exact["weights"]), wanted["weights"], atol=SHOWN)
+            for name in {"weights", "bias"} & wanted.keys():
+                assert np.allclose(numbers(exact[name]), wanted[name], atol=SHOWN)
     about, config = found["after"], model.config
     assert about["switches"] == found["switches"] == comparison.interventions.to_params()
     assert about["in_words"] == in_words(comparison.interventions, config)
-    wanted = (config.scale, config.residual, config.d_model // config.heads, comparison.interventions.pads)
+    wanted = (config.scale, config.residual, config.d_k or config.d_head, comparison.interventions.pads)
     assert tuple(about[name] for name in ("trained_scale", "residual", "d_k", "pads")) == wanted
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.text.tokenizer import PIECE_MARK, SPECIALS
+from transformer.text.tokenizer import PIECE_MARK
 
 BOX = "\u2423"  # label of a piece that is only the piece mark
-CONTROL = frozenset(SPECIALS) - {"<unk>"}
+SPECIAL = re.compile(r"<pad>|</?s>|__[a-z]+__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")
 
 
 def is_special(pieces: Sequence[str]) -> tuple[bool, ...]:
-    """True for <pad>, <s> and </s>: tokens that nobody typed."""
-    return tuple(piece in CONTROL for piece in pieces)
+    """True for <pad>, <s>, </s>, and the language codes of M2M-100, NLLB and mBART: tokens that nobody typed."""
+    return tuple(SPECIAL.fullmatch(piece) is not None for piece in pieces)
 
 
 def _punctuation(label: str) -> bool:

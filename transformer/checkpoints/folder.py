@@ -23,7 +23,7 @@ import contextlib
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from reprlib import repr as shown
@@ -36,7 +36,7 @@ from torch.overrides import TorchFunctionMode
 
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.languages import Codes
-from transformer.checkpoints.weights import WeightsError, mapped, read_header, read_tensor
+from transformer.checkpoints.weights import WeightsError, lies_in, mapped, read_header, read_tensor
 from transformer.files import Files, Folder, Packed, write_whole
 from transformer.memory import free_bytes
 from transformer.model.config import ConfigError, ModelConfig
@@ -188,15 +188,17 @@ def parameter_shapes(build: Callable[[Any], nn.Module], config: Any) -> dict[str
         return {name: tuple(parameter.shape) for name, parameter in build(config).named_parameters()}
 
 
-def check_size(name: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
+def check_size(name: str, shapes: Mapping[str, tuple[int, ...]], mapped: Collection[str] = ()) -> None:
     """Raises CheckpointError if parameters of these shapes are too many, or do not fit into the memory that is free.
-    name: of the file that has them."""
-    sizes = [math.prod(shape) for shape in shapes.values()]
-    if (count := sum(sizes)) > LARGEST_MODEL:
+    name: of the file that has them; mapped: parameters that stay in their file (`weights.lies_in`), which the system
+    may drop from memory and read again."""
+    sizes = {parameter: math.prod(shape) for parameter, shape in shapes.items()}
+    if (count := sum(sizes.values())) > LARGEST_MODEL:
         raise CheckpointError(
             "{name} has {count:,} parameters; the limit is {largest:,}", name=name, count=count, largest=LARGEST_MODEL
         )
-    free, needed = free_bytes(), 4 * (count + max(sizes))  # float32; one tensor is there twice meanwhile
+    copied = [size for parameter, size in sizes.items() if parameter not in mapped]
+    free, needed = free_bytes(), 4 * (sum(copied) + max(copied, default=0))  # float32; one is there twice meanwhile
     if free is not None and needed > free:
         raise CheckpointError(
             "{name} takes {needed:.1f} GB in memory, and {free:.1f} GB are free; close other programs, or open it on a "
@@ -248,8 +250,8 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
                         name=name,
                         dtype=entry.dtype,
                     )
-            check_size(WEIGHTS, wanted)
             tensors, memory = {}, mapped(file)
+            check_size(WEIGHTS, wanted, [name for name in wanted if lies_in(entries[name], memory)])
             for name in wanted:
                 tensor = read_tensor(file, entries[name], memory).float()
                 if not finite(tensor):

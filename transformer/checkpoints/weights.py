@@ -107,12 +107,17 @@ def mapped(file: BinaryIO) -> mmap.mmap | None:
     return None
 
 
+def lies_in(entry: Entry, memory: mmap.mmap | None) -> bool:
+    """Whether `read_tensor` gives the numbers where they lie in the memory of their file, and copies nothing."""
+    inside = memory is not None and entry.start < entry.end <= len(memory)
+    return inside and entry.dtype == torch.float32 and entry.start % 4 == 0
+
+
 def read_tensor(file: BinaryIO, entry: Entry, memory: mmap.mmap | None = None) -> Tensor:
     """The numbers of one tensor. memory: of the file, from `mapped`; a float32 tensor lies in it, if it begins at a
     multiple of four bytes. Raises WeightsError if the file became shorter after its header was read."""
     size = entry.end - entry.start
-    inside = memory is not None and size and entry.end <= len(memory)
-    if inside and entry.dtype == torch.float32 and entry.start % 4 == 0:
+    if lies_in(entry, memory):
         return torch.frombuffer(memory, dtype=entry.dtype, count=size // 4, offset=entry.start).reshape(entry.shape)
     data = bytearray(size)
     file.seek(entry.start)

@@ -101,8 +101,11 @@ class RelativeBias(nn.Module):
     def forward(self, queries: int, keys: int) -> Tensor:
         """The bias of the last `queries` of `keys` tokens, [1, head, query, key]."""
         position = torch.arange(keys, device=self.table.device)
-        distance = position - position[keys - queries :, None]  # [query, key]
-        return F.embedding(self.buckets(distance), self.table).permute(2, 0, 1)[None]
+        return self.between(position[keys - queries :], position)
+
+    def between(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """The bias between positions, [query] and [key]: [1, head, query, key]."""
+        return F.embedding(self.buckets(keys - queries[:, None]), self.table).permute(2, 0, 1)[None]
 
 
 def positions_of(config: ModelConfig) -> Positions:

@@ -162,6 +162,11 @@ PAGE_TEXTS: dict[str, str] = {
         "Click a box to zoom in, and use the arrow keys for the next step. **Switches** below the drawing are "
         "those of the lab; what they change is marked. Attention Is All You Need, sections 3.1 to 3.5."
     ),
+    "no_anatomy": N_(
+        "The drawing computes the paper's parts, number by number. This model has parts of T5 instead: relative "
+        "positions, RMSNorm or a gated feed-forward network. All other pages show it."
+    ),
+    "no_encodings": N_("{model} has no such encodings: it adds a number for the distance to each score."),
     # -- the page Lab
     "about_lab": N_(
         "**Before** is the model as it was trained. **After** is the same model with your switches. Both read the "

@@ -19,7 +19,9 @@ from transformer.view.examples import read_examples
 
 
 def write_anatomy(model: Pretrained, folder: Path) -> None:
-    """Write these files into the folder of a model."""
+    """Write these files into the folder of a model; none for a model with parts of T5, which the drawing lacks."""
+    if not model.config.usual_parts:
+        return
     with in_language(ENGLISH):  # the page adds its own texts
         for example in read_examples(model)[:1]:
             trace = model.trace(example.source, example.target or None, limit=TOKENS)

@@ -32,10 +32,10 @@ TOLERANCE = 1e-5
 ROUNDING = 10
 # One pass for each input of the graphs that is a switch.
 SWITCHES = (
-    "scaling=off", "causal=off", "pad=3", "pad=3 padding=off", "hide=source.1 hide=target.2", "zero=all.1.1",
-    "mean=all.1.1", "weights=uniform", "weights=argmax@all.1.1", "positions=remove", "positions=reverse",
-    "positions=shift.1", "positions=scale.0.5", "skip=encoder.1.self", "skip=encoder.1.ff", "skip=decoder.1.self",
-    "skip=decoder.1.cross", "skip=decoder.1.ff", "neurons=encoder.1.1", "neurons=decoder.1.1",
+    "scaling=off", "bias=off", "causal=off", "pad=3", "pad=3 padding=off", "hide=source.1 hide=target.2",
+    "zero=all.1.1", "mean=all.1.1", "weights=uniform", "weights=argmax@all.1.1", "positions=remove",
+    "positions=reverse", "positions=shift.1", "positions=scale.0.5", "skip=encoder.1.self", "skip=encoder.1.ff",
+    "skip=decoder.1.self", "skip=decoder.1.cross", "skip=decoder.1.ff", "neurons=encoder.1.1", "neurons=decoder.1.1",
 )  # fmt: skip
 
 

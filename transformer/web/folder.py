@@ -6,7 +6,7 @@
     model.safetensors           the weights, the checkpoint's own file; where the graphs cannot read that (bfloat16,
                                 another project's names), web.safetensors, with 16 bits where they are exact
     tokenizer.model             the tokenizer; of a Marian model source.spm and target.spm, and the ids of their pieces
-                                in source.table.json and target.table.json
+                                in source.table.json and target.table.json; of a T5 model those of the target for both
     examples.json               example sentences, if the checkpoint has some
 
 A checkpoint's own folder may be such a folder too: then the app's engine can compute it. Those of the bundled
@@ -100,9 +100,10 @@ def _own_weights(model: Pretrained) -> bytes:
 
 def _tokenizers(model: Pretrained) -> dict[str, dict[str, str]]:
     """Side -> names of its files; without a source, that of the target reads both."""
-    if model.source_tokenizer is None:
+    if not isinstance(model.tokenizer, VocabularyTokenizer):
         return {"target": {"model": TOKENIZER}}
-    return {side: {"model": f"{side}.spm", "table": f"{side}.table.json"} for side in SIDES}
+    sides = SIDES if model.source_tokenizer else ("target",)
+    return {side: {"model": f"{side}.spm", "table": f"{side}.table.json"} for side in sides}
 
 
 def export_folder(
@@ -139,12 +140,6 @@ def _write(
             "translate in another way; remove them to export the model",
             file=SETTINGS, name=model.name,
         )  # fmt: skip
-    if not model.config.usual_parts:
-        raise ExportError(
-            "{name} has parts of T5 (relative positions, RMSNorm, a gated feed-forward network), which a browser does "
-            "not compute; the app on a server opens it",
-            name=model.name,
-        )
     for tokenizer in map(model.tokenizer_of, SIDES):
         if isinstance(tokenizer, ImportedTokenizer) and (
             tokenizer.before or tokenizer.after or not isinstance(tokenizer, VocabularyTokenizer)

@@ -17,6 +17,7 @@ attention, STACK "encoder" or "decoder", SIDE "source" or "target":
     name                     shape                  switch, see `transformer.interventions`
     -----------------------  ---------------------  -----------------------------------------------------------------
     KIND.factor              [layer, head], float   Scale: factor of the scores beside that of the model
+    KIND.unbiased            [layer, head], bool    Unbias; of self-attention in a model with relative positions
     KIND.padding             [layer, head], bool    Unmask("padding")
     decoder_self.causal      [layer, head], bool    Unmask("causal"); each step then needs a pass over all tokens
     KIND.hidden              [layer, head, key]     Hide, bool; that of decoder_self may have more keys than there are
@@ -25,7 +26,7 @@ attention, STACK "encoder" or "decoder", SIDE "source" or "target":
     STACK.skipped            [layer, part], bool    Skip; parts as in `skip.SUB_LAYERS`
     STACK.silenced           [layer, d_ff], bool    Silence
     SIDE.position_ids        [token], whole         Reposition; 0, 1, ... without
-    SIDE.position_factor     [], float              Reposition: factor of the encodings
+    SIDE.position_factor     [], float              Reposition: factor of the encodings, or of the bias
 
 The weights are no part of the graphs. Each refers to its bytes in a safetensors file, with 16 bits where that file has
 them, and a Cast makes 32 of them.
@@ -50,6 +51,7 @@ from transformer.interventions.hide import KEYS
 from transformer.interventions.replace import ruled
 from transformer.interventions.skip import SUB_LAYERS
 from transformer.interventions.switch import HeadOutputs, SubLayer, layers_of
+from transformer.interventions.unbias import BIASED
 from transformer.interventions.unmask import opened
 from transformer.model.cache import KeyValueCache
 from transformer.model.config import ModelConfig
@@ -87,6 +89,8 @@ def switch_inputs(config: ModelConfig, stack: str, tokens: Mapping[str, int], pa
         inputs[f"{kind}.padding"] = torch.zeros(heads, dtype=torch.bool)
         if kind == "decoder_self":
             inputs[f"{kind}.causal"] = torch.zeros(heads, dtype=torch.bool)
+        if config.positions == "relative" and kind in BIASED:
+            inputs[f"{kind}.unbiased"] = torch.zeros(heads, dtype=torch.bool)
         inputs[f"{kind}.hidden"] = torch.zeros(*heads, tokens[KEYS[kind]], dtype=torch.bool)
         inputs[f"{kind}.rule"] = torch.zeros(heads, dtype=torch.long)
         inputs[f"{kind}.output"] = torch.zeros(heads, dtype=torch.long)
@@ -111,7 +115,7 @@ def _values(inputs: Mapping[str, Tensor], kind: str, config: ModelConfig, means:
     split: dict[str, Sequence[Tensor]] = {
         **{
             name: _by_layer(value[name], config.heads, 1, 1)
-            for name in ("factor", "padding", "causal", "rule")
+            for name in ("factor", "unbiased", "padding", "causal", "rule")
             if name in value
         },
         "shown": (~value["hidden"].index_select(-1, torch.arange(keys)))[:, :, None].split(1),
@@ -121,8 +125,8 @@ def _values(inputs: Mapping[str, Tensor], kind: str, config: ModelConfig, means:
     return (dict(zip(split, layer, strict=True)) for layer in zip(*split.values(), strict=True))
 
 
-def _attention_edits(value: Inputs, sub_layer: SubLayer) -> dict[str, Edit]:
-    """What `_values` of a layer do to its sub-layer of attention."""
+def _attention_edits(value: Inputs, sub_layer: SubLayer, bias: Tensor | None) -> dict[str, Edit]:
+    """What `_values` of a layer do to its sub-layer of attention. bias: what relative positions add to its scores."""
     seen: Inputs = {}
 
     def mask(tensor: Tensor) -> Tensor:
@@ -130,8 +134,11 @@ def _attention_edits(value: Inputs, sub_layer: SubLayer) -> dict[str, Edit]:
         seen["mask"] = opened(tensor, value["padding"], causal, sub_layer) & value["shown"]
         return seen["mask"]
 
+    def scaled(tensor: Tensor) -> Tensor:
+        return tensor * value["factor"]
+
     def scores(tensor: Tensor) -> Tensor:
-        tensor = tensor * value["factor"]
+        tensor = tensor if bias is not None else scaled(tensor)
         seen["best"] = tensor.argmax(-1, keepdim=True)
         return tensor
 
@@ -141,6 +148,8 @@ def _attention_edits(value: Inputs, sub_layer: SubLayer) -> dict[str, Edit]:
         "weights": lambda tensor: ruled(tensor, value["rule"], seen["mask"], seen["best"]),
         "head_outputs": lambda tensor: torch.where(value["replaced"], value["replacement"], tensor),
     }
+    if bias is not None:
+        edits |= {"products": scaled, "bias": lambda _: torch.where(value["unbiased"], 0.0, bias)}
     return {scope(sub_layer.kind, sub_layer.layer) + name: edit for name, edit in edits.items()}
 
 
@@ -180,14 +189,22 @@ class Stack(nn.Module):
             empty = torch.zeros(len(layers), config.heads, 1, config.d_head)
             self.register_buffer(f"{kind}_means", torch.stack(found) if found else empty)
 
+    def bias(self, inputs: Mapping[str, Tensor], side: str, past: int) -> Tensor | None:
+        """What relative positions add to the scores of self-attention, [1, head, query, key]. past: as in `tap`."""
+        table = self.model.encoder_bias if side == "source" else self.model.decoder_bias
+        ids = inputs[f"{side}.position_ids"]
+        keys = torch.cat((torch.arange(past) + ids[0] - past, ids))
+        return None if table is None else table.between(ids, keys) * inputs[f"{side}.position_factor"]
+
     def tap(self, inputs: Mapping[str, Tensor], side: str, past: int = 0) -> GraphTap:
         """A tap that applies the switches. past: how many tokens were fed before."""
         edits = _positions(inputs, side, self.config)
         for kind in self.kinds:
             keys = inputs["source"].shape[1] if KEYS[kind] == "source" else past + inputs["target"].shape[1]
             means = getattr(self, f"{kind}_means")
+            bias = self.bias(inputs, side, past) if kind in BIASED else None
             for layer, value in enumerate(_values(inputs, kind, self.config, means, keys)):
-                edits |= _attention_edits(value, SubLayer(kind, layer, self.config))
+                edits |= _attention_edits(value, SubLayer(kind, layer, self.config), bias)
         parts = SUB_LAYERS[self.stack]
         names = [
             f"{self.stack}.{layer}.{part}" for layer in range(layers_of(self.config, self.stack)) for part in parts

@@ -23,6 +23,7 @@ from transformer.interventions.sets import (
     Skip,
     SubLayer,
     Switch,
+    Unbias,
     Unmask,
     layers_of,
 )
@@ -72,8 +73,8 @@ def _set_heads(inputs: Inputs, interventions: Interventions, sub_layer: SubLayer
     hidden, output = inputs[f"{kind}.hidden"][layer], inputs[f"{kind}.output"][layer]
     for head, reaching in enumerate(HeadSwitch.by_head(interventions.switches, sub_layer)):
         for switch in reaching:  # in the order of SWITCHES: KnockOut wins over Mean
-            if isinstance(switch, Unmask):
-                inputs[f"{kind}.{switch.mask}"][layer, head] = True
+            if isinstance(switch, Unmask | Unbias):
+                inputs[f"{kind}.{switch.mask if isinstance(switch, Unmask) else 'unbiased'}"][layer, head] = True
             elif isinstance(switch, Hide):
                 hidden[head, switch.token : switch.token + 1] = True  # a step of decoding may not have it yet
             elif isinstance(switch, Mean | KnockOut):

@@ -9,8 +9,8 @@ const SIDE_OF_KEYS = { encoder_self: "source", decoder_self: "target", cross: "s
 const MASKS = { causal: ["decoder_self"], padding: KINDS };
 const BARE = { bare: true };
 const FORMS = {
-  ...{ scaling: {}, causal: {}, padding: {}, pad: {}, hide: {}, zero: BARE, mean: BARE, weights: {}, positions: {} },
-  ...{ skip: {}, neurons: {} },
+  ...{ scaling: {}, bias: {}, causal: {}, padding: {}, pad: {}, hide: {}, zero: BARE, mean: BARE, weights: {} },
+  ...{ positions: {}, skip: {}, neurons: {} },
 };
 
 export const layersOf = (config, kind) => (kind.startsWith("encoder") ? config.encoder_layers : config.decoder_layers);
@@ -79,6 +79,7 @@ export class Switches {
       for (const [name, kinds] of Object.entries(MASKS))
         if (kinds.includes(kind) && (name === "padding" || kind === "decoder_self"))
           found[`${kind}.${name}`] = this.each(kind, this.lists[name], false, () => true).flat();
+      found[`${kind}.unbiased`] = this.each(kind, this.lists.bias, false, () => true).flat();
       found[`${kind}.hidden`] = this.hidden(kind, tokens[SIDE_OF_KEYS[kind]]);
     }
     found[`${stack}.skipped`] = Array.from({ length: layersOf(this.config, stack) }, (_, layer) =>
@@ -124,7 +125,7 @@ export class Switches {
   }
 }
 
-const scaleOf = (config) => (config.scaling ? (config.d_k || config.d_model / config.heads) ** -0.5 : 1);
+const scaleOf = (config) => (config.scaling ? (config.d_k || config.d_v || config.d_model / config.heads) ** -0.5 : 1);
 
 // "shift.5" -> 5 for "shift".
 const amountOf = (value, name) => (value.startsWith(`${name}.`) ? Number(value.slice(name.length + 1)) : 0);

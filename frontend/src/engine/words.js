@@ -1,7 +1,8 @@
 // Words made of tokens, as transformer/analysis/tokens.py makes them.
 export const MARK = "▁"; // how SentencePiece writes the space before a word
 const BOX = "␣"; // label of a token that is only that mark
-const CONTROL = new Set(["<pad>", "<s>", "</s>"]);
+// Control tokens, and the language codes of M2M-100, NLLB and mBART.
+const SPECIAL = /^(<pad>|<\/?s>|__[a-z]+__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2})$/;
 
 // What Python's split() and strip() take for a blank; "\s" is something else.
 export const BLANK = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
@@ -20,7 +21,7 @@ export function readable(pieces) {
 
 // True for tokens that nobody typed.
 export function isSpecial(pieces) {
-  return pieces.map((piece) => CONTROL.has(piece));
+  return pieces.map((piece) => SPECIAL.test(piece));
 }
 
 const isPunctuation = (label) => /^[\p{P}\p{S}]+$/u.test(label);

@@ -7,7 +7,7 @@ import { isSpecial, wordLabels, wordNumbers } from "../engine/words.js";
 const ROWS = { encoder_self: "source", decoder_self: "target", cross: "target" };
 const COLUMNS = { encoder_self: "source", decoder_self: "target_in", cross: "source" };
 // Tensors of each kind that a pack needs; with all weight on the best key (a switch of the Lab), the scores too.
-export const SHOWN = ["weights", "mask", "queries", "keys", "values"];
+export const SHOWN = ["weights", "mask", "queries", "keys", "values", "bias"];
 const SIDES = ["source", "target_in", "target_out"];
 const bySide = (make) => Object.fromEntries(SIDES.map((side) => [side, make(side)]));
 
@@ -33,6 +33,7 @@ export function explorerPack(trace, header = {}) {
     probabilities: (trace.probabilities || []).map((value) => Math.round(value * 1e6) / 1e6),
     own: trace.own,
     causal: trace.causal,
+    biased: Boolean(trace.encoder_self.bias),
     heads,
     d_head: trace.encoder_self.values.shape[3],
     kinds: Object.fromEntries(kinds.map((kind) => [kind, kindOf(trace[kind], kind, writer)])),
@@ -106,7 +107,8 @@ function exactOf(attention, kind, writer) {
   const found = [];
   for (let layer = 0; layer < layers; layer++)
     for (let head = 0; head < heads; head++) {
-      const arrays = ["weights", "queries", "keys", "values"].map((name) => [name, part(attention[name], layer, head)]);
+      const names = ["weights", "queries", "keys", "values", ...(attention.bias ? ["bias"] : [])];
+      const arrays = names.map((name) => [name, part(attention[name], layer, head)]);
       const about = { scale: attention.scale[layer][head], rule: attention.rule[layer][head] };
       found.push({ kind, layer, head, ...about, ...Object.fromEntries(arrays) });
     }
@@ -116,7 +118,7 @@ function exactOf(attention, kind, writer) {
 /** Largest deviations over all heads of a kind, as `check` of transformer/analysis/attention.py finds them: of the sum of
  * a row from 1, of a masked weight from 0, and of a weight from what Q and K give. Loops over typed arrays: at 128 tokens
  * these are 25 million products. */
-function checksOf({ weights, mask, scores, queries, keys, scale, rule }) {
+function checksOf({ weights, mask, scores, queries, keys, bias, scale, rule }) {
   const [layers, heads, rows, columns] = weights.shape;
   const depth = queries.shape[3];
   const computed = new Float64Array(columns);
@@ -130,7 +132,7 @@ function checksOf({ weights, mask, scores, queries, keys, scale, rule }) {
       const [q, k] = [at * depth, (matrix * columns + key) * depth];
       let sum = 0;
       for (let i = 0; i < depth; i++) sum += queries.data[q + i] * keys.data[k + i];
-      computed[key] = sum * scale[layer][head];
+      computed[key] = sum * scale[layer][head] + (bias ? bias.data[from + key] : 0);
       largest = Math.max(largest, Math.abs(computed[key]));
       if (mask.data[from + key]) top = Math.max(top, computed[key]);
     }

@@ -125,7 +125,7 @@ export class Sight {
     this.measure.font = `700 ${this.size}px ${this.theme.font}`; // a word of the caption is bold
     const limit = width * 0.36;
     const wide = (label) => Math.min(limit, this.measure.measureText(label).width);
-    const widest = (labels) => Math.max(...labels.map(wide));
+    const widest = (labels) => Math.max(0, ...labels.map(wide)); // a model may write nothing
     const [left, right] = [widest(sources) + 8, width - widest(targets) - 8];
     const inner = Math.max(0, (right - left - 360) / 2); // lines of a wide window are not longer than that
     const put = (labels, x) =>

@@ -14,12 +14,17 @@ const STEP = ACTIVITY.thresholds[1];
  * @typedef {{width: number, first: number, before: number[], after: number[], zero: number, negative: number}} Histogram
  */
 
-// activation: of the model's configuration.
-export function activityOf(trace, activation) {
+// The form of a non-linearity: GELU's approximation by tanh looks the same (SHAPES of transformer/analysis/activations.py).
+export const shapeOf = ({ activation }) => activation.replace("_new", "");
+
+// config: of the model.
+export function activityOf(trace, config) {
   return {
     source: trace.source_text,
     target: trace.target_text,
-    activation,
+    activation: shapeOf(config),
+    gated: config.gated,
+    bare: !config.biases,
     encoder: stackOf(trace.encoder_ff, trace.source_labels),
     decoder: stackOf(trace.decoder_ff, trace.target_in_labels),
   };

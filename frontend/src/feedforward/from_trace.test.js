@@ -53,8 +53,12 @@ test("the rows of the decoder are the tokens that it is fed", () => {
     pre_activation: part(-1, 1, 1, 1 + more),
   }));
   const texts = { source_text: "a", target_text: "b", source_labels: ["a"], target_in_labels: ["<s>"] };
-  const found = activityOf({ ...texts, encoder_ff, decoder_ff }, "relu");
-  assert.deepEqual([found.source, found.target, found.activation], ["a", "b", "relu"]);
+  const found = activityOf(
+    { ...texts, encoder_ff, decoder_ff },
+    { activation: "gelu_new", gated: true, biases: false },
+  );
+  assert.deepEqual([found.source, found.target, found.activation], ["a", "b", "gelu"]);
+  assert.ok(found.gated && found.bare);
   assert.deepEqual([found.encoder.tokens, found.decoder.tokens, found.encoder.neurons], [["a"], ["<s>"], 2]);
   assert.deepEqual(found.encoder.active.map(([token]) => token[0]), [1, 2]); // prettier-ignore
   assert.equal(found.decoder.active[1][0][at(1.5)], 1);

@@ -10,6 +10,6 @@ import { activityOf } from "./from_trace.js";
 export function liveActivity(view, live) {
   return followLive(view, live, async (engine, asked) => {
     const trace = await engine.trace({ ...asked, channel: "sentence" });
-    return activityOf(trace, engine.about.config.activation);
+    return activityOf(trace, engine.about.config);
   });
 }

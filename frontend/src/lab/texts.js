@@ -144,6 +144,7 @@ export const LAB_TEXTS = {
   lab_did_scaling:
     "Scaling, a division of the scores by {root}, spreads attention. It is off: in **{saturated}** of the rows, over 99% " +
     "goes to one word (before: {saturated_before}).",
+  lab_did_bias: "Without the position bias, self-attention does not know how far apart two words are.",
   lab_did_causal: "Without the causal mask, each output word also sees the words after it.",
   lab_did_padding: "Without the padding mask, words also look at <pad>, a filler without meaning.",
   lab_did_uniform: "With uniform weights, every head looks at all words alike.",

@@ -29,7 +29,8 @@ test("subword tokens are joined to words; a model of letters has none", () => {
 });
 
 test("both translations have their blanks and no special tokens", () => {
-  const found = translationsOf({ target_out: ["▁Die", "▁Katze", "</s>"] }, { target_out: ["▁Der", "▁Katze"] });
+  const before = ["deu_Latn", "▁Die", "▁Katze", "</s>"];
+  const found = translationsOf({ target_out: before }, { target_out: ["de_DE", "▁Der", "▁Katze"] });
   assert.deepEqual(found.before, [
     [" Die", true],
     [" Katze", false],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSwitches, writeSwitches } from "./params.js";
+import { LAB_TEXTS } from "./texts.js";
 import { TRIES, switchesOf, tryOf } from "./tries.js";
 import { rowOfInterest } from "./row.js";
 
@@ -13,6 +14,10 @@ const FORMS = Object.fromEntries(
 const EMPTY = readSwitches({}, FORMS);
 /** @type {[any, any, any]} */
 const HEAD = ["cross", 2, 6];
+
+test("each button has a sentence on what it did", () => {
+  for (const name of TRIES) assert.ok(`lab_did_${name}` in LAB_TEXTS, name);
+});
 
 test("each button sets its switch alone, and is found again in a link", () => {
   const links = TRIES.map((name) => writeSwitches(switchesOf(name, EMPTY, HEAD), FORMS));

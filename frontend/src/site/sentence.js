@@ -98,7 +98,9 @@ export class SentenceFields {
       const language = frame.translate(model.about.languages[index]);
       const key = side === "target" && !text.trim() ? "target_empty" : read ? side : `${side}_uncounted`;
       const tokens = read?.[side].tokens;
-      labels[side].textContent = t(key, { language, limit, used: tokens > 1 ? tokens : 0 }); // not only </s>
+      const label = t(key, { language, limit, used: tokens > 1 ? tokens : 0 }); // not only </s>
+      const named = String(model.about.languages) !== "source,target"; // those of a folder that names none
+      labels[side].textContent = named ? label : label.replace(` · ${language}`, "");
     });
     this.clear.hidden = !state.target;
   }

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.folder import DTYPES, WEIGHTS, CheckpointError, check_size, finite, read_json
-from transformer.checkpoints.weights import MAPPED, Entry, WeightsError, mapped, read_header, read_tensor
+from transformer.checkpoints.weights import MAPPED, Entry, WeightsError, lies_in, mapped, read_header, read_tensor
 from transformer.files import open_regular
 from transformer.model.config import LIMITS
 
@@ -101,8 +101,8 @@ class Tensors:
                         unpacked=unpacked,
                         size=size,
                     )
-            memory = zipped and size >= MAPPED  # files of old versions are no zips, and cannot be mapped
-            tensors = torch.load(self.path, map_location="cpu", mmap=memory, weights_only=True)
+            self._mapped = zipped and size >= MAPPED  # files of old versions are no zips, and cannot be mapped
+            tensors = torch.load(self.path, map_location="cpu", mmap=self._mapped, weights_only=True)
         except CheckpointError:
             raise
         except OSError as error:
@@ -171,7 +171,9 @@ class Tensors:
 
         def found(tensors: Mapping[str, Any], fetch: Callable[[Any], Tensor]) -> dict[str, Tensor]:
             self._check_names(tensors, {*known, *computed, *(name for names in wanted.values() for name in names)})
-            check_size(self.path.name, shapes)
+            first = {ours: next((name for name in names if name in tensors), "") for ours, names in wanted.items()}
+            mapped = [ours for ours, name in first.items() if name and self._stays(tensors[name])]
+            check_size(self.path.name, shapes, mapped)
             self._check_computed(tensors, fetch, computed)
             return dict(self._read(tensors, fetch, wanted, shapes, first_rows))
 
@@ -188,6 +190,12 @@ class Tensors:
             raise CheckpointError(
                 "{name} is not a complete safetensors file; copy it again", name=self.path.name
             ) from error
+
+    def _stays(self, tensor: Any) -> bool:
+        """Whether a tensor is used where it lies in its file."""
+        if isinstance(tensor, _Entry):
+            return lies_in(tensor.entry, tensor.memory)
+        return self._mapped and tensor.dtype == torch.float32
 
     def _check_names(self, tensors: Mapping[str, Any], known: Collection[str]) -> None:
         if extra := sorted(set(tensors) - set(known)):

@@ -50,7 +50,7 @@ export const FLOW_TEXTS = {
   flow_table: "shared table: {n}",
   flow_layer: "{stack}, layer {layer} of {layers}",
   flow_layer_count: "{stack}, layer {layer} of {layers} · {n} parameters",
-  flow_closed: "{stack}: {layers} layers · {n} parameters",
+  flow_closed: "{stack} · layers: {layers} · parameters: {n}",
   flow_head_count: "head {head} of {heads} · all {heads}: {n} parameters",
   flow_total:
     "{total} parameters = {rest} + {encoder_layers} × {encoder} (encoder) + {decoder_layers} × {decoder} (decoder)",

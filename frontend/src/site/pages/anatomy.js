@@ -15,6 +15,10 @@ export const page = {
 
   mount(root, frame) {
     const { live, options, about, t } = frame;
+    if (hasPartsOfT5(about.config)) {
+      root.append(el("p", { class: "hs-point" }, t("no_anatomy")));
+      return { show() {}, destroy() {} };
+    }
     const read = async (name) => readPack(await frame.pack(name));
     const first = read("anatomy.pack"); // what the drawing needs of the model, and its first example
     let revision = 0;
@@ -64,6 +68,10 @@ export const page = {
     };
   },
 };
+
+// As `usual_parts` of transformer/model/config.py denies.
+const hasPartsOfT5 = ({ positions, biases, gated, rms_norm, d_v }) =>
+  positions === "relative" || !biases || gated || rms_norm || d_v !== null;
 
 // Whether a pack of the server shows the sentence.
 const isOf = ({ sort, sentences, own }, { sentence }) =>

@@ -90,12 +90,14 @@ function mountSwitches(root, frame) {
     return of((name) => name in SWITCH_FORMS);
   };
 
-  // The switches of the link. While there are none, scaling is off, so that the page opens on a result; a person who puts
-  // it back sees the model as trained.
+  // What is off while the link has no switches, so that the page opens on a result; a person who puts it back sees the model
+  // as trained.
+  const { positions, scaling } = about.config;
+  const opening = positions === "relative" ? { bias: "off" } : scaling ? { scaling: "off" } : {};
   const asked = () => {
     const chosen = split(true);
     const none = !Object.keys(chosen).length;
-    return none && about.config.scaling && options.get("try") !== "nothing" ? { scaling: "off" } : chosen;
+    return none && options.get("try") !== "nothing" ? opening : chosen;
   };
 
   // Those that can be computed here.
@@ -124,7 +126,7 @@ function mountSwitches(root, frame) {
     choose(frame, "cards", cards, "folded");
     choose(frame, "pane", pane, PANES[0]);
     if (JSON.stringify(switches) === JSON.stringify(usable())) return;
-    const back = !Object.keys(switches).length && about.config.scaling;
+    const back = !Object.keys(switches).length && Object.keys(opening).length;
     choose(frame, "try", back ? "nothing" : "scaling", "scaling");
     frame.setSwitches({ ...split(false), ...switches });
   };

@@ -20,7 +20,10 @@ export const page = {
     plotlyFile.address = plotlyAddress;
     const { config, name: model } = frame.about;
     const styled = styleDocument();
-    const view = new Positions(root);
+    if (config.positions === "relative")
+      root.append(el("p", { class: "hs-message hs-note" }, frame.t("no_encodings", { model })));
+    const place = root.appendChild(el("div"));
+    const view = new Positions(place);
     const driver = (view.driver = livePositions(view, frame.live));
     view.component = { setStateValue: (_, values) => report(values) };
     let revision = 0;
