@@ -127,10 +127,10 @@ def damaged_bytes(data: bytes) -> st.SearchStrategy[bytes]:
 
 @st.composite
 def damaged_json(draw: st.DrawFn, data: bytes, names: Sequence[str] = ("x",), values: Sequence[Any] = ()) -> bytes:
-    """A JSON file with values exchanged, swapped, added or left out. names, values: likely ones for it."""
+    """A JSON file with values exchanged, swapped, added, left out or named twice. names, values: likely ones for it."""
     root: list[Any] = [json.loads(data)]
     new = st.sampled_from((*SIZES, *values)) | JSON
-    for _ in range(draw(st.sampled_from((1, 1, 2, 3)))):
+    for _ in range(draw(st.sampled_from((0, 1, 1, 1, 2, 3)))):
         holder: Any = root
         key: Any = 0
         while isinstance(holder[key], dict | list) and holder[key] and draw(st.integers(0, 4)):
@@ -150,10 +150,10 @@ def damaged_json(draw: st.DrawFn, data: bytes, names: Sequence[str] = ("x",), va
             holder.extend([holder[key]] * draw(st.sampled_from((1, 70, 300))))
     written = json.dumps(root[0])
     kind = draw(st.integers(0, 19))
-    if kind == 1 and isinstance(root[0], dict) and root[0]:  # a name twice
+    if kind <= 2 and isinstance(root[0], dict) and root[0]:
         name = draw(st.sampled_from(list(root[0])))
         written = f"{{{json.dumps(name)}: {json.dumps(root[0][name])}, {written[1:]}"
-    return ("[" * 3_000 + written if kind == 2 else written).encode()
+    return ("[" * 3_000 + written if kind == 3 else written).encode()
 
 
 def one_sentence(message: str, most: int = LONGEST_SENTENCE) -> None:

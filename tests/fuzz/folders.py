@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 
 import transformer
-from tests.fuzz.common import TEXTS, damaged_bytes, damaged_json, mutated, one_sentence
+from tests.fuzz.common import JSON, TEXTS, damaged_bytes, damaged_json, mutated, one_sentence
 from tests.fuzz.pieces import damaged_pieces
 from tests.support.build import tiny_tokenizer
 from transformer.checkpoints.folder import (
@@ -122,16 +122,20 @@ def lying_npy(size: int, data: bytes = bytes(50)) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header) + 1) + header.encode() + b"\n" + data
 
 
-def damaged_header(data: bytes) -> st.SearchStrategy[bytes]:
+@st.composite
+def damaged_header(draw: st.DrawFn, data: bytes) -> bytes:
     """The same numbers under a header of weights that lies."""
     size = 8 + struct.unpack("<Q", data[:8])[0]
     empty = {"dtype": "F16", "shape": [0], "data_offsets": [0, 0]}
     values = (
         [0, 2**63], [-4, 8], [8, 0], [0, 0], [1, 2, 3], [0.0, 8.0], [0, True], [2**40, 2**40], [-1, -8], [0, 2**60],
-        [1] * 70, [True], "F64", "I16", "BF16", "F8_E4M3", "U64", "X", empty, {"a": "b"}, {"a": 1}, "x" * 3_000,
+        [1] * 70, [True], "F64", "I16", "BF16", "F8_E4M3", "U64", "X", empty,
     )  # fmt: skip
-    headers = damaged_json(data[8:size], ("__metadata__", "x"), values)
-    return headers.map(lambda header: struct.pack("<Q", len(header)) + header + data[size:])
+    table = json.loads(data[8:size])
+    if draw(st.integers(0, 3)) == 0:
+        table["__metadata__"] = draw(st.sampled_from(({"a": "b"}, {"a": 1}, [], "x" * 3_000)) | JSON)
+    header = draw(damaged_json(json.dumps(table).encode(), values=values))
+    return struct.pack("<Q", len(header)) + header + data[size:]
 
 
 @st.composite
@@ -226,9 +230,13 @@ class Damage:
     """A checkpoint with something wrong. changed: names of the files that are not as they were; others: name -> what
     makes something else in place of that file."""
 
-    files: dict[str, bytes] = field(repr=False)
+    files: dict[str, bytes]
     changed: tuple[str, ...]
     others: dict[str, Callable[[Path], None]] = field(default_factory=dict)
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        """What Hypothesis prints when a case fails: not the files, which are long."""
+        printer.text(f"damage to {self.changed}, something else in place of {list(self.others)}")
 
     @contextmanager
     def written(self) -> Iterator[Path]:
