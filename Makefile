@@ -53,6 +53,8 @@ test-all: lint frontend-lint frontend-test
 test-long: .venv/installed-test
 	$(PYTHON) -m tests.browser.find
 	$(PYTHON) -m pytest -m long $(ARGS)
+	HEADSCOPE_FUZZ=4 $(PYTHON) -m pytest -m slow tests/fuzz tests/cli/test_fuzz.py tests/pages/test_fuzz.py \
+		tests/checkpoints/test_archive.py
 
 mutants: .venv/installed-test frontend/node_modules
 	$(PYTHON) -m tests.mutants $(ARGS)

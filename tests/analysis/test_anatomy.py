@@ -206,25 +206,6 @@ def test_steps_report_knocked_out_parts() -> None:
     assert not any(getattr(steps(plain, model.model, name), "skipped", False) for name in places(LAYERS))
 
 
-def test_one_cell_by_hand() -> None:
-    """Number by number in Python's doubles: head 2 of the decoder's cross-attention, query 1, key 3."""
-    model = tiny(d_k=13)
-    trace = traced(model)
-    one, inside = attention_steps(trace, model.model, "decoder.1.cross"), model.model.decoder[1].cross_attention
-    rows = slice(2 * 13, 3 * 13)
-    query = [
-        sum(a * b for a, b in zip(one.x[1].tolist(), weight, strict=True)) + bias
-        for weight, bias in zip(inside.query.weight[rows].tolist(), inside.query.bias[rows].tolist(), strict=True)
-    ]
-    key = [
-        sum(a * b for a, b in zip(trace.encoder_output[3].tolist(), weight, strict=True)) + bias
-        for weight, bias in zip(inside.key.weight[rows].tolist(), inside.key.bias[rows].tolist(), strict=True)
-    ]
-    dot = sum(a * b for a, b in zip(query, key, strict=True))
-    assert float(one.dot[2, 1, 3]) == pytest.approx(dot, rel=1e-5, abs=1e-5)
-    assert float(one.scaled[2, 1, 3]) == pytest.approx(dot / math.sqrt(13), rel=1e-5, abs=1e-5)
-
-
 def test_a_masked_cell_keeps_its_number_until_the_mask() -> None:
     model = tiny()
     one = attention_steps(traced(model), model.model, "decoder.0.self")

@@ -14,10 +14,9 @@ from __future__ import annotations
 import asyncio
 import html
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
-from urllib.parse import urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -26,7 +25,7 @@ from tests.support.viewer import WELL, Run, Viewer, ViewerError, key_of
 
 Answer = TypeVar("Answer")
 BOX = re.compile(r'<div class="hs-message hs-(\w+)" role="status">(.*?)</div>', re.DOTALL)
-REVISION = re.compile(rb'"revision":\s?(\d{1,9})')
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")  # of a session
 MARK = "Never in a log: tomorrow I sing."  # a sentence that somebody typed
 WIDGET = "$$ID-"  # before the id of every widget
 
@@ -38,57 +37,41 @@ def run(asked: Coroutine[Any, Any, Answer]) -> Answer:
 
 
 class Attacker(Viewer):
-    """session: its id in Streamlit. kinds: a widget's key -> the kind of its element. boxes: (kind,
-    sentence) of every message box of the last run; errors: Streamlit's error boxes in it. revision: of the state that a
-    picture got last. changes: fields of ClientState or of its ContextInfo that it sends instead of its own."""
+    """session: its id in Streamlit. boxes: (kind, sentence) of every message box of the last run; errors: Streamlit's
+    error boxes in it."""
 
     def __init__(self, host: str, name: str = "", patience: float = 60.0) -> None:
         super().__init__(host, name, patience)
         self.session = ""
-        self.kinds: dict[str, str] = {}
         self.boxes: list[tuple[str, str]] = []
         self.errors: list[str] = []
-        self.revision = 0
-        self.changes: dict[str, Any] = {}
 
     @property
     def said(self) -> str:
         """The sentences of all boxes of the last run, one a line."""
         return "\n".join(sentence for _, sentence in self.boxes)
 
-    async def connect(self, **params: str | Sequence[str]) -> None:
-        """Several texts for a parameter: it is there several times."""
-        self.query = urlencode(params, doseq=True)
-        await self.reconnect()
-
     async def set(self, widget: str, **value: Any) -> Run:
         """Send any value for a widget. value: one field of WidgetState; it is sent again with every later run."""
         self.states[widget] = value
-        return await self._rerun()
+        return await self.refresh()
 
-    async def refresh(self, fragment: str = "") -> Run:
-        """A run without any change, of the page or of one fragment of it."""
-        return await self._rerun(fragment)
-
-    async def reload(self, **params: str | Sequence[str]) -> Run:
+    async def reload(self, **params: str) -> Run:
         """Another session of the same page."""
         await self.close()
-        for known in (self.ids, self.kinds, self.states, self.large, self.fragments, self.changes, self.seen):
+        for known in (self.ids, self.states, self.large, self.fragments, self.seen):
             known.clear()
         self.page = ""
-        return await self.open(**params)  # type: ignore[arg-type]
+        return await self.open(**params)
 
     async def send(self, message: BackMsg | bytes) -> None:
         """Any message, or bytes that are none, without waiting for an answer."""
         assert self.socket is not None
         await self.socket.send(message if isinstance(message, bytes) else message.SerializeToString())
 
-    def _asking(self, fragment: str = "") -> bytes:
-        message = BackMsg.FromString(super()._asking(fragment))
-        for name, value in self.changes.items():
-            state = message.rerun_script
-            setattr(state if name in state.DESCRIPTOR.fields_by_name else state.context_info, name, value)
-        return message.SerializeToString()
+    def _note_widget(self, widget: str) -> None:
+        self.ids[key_of(widget)] = widget
+        self.seen.add(key_of(widget))
 
     def _take(self, message: ForwardMsg) -> bool:
         if message.WhichOneof("type") == "ref_hash":
@@ -108,19 +91,12 @@ class Attacker(Viewer):
                 self.boxes += [(box[1], html.unescape(box[2])) for box in BOX.finditer(new.html.body)]
             elif element == "exception":
                 self.errors.append(f"{new.exception.type}: {new.exception.message}")
-            elif element == "bidi_component":
-                key = key_of(new.bidi_component.id)  # several figures have the same name
-                self.ids[key], self.kinds[key] = new.bidi_component.id, element
-                self.fragments[key] = message.delta.fragment_id
-                self.seen.add(key)
-                if found := REVISION.search(new.SerializeToString()):
-                    self.revision = int(found[1])
-            blocks = (("expandable", block.expandable), ("popover", block.popover))
-            for name, there in ((element, getattr(new, element, None)), *blocks):
-                widget = getattr(there, "id", "")
-                if widget.startswith(WIDGET) and name != "bidi_component":
-                    self.ids[key_of(widget)], self.kinds[key_of(widget)] = widget, name
-                    self.seen.add(key_of(widget))
+            elif element == "bidi_component":  # several figures have the same name
+                self._note_widget(new.bidi_component.id)
+                self.fragments[key_of(new.bidi_component.id)] = message.delta.fragment_id
+            for there in (getattr(new, element, None), block.expandable, block.popover):
+                if element != "bidi_component" and getattr(there, "id", "").startswith(WIDGET):
+                    self._note_widget(there.id)
         try:
             return super()._take(message)
         except ViewerError:  # noted above

@@ -1,31 +1,22 @@
-"""Attacks on the memory of a server: uploads with large files that nobody reads, and long texts that are few tokens.
-
-`python -m tests.attack.memory` prints what each leaves, in MB.
-"""
+"""Attacks on the memory of a server: uploads with large files that nobody reads, and long texts that are few tokens."""
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import base64
-import time
 from collections.abc import Callable, Iterable
 
 import torch
 
 import transformer
-from tests.attack.client import Attacker, run
+from tests.attack.client import Attacker
 from tests.support.build import tiny_model, tiny_tokenizer
-from tests.support.processes import sample
-from tests.support.server import App, running
-from tests.support.viewer import ViewerError
+from tests.support.server import App
 from transformer.checkpoints.archive import zipped
 from transformer.checkpoints.folder import EXAMPLES, FILES, checkpoint_files
 
 FILE = "headscope.training_file"
 SPACES = 28_000_000  # bytes of examples.json; packed they take 27,000
-UPLOADS = 60
-TEXTS, CHARACTERS = 375, 99_990  # texts, and characters of each
+CHARACTERS = 99_990  # of a text
 UNKNOWN = "\u0f40"  # a Tibetan letter, in no vocabulary here; a run of them is one token
 
 
@@ -56,66 +47,19 @@ async def load_zip(attacker: Attacker, data: bytes, name: str) -> None:
     await attacker.trigger(FILE, "file", {"name": name, "data": base64.b64encode(data).decode()})
 
 
-async def upload(app: App, zips: Iterable[bytes], after: Callable[[int, Attacker], None] = lambda _, __: None) -> None:
-    """One visitor who loads one model after another. after: called with the number of the upload."""
+async def upload(app: App, zips: Iterable[bytes], after: Callable[[Attacker], None] = lambda _: None) -> None:
+    """One visitor who loads one model after another. after: called after each."""
     async with Attacker(app.host, "training") as attacker:
         await attacker.open(checkpoint="reverse")
         for number, data in enumerate(zips, 1):
             await load_zip(attacker, data, f"model {number}.zip")
-            after(number, attacker)
+            after(attacker)
 
 
-async def type_texts(
-    app: App, texts: Iterable[str], after: Callable[[int, Attacker, int], None] = lambda _, __, ___: None
-) -> None:
-    """One visitor who types one text after another. after: called with the number of the text and the bytes sent
-    back."""
+async def type_texts(app: App, texts: Iterable[str], after: Callable[[Attacker, int], None]) -> None:
+    """One visitor who types one text after another. after: called after each with the bytes sent back."""
     async with Attacker(app.host) as attacker:
         await attacker.open(checkpoint="en-de")
-        for number, text in enumerate(texts, 1):
-            attacker.states["source"] = {"string_value": text}
-            answer = await attacker.refresh()
-            after(number, attacker, answer.received)
-
-
-def _measure(app: App, attack: str) -> None:
-    start = time.monotonic()
-
-    def show(what: str) -> None:
-        print(f"{time.monotonic() - start:6.1f} s  {sample(app.pid).memory / 1e6:7,.0f} MB  {what}", flush=True)
-
-    async def attacks() -> None:
-        async with Attacker(app.host) as visitor:  # opens what every server has open
-            await visitor.open(checkpoint="en-de")
-        show("before")
-        if attack == "uploads":
-            each = UPLOADS // 6
-            zips = (padded_zip(number) for number in range(UPLOADS))
-            await upload(app, zips, lambda number, _: show(f"{number} uploads") if number % each == 0 else None)
-        else:
-            each, answers = TEXTS // 5, [0]
-
-            def after(number: int, attacker: Attacker, received: int) -> None:
-                answers.append(received)
-                if number % each == 0:
-                    show(f"{number} texts; the last answer took {received:,} bytes: {attacker.said[:80]!r}")
-
-            await type_texts(app, map(unknown_text, range(TEXTS)), after)
-            show(f"the largest answer took {max(answers):,} bytes")
-        show("the visitor has left")
-        for _ in range(6):
-            await asyncio.sleep(30)
-            show("later")
-
-    try:
-        run(attacks())
-    except ViewerError as error:
-        print(error)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("attack", choices=("uploads", "texts"), nargs="*", default=("uploads", "texts"))
-    for chosen in parser.parse_args().attack:
-        with running(transformer.load("en-de").path, "--trainings", "0") as found:
-            _measure(found, chosen)
+        for text in texts:
+            answer = await attacker.set("source", string_value=text)
+            after(attacker, answer.received)

@@ -1,24 +1,19 @@
-"""Fifty visitors for an hour: thirty who use the app and twenty who attack it, all at once.
+"""Fifty visitors: thirty who use the app and twenty who attack it, all at once, on one process or on two behind nginx.
 
-`python -m tests.attack.soak` measures one process, `--replicas` two behind nginx, one of which is killed every ten
-minutes. Nothing that the attackers do may give the others an error, and the memory must stay flat.
+Nothing that the attackers do may give the others an error, and the memory must stay flat.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import collections
 import contextlib
 import itertools
 import os
 import random
-import re
 import secrets
 import signal
 import statistics
-import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -31,11 +26,12 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 import transformer
 from pages.registry import pages
-from tests.attack.client import MARK, Attacker, run
-from tests.attack.memory import large_zip, load_zip, padded_zip, unknown_text
+from tests.attack.client import ID, MARK, Attacker, run
+from tests.attack.memory import CHARACTERS, large_zip, load_zip, padded_zip, unknown_text
 from tests.browser.find import find_nginx
+from tests.fuzz.common import MARKUP, NUMBERS, PATHS, SPECIAL
 from tests.support.clicks import NAMES, PAGES, click
-from tests.support.processes import children, sample
+from tests.support.processes import sample
 from tests.support.replicas import running_replicas
 from tests.support.sentences import of_length, typed
 from tests.support.server import start, stop
@@ -45,20 +41,18 @@ from transformer.checkpoints.archive import zipped
 from transformer.checkpoints.folder import FILES
 from transformer.inference.pretrained import Pretrained
 
-MINUTES = 60.0
+KILL_EVERY = 600.0  # seconds
 PAUSE = 4.0  # seconds between what one visitor does, on average
 NEW, AGAIN = 0.12, 0.02  # of what an ordinary visitor does: another sentence; the page opened again
 LOST = (ConnectionClosed, InvalidHandshake, OSError)
 BACK = 60.0  # seconds within which a visitor whose server fell is served again
 ROUND = 25  # things an attacker does on one page
 WARM = 0.25  # of the time, in which caches fill
-FLAT = 0.05  # by which the memory may grow after that
 MESSAGES = (
     BackMsg(clear_cache=True), BackMsg(load_git_info=True), BackMsg(stop_script=True), BackMsg(), b"", b"\x00" * 50,
     b"\xff" * 5_000, MARK.encode(), BackMsg(app_heartbeat=True), BackMsg(debug_shutdown_runtime=False),
 )  # fmt: skip
 Seen = TypeVar("Seen", bound=Viewer)
-SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @dataclass
@@ -69,31 +63,31 @@ class Served:
     host: str
     logs: Callable[[], list[Path]]
     pids: Callable[[], list[int]]
-    kill: Callable[[], str] | None = None
+    kill: Callable[[], None] | None = None
 
 
 @dataclass
 class Notes:
-    """times: what an ordinary visitor did -> (second of the soak, milliseconds); failures: what went wrong for one;
-    attacks: kind -> outcome -> count; memory: (second, MB of each server's process, MB of all their trainings);
-    lost: connections that ordinary visitors lost and took up again; waits: seconds until a training began."""
+    """times: what an ordinary visitor did -> milliseconds of each; failures: what went wrong for one; attacks: kind ->
+    outcome -> count; memory: (second of the soak, MB of the servers' processes); lost: connections that ordinary
+    visitors lost and took up again."""
 
     begin: float = field(default_factory=time.monotonic)
-    times: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: collections.defaultdict(list))
+    times: dict[str, list[float]] = field(default_factory=lambda: collections.defaultdict(list))
     failures: list[str] = field(default_factory=list)
     attacks: dict[str, collections.Counter[str]] = field(
         default_factory=lambda: collections.defaultdict(collections.Counter)
     )
-    memory: list[tuple[float, list[float], float]] = field(default_factory=list)
+    memory: list[tuple[float, float]] = field(default_factory=list)
     lost: int = 0
-    waits: list[float] = field(default_factory=list)
 
     @property
     def second(self) -> float:
         return time.monotonic() - self.begin
 
-    def took(self, what: str, milliseconds: float) -> None:
-        self.times[what].append((self.second, milliseconds))
+    def took(self, what: str, begin: float) -> None:
+        """An ordinary visitor has done something that began at that time of the clock."""
+        self.times[what].append((time.monotonic() - begin) * 1e3)
 
 
 def addressed(viewer: Viewer, number: int) -> None:
@@ -164,7 +158,7 @@ class Soak:
                     what, act = "a click", lambda viewer=viewer: click(viewer, self.model, rng)
                 begin = time.monotonic()
                 await self._kept(viewer, act)
-                self.notes.took(what, (time.monotonic() - begin) * 1e3)
+                self.notes.took(what, begin)
         finally:
             with contextlib.suppress(*LOST):
                 await viewer.close()
@@ -190,16 +184,12 @@ class Soak:
             async with self._visit(Trainer(self.served.host), number) as viewer:
                 begin = time.monotonic()
                 await viewer.begin()
-                began = 0.0
                 while not self.over:
                     (last,) = (await viewer.ask())[-1:]
                     if last["stage"] == "failed":
                         raise ViewerError(f"a training failed: {last}")
-                    if not began and last["stage"] not in ("waiting", "starting"):
-                        began = time.monotonic()
-                        self.notes.waits.append(began - begin)
                     if last["stage"] not in ACTIVE:
-                        self.notes.took("a training, from press to end", (time.monotonic() - begin) * 1e3)
+                        self.notes.took("a training, from press to end", begin)
                         break
                     await asyncio.sleep(1)
                 for one in viewer.found:
@@ -218,7 +208,7 @@ class Soak:
                 await load_zip(viewer, data, "mine.zip")
                 if viewer.errors or "It is open now on every page" not in viewer.said:
                     raise ViewerError(f"a good zip was not opened: {viewer.errors} {viewer.said}")
-                self.notes.took("a zip loaded", (time.monotonic() - begin) * 1e3)
+                self.notes.took("a zip loaded", begin)
                 await self._rest(rng)
             await self._rest(rng, 3)
 
@@ -256,14 +246,12 @@ class Soak:
     async def texts(self, number: int, rng: random.Random) -> None:
         tokenizer = self.model.tokenizer
         kinds: list[Callable[[], str]] = [
-            lambda: unknown_text(rng.randrange(10**5)),
-            lambda: unknown_text(rng.randrange(10**5), 4_000),
-            lambda: of_length(tokenizer, 128, rng.randrange(10**9)),
-            lambda: of_length(tokenizer, 100, rng.randrange(10**9)) * 2,
+            lambda: unknown_text(rng.randrange(10**5), rng.choice((4_000, CHARACTERS))),
+            lambda: of_length(tokenizer, rng.choice((100, 128)), rng.randrange(10**9)) * rng.choice((1, 2)),
             lambda: "".join(chr(rng.choice((rng.randrange(32, 0xD800), rng.randrange(0xE000, 0x110000))))
                             for _ in range(rng.randrange(1, 300))),
-            lambda: "<img src=x onerror=alert(1)>" * rng.randrange(1, 9),
-            lambda: "\u202e\u0000\ufeff" + "e\u0301" * rng.randrange(1, 2_000),
+            lambda: rng.choice(MARKUP) * rng.randrange(1, 9),
+            lambda: SPECIAL + "e\u0301" * rng.randrange(1, 2_000),
         ]  # fmt: skip
         async with self._attacker(number, rng.choice(list(PAGES))) as attacker:
             for _ in self._times(ROUND):
@@ -273,25 +261,12 @@ class Soak:
                 await self._rest(rng)
 
     async def links(self, number: int, rng: random.Random) -> None:
-        strange = (
-            "",
-            "NaN",
-            "-1",
-            "1e999",
-            "x" * 5_000,
-            "\u202e\x00",
-            "__proto__",
-            "<b>",
-            "0,0",
-            "/etc/passwd",
-            "9" * 40,
-        )
         names = (
             "source", "target", "kind", "layer", "head", "cell", "part", "checkpoint", "preset", "steps", "scaling",
             "zero", "big", "open", "place", "view",
         )  # fmt: skip
         for _ in self._times(ROUND // 3):
-            params = {name: rng.choice(strange) for name in rng.sample(names, rng.randrange(1, 6))}
+            params = {name: rng.choice((*NUMBERS, *PATHS, *MARKUP)) for name in rng.sample(names, rng.randrange(1, 6))}
             async with self._attacker(number, rng.choice([page.path for page in pages()]), **params) as attacker:
                 self._note("a strange link", attacker)
             await self._rest(rng, 0.5)
@@ -360,28 +335,19 @@ class Soak:
 
     async def watch(self) -> None:
         while not self.over:
-            servers, trainings = [], 0.0
+            size = 0.0
             for pid in self.served.pids():
                 with contextlib.suppress(OSError):
-                    servers.append(sample(pid).memory / 1e6)
-                    for child in children(pid):
-                        with contextlib.suppress(OSError):
-                            trainings += sample(child).memory / 1e6
-            self.notes.memory.append((self.notes.second, servers, trainings))
+                    size += sample(pid).memory / 1e6
+            self.notes.memory.append((self.notes.second, size))
             await asyncio.sleep(1)
 
-    async def kills(self, every: float) -> None:
+    async def kills(self) -> None:
         while self.served.kill is not None:
-            await asyncio.sleep(min(every, max(0.0, self.until - time.monotonic())))
+            await asyncio.sleep(min(KILL_EVERY, max(0.0, self.until - time.monotonic())))
             if self.over:
                 return
-            second, killed = self.notes.second, await asyncio.to_thread(self.served.kill)
-            print(f"{second:6.0f} s  killed {killed}", flush=True)
-
-    async def prints(self, every: float) -> None:
-        while not self.over:
-            await asyncio.sleep(min(every, max(0.1, self.until - time.monotonic())))
-            print(f"{self.notes.second:6.0f} s  {told(self.notes, self.notes.second - every)}", flush=True)
+            await asyncio.to_thread(self.served.kill)
 
     async def _counted(self, name: str, visitor: Awaitable[None]) -> None:
         try:
@@ -389,7 +355,7 @@ class Soak:
         except Exception as error:  # whatever it is: the others go on, and the soak has failed
             self.notes.failures.append(f"{self.notes.second:.0f} s, {name}: {type(error).__name__} {error}"[:300])
 
-    async def all(self, every: float, kill_every: float) -> Notes:
+    async def all(self) -> Notes:
         visitors: list[Awaitable[None]] = []
         for number in range(26):
             visitors.append(self._counted(f"on {NAMES[list(PAGES)[number % 6]]}", self.ordinary(number)))
@@ -400,27 +366,11 @@ class Soak:
             + [self.messages] * 2 + [self.deaf, self.flood]
         )  # fmt: skip
         visitors += [self._counted(act.__name__, self.attack(30 + number, act)) for number, act in enumerate(acts)]
-        await asyncio.gather(*visitors, self.watch(), self.prints(every), self.kills(kill_every))
+        await asyncio.gather(*visitors, self.watch(), self.kills())
         return self.notes
 
 
 # -- what it showed --------------------------------------------------------------------------------------------------
-
-
-def told(notes: Notes, since: float = 0.0) -> str:
-    """One line of what happened since a second of the soak."""
-    parts = []
-    if notes.memory:
-        _, servers, trainings = notes.memory[-1]
-        parts.append(f"{' + '.join(f'{one:.0f}' for one in servers)} MB, trainings {trainings:.0f} MB")
-    for what in ("a click", "a new sentence"):
-        times = [one for second, one in notes.times[what] if second >= since]
-        if times:
-            middle, high, _ = waits(times)
-            parts.append(f"{len(times)} x {what}: p50 {middle:.0f}, p95 {high:.0f} ms")
-    parts.append(f"{sum(sum(counts.values()) for counts in notes.attacks.values()):,} attacks")
-    parts.append(f"{len(notes.failures)} failures")
-    return "; ".join(parts)
 
 
 def growth(memory: list[tuple[float, float]]) -> tuple[float, float]:
@@ -435,40 +385,16 @@ def growth(memory: list[tuple[float, float]]) -> tuple[float, float]:
     )
 
 
-def tables(notes: Notes, logs: list[Path]) -> Iterator[str]:
-    """The whole result, a line each."""
-    yield "| what ordinary visitors did | times | p50, ms | p95, ms | longest, ms |"
-    yield "| --- | --- | --- | --- | --- |"
-    for what, found in sorted(notes.times.items()):
-        times = [one for _, one in found]
-        yield f"| {what} | {len(times):,} | {' | '.join(f'{time:,.0f}' for time in waits(times))} |"
-    if notes.waits:
-        half = statistics.median(notes.waits)
-        yield f"\nTrainings began after {half:.0f} s (median), at most {max(notes.waits):.0f} s."
-    yield f"Connections lost with their server and taken up again: {notes.lost}."
-    yield f"Errors of ordinary visitors: {len(notes.failures)}."
-    yield from notes.failures[:20]
-    yield "\n| attack | outcome: count |"
-    yield "| --- | --- |"
+def tables(notes: Notes) -> Iterator[str]:
+    """What docs/security.md says of a soak, a line each."""
+    for what, times in sorted(notes.times.items()):
+        middle, high, longest = waits(times)
+        yield f"{what}: {len(times):,}, p50 {middle:,.0f} ms, p95 {high:,.0f} ms, longest {longest:,.0f} ms"
     for kind, counts in sorted(notes.attacks.items()):
-        yield f"| {kind} | {', '.join(f'{outcome}: {count:,}' for outcome, count in counts.most_common())} |"
-    yield "\n| minutes | memory of the servers, MB (mean) | most | trainings, MB (mean) |"
-    yield "| --- | --- | --- | --- |"
-    step = max(notes.memory[-1][0] / 12, 1.0)
-    for part in range(12):
-        found = [(sum(one), rest) for second, one, rest in notes.memory if part * step <= second < (part + 1) * step]
-        if found:
-            sizes, trainings = zip(*found, strict=True)
-            yield (f"| {part * step / 60:.0f} to {(part + 1) * step / 60:.0f} | {statistics.mean(sizes):,.0f} "
-                   f"| {max(sizes):,.0f} | {statistics.mean(trainings):,.0f} |")  # fmt: skip
-    first, last = growth([(second, sum(one)) for second, one, _ in notes.memory])
-    yield f"\nMemory after the warm-up: {first:,.0f} MB, at the end {last:,.0f} MB ({last / first - 1:+.1%})."
-    text = "".join(log.read_text(errors="replace") for log in logs)
-    kinds = collections.Counter(re.sub(r"[\d.:, -]+", " ", line)[:70] for line in text.splitlines() if line.strip())
-    yield (f"Log: {len(text.splitlines()):,} lines, {text.count('Traceback')} tracebacks, "
-           f"{len(SESSION.findall(text))} ids of sessions, {text.count(MARK)} typed texts.")  # fmt: skip
-    for line, count in kinds.most_common(8):
-        yield f"    {count:6,} x {line}"
+        yield f"{kind}: {', '.join(f'{count:,} {outcome}' for outcome, count in counts.most_common())}"
+    first, last = growth(notes.memory)
+    yield f"memory after the first quarter {first:,.0f} MB, in the last {last:,.0f} MB"
+    yield f"{notes.lost} connections lost with their server and taken up again; {len(notes.failures)} errors"
 
 
 @contextlib.contextmanager
@@ -487,12 +413,11 @@ def two_processes(folder: Path) -> Iterator[Served]:
     with running_replicas(nginx, folder) as replicas:
         order = itertools.cycle(replicas.ports)
 
-        def kill() -> str:
+        def kill() -> None:
             port = next(order)
             os.killpg(replicas.processes[port].pid, signal.SIGKILL)
             replicas.processes[port].wait(10)
             replicas.revive(port)
-            return f"replica {replicas.ports.index(port) + 1}, which is back"
 
         yield Served(
             urlsplit(replicas.address).netloc.replace("localhost", "127.0.0.1"),
@@ -502,23 +427,13 @@ def two_processes(folder: Path) -> Iterator[Served]:
         )
 
 
-def soak(folder: Path, minutes: float, replicas: bool = False, kill_every: float = 600.0) -> tuple[Notes, list[str]]:
-    """What happened, and the lines of the tables."""
+def soak(folder: Path, minutes: float, replicas: bool) -> tuple[Notes, str]:
+    """What happened, and the log of all servers."""
     with (two_processes if replicas else one_process)(folder) as served:
-        model = transformer.load("en-de")
-        soaking = Soak(served, model, time.monotonic() + 60 * minutes)
-        notes = run(soaking.all(max(5.0, 60 * minutes / 60), kill_every))
-        lines = list(tables(notes, served.logs()))
-    return notes, lines
+        notes = run(Soak(served, transformer.load("en-de"), time.monotonic() + 60 * minutes).all())
+        return notes, "".join(log.read_text(errors="replace") for log in served.logs())
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=MINUTES)
-    parser.add_argument("--replicas", action="store_true")
-    parser.add_argument("--kill-every", type=float, default=600.0, help="seconds")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        found, printed = soak(Path(made), options.minutes, options.replicas, options.kill_every)
-    print("\n".join(printed))
-    sys.exit(1 if found.failures else 0)
+def leaks(log: str) -> list[str]:
+    """Lines of a log with a traceback, the id of a session or a typed text."""
+    return [line for line in log.splitlines() if "Traceback" in line or ID.search(line) or MARK in line]

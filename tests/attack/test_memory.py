@@ -1,4 +1,4 @@
-"""What attacks on the memory leave, on a real server. `python -m tests.attack.memory` prints the curves."""
+"""What attacks on the memory leave, on a real server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_uploads_leave_the_memory_flat(app: App) -> None:
     """Twenty zips of 500 kB with a file of 28 MB each, which would be 560 MB; a session keeps eight models."""
     taken: list[int] = []
 
-    def after(_: int, attacker: Attacker) -> None:
+    def after(attacker: Attacker) -> None:
         assert not attacker.errors and "It is open now on every page" in attacker.said, (attacker.errors, attacker.said)
         taken.append(sample(app.pid).memory)
 
@@ -64,7 +64,7 @@ def test_long_unknown_texts_leave_the_memory_flat(app: App) -> None:
     taken: list[int] = []
     received: list[int] = []
 
-    def after(_: int, attacker: Attacker, answer: int) -> None:
+    def after(attacker: Attacker, answer: int) -> None:
         assert not attacker.errors and "At most 4,096 are allowed; shorten it" in attacker.said, attacker.said
         taken.append(sample(app.pid).memory)
         received.append(answer)
@@ -80,7 +80,7 @@ def test_texts_at_the_limit_stay_within_the_budget() -> None:
     """Texts of 4,000 unknown characters are traced; with the smallest budget, they make room for one another."""
     taken: list[int] = []
 
-    def after(_: int, attacker: Attacker, __: int) -> None:
+    def after(attacker: Attacker, _: int) -> None:
         assert not attacker.errors and "read as <unk>" in attacker.said, attacker.said
         taken.append(sample(app.pid).memory)
 

@@ -14,12 +14,11 @@ from streamlit.proto.Common_pb2 import StringArray
 from websockets.exceptions import ConnectionClosedError
 from websockets.typing import Subprotocol
 
-from tests.attack.client import MARK, Attacker, run
+from tests.attack.client import ID, MARK, Attacker, run
 from tests.support.server import start, stop
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="ends a group of processes")]
 TYPED = re.compile(r"tomorrow|Never in a log")
-ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
+from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_tokenizer
 from transformer.analysis import anatomy
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
@@ -176,53 +176,34 @@ def ask(page: Page, variant: str, switches: str = "", **state: Any) -> dict[str,
 
 
 def test_chosen_cells_equal_the_tensors_of_the_trace(page: Page) -> None:
+    """Layer 1, head 2, row 3, column 1, where a case names no other."""
     trace = traced("paper")
-    layer, head, row, key = 1, 2, 3, 1
-    at = {"decoder": layer, "head": head, "row": row, "col": key}
     cross, self_ = trace.cross, trace.decoder_self
-    number = ask(page, "paper", place="decoder.cross", step="softmax", **at)
-    assert number["value"] == pytest.approx(cross.weights[layer, head, row, key].item(), abs=1e-6)
-    assert sum(number["weights"]) == pytest.approx(1) and number["of"]["name"] == "weights"
-    assert number["key"] == "m:decoder.1.cross.weights.h2" and number["back"] == {"step": "mask", "row": 3, "col": 1}
-    number = ask(page, "paper", place="decoder.cross", step="values", **at)
-    wanted = sum(
-        cross.weights[layer, head, row, k] * cross.values[layer, head, k, key] for k in range(len(trace.source_ids))
-    )
-    assert (
-        number["value"] == pytest.approx(wanted.item(), abs=1e-5)
-        and number["key"] == "m:decoder.1.cross.head_outputs.h2"
-    )
-    number = ask(page, "paper", place="decoder.self", step="dot", **at)
-    assert number["value"] == pytest.approx(
-        (self_.queries[layer, head, row] @ self_.keys[layer, head, key]).item(), abs=1e-4
-    )
-    assert number["key"] == "m:decoder.1.self.scores.h2" and len(number["a"]) == D_MODEL // HEADS
-    number = ask(page, "paper", place="decoder.self", step="project", matrix="values", decoder=1, row=3, col=45)
-    assert number["value"] == pytest.approx(self_.values[layer, 2, row, 1].item(), abs=1e-5)
-    assert (
-        number["key"] == "m:decoder.1.self.values"
-        and number["back"]["step"] == "x"
-        and number["of"]["cols"] == "heads_d_head"
-    )
-    number = ask(page, "paper", place="decoder.cross", step="project", matrix="keys", decoder=1, row=2, col=45)
-    assert number["value"] == pytest.approx(cross.keys[layer, 2, 2, 1].item(), abs=1e-5)
-    assert number["back"] == {"step": "x", "matrix": "memory", "row": 2, "col": 45}
-    assert ask(page, "paper", place="decoder.self", step="scale", row=1)["made"] == "divide"
-    number = ask(page, "paper", place="decoder.self", step="mask", row=1, col=3)
-    assert number["value"] == -math.inf and number["why"] == "future" and number["agrees"]
-    number = ask(page, "paper", place="encoder.ff", step="outer", encoder=1, row=2, col=40)
-    assert (
-        number["value"] == pytest.approx(trace.encoder_ff.update[1, 2, 40].item(), abs=1e-5)
-        and len(number["a"]) == D_FF
-    )
-    number = ask(page, "paper", place="output", step="probabilities", t=2, row=4)
-    assert number["value"] == pytest.approx(
-        trace.logits[2].softmax(-1).sort(descending=True).values[4].item(), rel=1e-5
-    )
-    number = ask(page, "paper", place="output", step="choose", t=2, row=4)
-    assert number["value"] == pytest.approx(trace.probabilities[2].item(), rel=1e-5)
-    number = ask(page, "paper", place="source", step="plus", row=1, col=9)
-    assert number["wave"]["sort"] == "cos" and number["b"] == pytest.approx(math.cos(10000 ** (-8 / D_MODEL)), abs=1e-6)
+    weights, keys = cross.weights[1, 2, 3], {"step": "x", "matrix": "memory", "row": 2, "col": 45}
+    cases: list[tuple[dict[str, Any], Any, dict[str, Any]]] = [
+        ({"place": "decoder.cross", "step": "softmax"}, weights[1],
+         {"key": "m:decoder.1.cross.weights.h2", "back": {"step": "mask", "row": 3, "col": 1}}),
+        ({"place": "decoder.cross", "step": "values"}, weights @ cross.values[1, 2, :, 1],
+         {"key": "m:decoder.1.cross.head_outputs.h2"}),
+        ({"place": "decoder.self", "step": "dot"}, self_.queries[1, 2, 3] @ self_.keys[1, 2, 1],
+         {"key": "m:decoder.1.self.scores.h2"}),
+        ({"place": "decoder.self", "step": "project", "matrix": "values", "col": 45}, self_.values[1, 2, 3, 1],
+         {"key": "m:decoder.1.self.values", "back": {"step": "x", "matrix": "queries", "row": 3, "col": 45}}),
+        ({"place": "decoder.cross", "step": "project", "matrix": "keys", "row": 2, "col": 45}, cross.keys[1, 2, 2, 1],
+         {"back": keys}),
+        ({"place": "decoder.self", "step": "scale", "row": 1}, self_.scores[1, 2, 1, 1], {"made": "divide"}),
+        ({"place": "decoder.self", "step": "mask", "row": 1, "col": 3}, -math.inf, {"why": "future", "agrees": True}),
+        ({"place": "encoder.ff", "step": "outer", "row": 2, "col": 40}, trace.encoder_ff.update[1, 2, 40], {}),
+        ({"place": "output", "step": "probabilities", "t": 2, "row": 4}, trace.logits[2].softmax(-1).sort()[0][-5], {}),
+        ({"place": "output", "step": "choose", "t": 2, "row": 4}, trace.probabilities[2], {}),
+        ({"place": "source", "step": "plus", "row": 1, "col": 9}, trace.encoder_self.enters[0, 1, 9], {}),
+    ]  # fmt: skip
+    for state, value, says in cases:
+        number = ask(page, "paper", **{"encoder": 1, "decoder": 1, "head": 2, "row": 3, "col": 1, **state})
+        assert number["value"] == pytest.approx(float(value), abs=1e-5), state
+        assert {name: number[name] for name in says} == says, state
+    wave = number  # of the last case
+    assert wave["wave"]["sort"] == "cos" and wave["b"] == pytest.approx(math.cos(10000 ** (-8 / D_MODEL)), abs=1e-6)
 
 
 @pytest.mark.parametrize("switches", SWITCHES)

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
 from safetensors.torch import save
 
 import transformer
 from tests.fuzz import archives
 from tests.fuzz.archives import entry, packed
-from tests.fuzz.common import one_sentence, parts, repeat
+from tests.fuzz.common import examples, one_sentence
 from tests.fuzz.folders import base
 from tests.fuzz.guard import watched
 from tests.support.build import tiny_pretrained
@@ -307,14 +308,17 @@ def test_sizes_of_64_bits_are_refused() -> None:
     assert refused(data[:-22] + locator + data[-22:]).startswith("the zip has a comment, several parts or 64-bit sizes")
 
 
-@pytest.mark.parametrize("part", parts(3))
-def test_any_damage_is_read_or_refused_in_one_sentence(part: int) -> None:
-    repeat("archives", archives.case, range(part * 200, part * 200 + 200))
+def test_any_damage_is_read_or_refused_in_one_sentence() -> None:
+    """Some damage does no harm, most does; if none ever did, or all, the cases would be poor ones."""
+    opened = []
 
+    @given(archives.damaged())
+    @examples(250)
+    def open_damaged(data: bytes) -> None:
+        opened.append(archives.check(data))
 
-def test_damage_is_of_every_sort() -> None:
-    opened = sum(archives.check(archives.damaged(seed)) for seed in range(100))
-    assert 10 < opened < 60
+    open_damaged()
+    assert 0.1 < sum(opened) / len(opened) < 0.6
 
 
 def test_nothing_is_written() -> None:

@@ -17,7 +17,7 @@ from pages.frame import state
 from pages.frame.examples import examples
 from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, marian, pages
-from tests.support.app import checkpoints, model_sizes
+from tests.support.app import address, app_test, checkpoints, model_sizes
 from transformer.checkpoints.folder import LARGEST_BESIDE, LARGEST_JSON, METRICS
 from transformer.view.examples import MOST
 
@@ -38,7 +38,7 @@ def page_of(parent: Path, name: str = "model", asked: dict[str, str] | None = No
     """A page of a good checkpoint in which these files are exchanged."""
     folders.write(parent / "mine", {**folders.base(), **files})
     with pages.surroundings(parent):
-        app = pages.opened(name, {"checkpoint": "mine", **(asked or {})}).run()
+        app = app_test(name, checkpoint="mine", **(asked or {})).run()
     pages.check(app)
     return app
 
@@ -114,7 +114,7 @@ def test_a_folder_whose_name_is_no_text_leaves_the_menu_alone(tmp_path: Path) ->
     os.mkdir(odd)
     (Path(os.fsdecode(odd)) / "config.json").write_bytes(b"{}")
     with pages.surroundings(tmp_path):
-        app = pages.opened("model", {}).run()
+        app = app_test("model").run()
     pages.check(app)
     names = checkpoints(app)
     assert "mine" in names and all(name.encode("utf-8") for name in names)
@@ -128,7 +128,7 @@ def test_a_text_of_any_length_is_refused_before_it_is_read(side: str, tmp_path: 
     limit = 24 * state.EACH  # of the tokens that these pages allow
     assert f"The {side} text has 90,000 characters. At most {limit:,} are allowed; shorten it." in said
     assert app.text_input(key=side).value == long  # what was typed stays
-    assert len(pages.address(app)[side]) == limit + 1
+    assert len(address(app)[side]) == limit + 1
     app.text_input(key=side).set_value(long * 100).run()
     assert len(app.session_state["headscope"].source + app.session_state["headscope"].target) < state.LONGEST + 10
 

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.fuzz import command_lines
-from tests.fuzz.common import parts, repeat
+from tests.fuzz.common import TEXTS, examples, one_sentence
+from tests.fuzz.folders import MARK
 from tests.fuzz.guard import watched
 
 pytestmark = pytest.mark.slow  # many cases
 
 
-@pytest.mark.parametrize("part", parts(4))
-def test_any_command_line_ends_with_a_result_or_one_sentence(part: int) -> None:
-    repeat("commands", command_lines.case, range(part * 250, part * 250 + 250))
+@given(command_lines.arguments(), st.lists(TEXTS, max_size=3))
+@examples(300)
+def test_any_command_line_ends_with_a_result_or_one_sentence(arguments: list[str], lines: list[str]) -> None:
+    typed = "\n".join(lines).encode("utf-8", "surrogatepass")
+    with tempfile.TemporaryDirectory(prefix="headscope-fuzz-") as there, contextlib.chdir(there), watched(Path(there)):
+        status, out, wrong = command_lines.run(arguments, typed)
+    assert status in (0, 1, 2, 130), status
+    assert "Traceback" not in out + wrong, wrong[-2_000:]
+    if status == 2:
+        assert "error: " in wrong, wrong
+        sentence = wrong[wrong.index("error: ") :].strip()
+        one_sentence(sentence.replace(str(command_lines.place()), ""), 1_500)
+    assert not MARK.exists(), "code of a file was run"
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         (["heads", "--checkpoint", "good", "--data", "train.tsv", "--json", "."], "Is a directory"),
         (["train", "--output", "out", "--recipe", "/dev/zero"], "larger than 1,000,000 bytes"),
@@ -35,14 +50,14 @@ def test_any_command_line_ends_with_a_result_or_one_sentence(part: int) -> None:
     ],
 )
 def test_errors_found_by_fuzzing_stay_fixed(
-    given: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     there = command_lines.place()
     files = {path.name for path in there.iterdir()}
-    given = [str(there / one) if one in files else one for one in given]
+    arguments = [str(there / one) if one in files else one for one in arguments]
     with watched(tmp_path):
-        status, _out, wrong = command_lines.run(given)
+        status, _out, wrong = command_lines.run(arguments)
     assert status == 2 and words in wrong, wrong
     assert len(wrong.strip().splitlines()[-1]) < 1_500 and "\x1b" not in wrong
 

@@ -1,6 +1,7 @@
-"""Everything that can arrive from outside, made up at random and thrown at the app.
+"""Everything that can arrive from outside, made up by Hypothesis and given to the app.
 
-One module a way in, each with `case(seed)`: it makes one case from the seed, gives it to the code under test, and
-raises where anything but a result or one clear sentence comes back. The same seed makes the same case everywhere.
-`tests/test_fuzz_*.py` run some thousand of each; `python -m tests.fuzz --seconds 1800 --seed 7` runs on.
+Each module makes the cases of one way in: links, files, archives, command lines, whole pages. The code under test
+must answer each with a result or one clear sentence. `HEADSCOPE_FUZZ=20 python -m pytest -m slow tests/fuzz` tries 20
+times as many cases, other ones in each run; `HEADSCOPE_FUZZ=1` repeats those of `make test-all` and reduces one that
+fails.
 """

@@ -9,18 +9,17 @@ import io
 import ipaddress
 import os
 import pickle
-import random
 import socket
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.fuzz import switches
-from tests.fuzz.common import NUMBERS, PATHS, kept_folder, mutated, one_sentence, text
+from hypothesis import strategies as st
+
+from tests.fuzz.common import NUMBERS, PATHS, TEXTS, kept_folder, mutated
 from tests.fuzz.folders import Bomb, base, write
-from tests.fuzz.guard import watched
+from tests.fuzz.links import switch_value
 from transformer.__main__ import main, parser
 from transformer.cli import serve
 from transformer.cli.run_folder import Run
@@ -49,7 +48,7 @@ def place() -> Path:
         "train.tsv": b"ka lo\tmi\nmi nu\tka\n", "short.txt": b"ka\n", "notab.tsv": b"ka lo\n", "empty.tsv": b"",
         "latin.tsv": b"f\xfcr\tx\n", "blank.tsv": b"\t\n", "nul.tsv": b"\0\t\0\n", "words.tsv": b"cat\tKatze\n",
         "bad.gz": b"\x1f\x8b" + bytes(9), "good.tsv.gz": packed, "cut.gz": packed[:-9],
-        "pickle.tsv": pickle.dumps(Bomb(folder / "mark")), "long.tsv": b"ka " * 4_000 + b"\tmi\n",
+        "pickle.tsv": pickle.dumps(Bomb()), "long.tsv": b"ka " * 4_000 + b"\tmi\n",
     }  # fmt: skip
     for number, recipe in enumerate(RECIPES):
         files[f"{number}.toml"] = recipe.encode()
@@ -60,52 +59,61 @@ def place() -> Path:
     return folder
 
 
-def _file(rng: random.Random) -> str:
-    names = [path.name for path in sorted(place().iterdir())]
-    there = str(place() / rng.choice(names))
-    return rng.choice((there, there, rng.choice(ENDING), text(rng, 0)))
+def _files() -> st.SearchStrategy[str]:
+    there = st.sampled_from(sorted(map(str, place().iterdir())))
+    return st.one_of(there, there, st.sampled_from(ENDING), TEXTS)
 
 
-def _value(rng: random.Random, option: Any) -> str:
+def _values(option: Any) -> st.SearchStrategy[str]:
     """A value for an option: one that may be, a number, a file, or anything."""
-    if option.choices and rng.random() < 0.7:
-        return rng.choice(sorted(option.choices))
-    if option.dest == "switch" and rng.random() < 0.9:
-        name = rng.choice(("scaling", "causal", "zero", "hide", "positions", "neurons", "pad", "x"))
-        return f"{name}={switches.value(rng, name)}"
-    if option.dest == "checkpoint" and rng.random() < 0.8:
-        return str(place() / rng.choice(("good", "good", "good", "bad", "recurrent", "folder", "none")))
-    if option.dest == "device" or option.dest == "set":
-        return rng.choice(
+    numbers, anything = st.sampled_from(NUMBERS), st.one_of(TEXTS, st.sampled_from(NUMBERS), _files())
+    if option.choices:
+        good = st.sampled_from(sorted(option.choices))
+        return st.one_of(good, good, anything)
+    if option.dest == "switch":
+        names = st.sampled_from(("scaling", "causal", "zero", "hide", "positions", "neurons", "pad", "x"))
+        switch = names.flatmap(lambda name: switch_value(name).map(lambda value: f"{name}={value}"))
+        return st.one_of(*[switch] * 9, anything)
+    if option.dest == "checkpoint":
+        names = st.sampled_from(("good", "good", "good", "good", "bad", "recurrent", "folder", "none"))
+        return st.one_of(*[names.map(lambda name: str(place() / name))] * 4, _files())
+    if option.dest in ("device", "set"):
+        return st.sampled_from(
             ("cuda", "mps", "data.count=3", "model.heads=0", "x=y", "training.steps=[", "a.b.c=1", "data=3")
         )
     if option.metavar in ("N", "A", "X") or option.dest == "lengths":
-        return rng.choice(("1", "2", "3", rng.choice(NUMBERS)))
+        good = st.sampled_from("123")
+        return st.one_of(good, good, good, numbers)
     if option.dest in ("json", "output", "export"):  # written: `watched` lets nobody write elsewhere
-        return rng.choice(("out", "out", "folder/out", ".", text(rng, 0)))
+        return st.sampled_from(("out", "out", "folder/out", ".")) | TEXTS
+    if option.dest == "recipe":
+        recipes = st.sampled_from(sorted(map(str, place().glob("*.toml"))))
+        return st.one_of(recipes, recipes, _files(), st.just("/dev/zero"))
     if option.metavar in ("FILE", "FOLDER"):
-        return "/dev/zero" if option.dest in ("recipe", "words") and rng.random() < 0.1 else _file(rng)
-    return rng.choice((text(rng, 0), rng.choice(NUMBERS), _file(rng)))
+        return st.one_of(_files(), _files(), st.just("/dev/zero")) if option.dest == "words" else _files()
+    return anything
 
 
-def arguments(rng: random.Random) -> list[str]:
+@st.composite
+def arguments(draw: st.DrawFn) -> list[str]:
     """What follows `python -m transformer`: no argument of a process holds a zero byte, and bytes that are not UTF-8
     arrive as U+DC80 to U+DCFF."""
     commands = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr, attr-defined]
-    name = rng.choice(sorted(commands))
+    name = draw(st.sampled_from(sorted(commands)))
     options = [one for one in commands[name]._actions if one.option_strings and one.dest != "help"]
+    chosen = [one for one in options if (one.required and draw(st.integers(0, 9))) or one.dest == "checkpoint"]
+    chosen += draw(st.lists(st.sampled_from(options), max_size=4)) if options else []
     found = [name]
-    chosen = [one for one in options if one.required and rng.random() < 0.9]
-    chosen += [one for one in options if one.dest == "checkpoint" and one not in chosen]
-    chosen += rng.sample(options, rng.randint(0, min(4, len(options))))
     for one in chosen:
-        count = one.nargs if isinstance(one.nargs, int) else rng.randint(0, 3) if one.nargs in ("+", "?", "*") else 1
-        found.append(one.option_strings[-1])
-        found += [_value(rng, one) for _ in range(count)]
-    if rng.random() < 0.15:
-        found.insert(rng.randrange(len(found) + 1), rng.choice(("--", "-", "--x", "--help", "", text(rng, 0))))
-    if rng.random() < 0.15:
-        found = [mutated(rng, one) if rng.random() < 0.2 else one for one in found]
+        some = {"+": (0, 3), "?": (0, 1), "*": (0, 3)}
+        low, high = some.get(one.nargs, (one.nargs, one.nargs) if isinstance(one.nargs, int) else (1, 1))
+        found += [one.option_strings[-1], *draw(st.lists(_values(one), min_size=low, max_size=high))]
+    if draw(st.integers(0, 6)) == 0:
+        odd = draw(st.sampled_from(("--", "-", "--x", "--help", "")) | TEXTS)
+        found.insert(draw(st.integers(0, len(found))), odd)
+    if draw(st.integers(0, 6)) == 0:
+        at = draw(st.integers(0, len(found) - 1))
+        found[at] = draw(mutated(found[at]))
     return [os.fsdecode(one.replace("\0", "").encode("utf-8", "surrogatepass")) for one in found]
 
 
@@ -141,19 +149,3 @@ def run(given: list[str], typed: bytes = b"") -> tuple[int, str, str]:
         out.flush()
         wrong.flush()
     return status, out.buffer.getvalue().decode("utf-8"), wrong.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
-
-
-def case(seed: int) -> None:
-    rng = random.Random(f"commands {seed}")
-    given = arguments(rng)
-    typed = "\n".join(text(rng, 0.01) for _ in range(rng.randint(0, 3))).encode("utf-8", "surrogatepass")
-    with tempfile.TemporaryDirectory(prefix="headscope-fuzz-") as there, contextlib.chdir(there), watched(Path(there)):
-        status, out, wrong = run(given, typed)
-    assert status in (0, 1, 2, 130), (status, given)
-    assert "Traceback" not in out + wrong, wrong[-2_000:]
-    if status == 2:
-        said = [line for line in wrong.splitlines() if "error: " in line]
-        assert said, wrong
-        sentence = wrong[wrong.index("error: ") :].strip()
-        one_sentence(sentence.replace(str(place()), ""), 1_500)
-    assert not (place() / "mark").exists(), "code of a file was run"

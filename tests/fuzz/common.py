@@ -1,17 +1,23 @@
-"""What the ways share: random texts, and what an answer must look like."""
+"""What the ways in share: hostile texts, numbers, paths and JSON, damaged files, and what an answer must look like."""
 
 from __future__ import annotations
 
 import atexit
-import random
+import json
+import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
 
+from tests.support.strategies import SENTENCES
+from tests.support.strategies import TEXTS as SHORT_TEXTS
+
+TIMES = int(os.environ.get("HEADSCOPE_FUZZ", "1"))  # how many times as many cases as before a release
 LONGEST_SENTENCE = 700  # characters of one message; a path in it comes on top
 
 MARKUP = (
@@ -31,75 +37,130 @@ NUMBERS = (
     "0", "1", "-1", "2", "3", "8", "16", "64", "100", "999999", "-0", "+1", "01", "1.5", "1e3", "1e400", "nan", "inf",
     "-inf", "٣", "１", "²", "0x10", "1_0", " 1", "1 ", "", "9" * 30, "9" * 5_000, "1,1", "true", "None", "all", "½",
 )  # fmt: skip
-BLOCKS = (
-    (0x20, 0x7F), (0x20, 0x7F), (0xA0, 0x250), (0x300, 0x370), (0x370, 0x530), (0x590, 0x700), (0x900, 0xE80),
-    (0x1100, 0x1200), (0x2000, 0x2070), (0x2070, 0x2400), (0x3000, 0x3200), (0x4E00, 0x9FFF), (0xAC00, 0xD7A4),
-    (0xD800, 0xE000), (0xE000, 0xE100), (0xF900, 0x10000), (0x1D400, 0x1D800), (0x1F000, 0x1FB00), (0xE0000, 0xE0080),
-    (0, 0x20), (0x7F, 0xA0), (0x10FFF0, 0x110000), (0, 0x110000),
-)  # fmt: skip
 SPECIAL = (  # zero width, bidirectional, joining, and what becomes long
     "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202d\u202e\u2066\u2069\ufeff\u00ad\u2060\u180e\u2581\u034f\ufdfa\x00"
 )
+SIZES = (0, 1, 2, 3, 7, 64, 66, 8_192, 65_536, 10**6, -1, 2**31, 2**63, 2**64, 10**300, 10**4000, 0.5, -0.0, 1e-320,
+         1e308, float("nan"), float("inf"), True, False, None, "", [], {})  # fmt: skip
+
+TEXTS = st.builds(
+    str.join,
+    st.sampled_from(("", " ")),
+    st.lists(
+        st.one_of(
+            SHORT_TEXTS,
+            SENTENCES,
+            st.sampled_from(MARKUP),
+            st.sampled_from((*NUMBERS, *PATHS)),
+            st.text(st.sampled_from(SPECIAL), min_size=1, max_size=6),
+            st.builds(str.__add__, st.sampled_from("aeoAÜ語😀"), st.text(st.characters(min_codepoint=0x300,
+                      max_codepoint=0x36F), max_size=90)),
+        ),
+        max_size=5,
+    ),
+)  # fmt: skip
+LONG_TEXTS = st.builds(
+    lambda text, length: (text or "x") * (length // max(1, len(text)) + 1),
+    TEXTS,
+    st.sampled_from((10_000, 100_000, 200_000)),
+)
+TYPED = st.one_of(*[TEXTS] * 30, LONG_TEXTS)  # what a field or a link may hold, in rare cases very long
+JSON = st.recursive(
+    st.sampled_from(SIZES) | st.integers() | st.floats() | st.sampled_from((*NUMBERS, *PATHS, "x" * 3_000)) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS.map(lambda text: text[:20]), inner, max_size=3),
+    max_leaves=5,
+)  # whatever JSON can hold, and Python's own oddities of it
 
 
-def _part(rng: random.Random) -> str:
-    kind = rng.randrange(10)
-    if kind < 3:
-        low, high = rng.choice(BLOCKS)
-        return "".join(chr(rng.randrange(low, high)) for _ in range(rng.randint(1, 12)))
-    if kind == 3:
-        return rng.choice(MARKUP)
-    if kind == 4:
-        return rng.choice("aeoAÜ語😀") + "".join(chr(rng.randrange(0x300, 0x370)) for _ in range(rng.randint(1, 90)))
-    if kind == 5:
-        return "".join(rng.choices(SPECIAL, k=rng.randint(1, 6)))
-    if kind == 6:
-        return rng.choice((" ", "  ", "\t", "\r\n", "\u3000", "\u2028", "\x85", "\xa0"))
-    if kind == 7:
-        return rng.choice(NUMBERS[:-8] + PATHS[:20])
-    if kind == 8:
-        return "👩\u200d👩\u200d👧\u200d👦" * rng.randint(1, 3)
-    return " ".join("".join(rng.choices("abcdeghilmnorstuz", k=rng.randint(1, 9))) for _ in range(rng.randint(1, 6)))
+def examples(count: int) -> settings:
+    """So many cases, the same in every run; HEADSCOPE_FUZZ multiplies them, and above 1 they differ in every run. Only
+    where it is set, a case that fails is reduced to a small one, which takes minutes."""
+    phases = (Phase.explicit, Phase.generate, *([Phase.shrink] if "HEADSCOPE_FUZZ" in os.environ else []))
+    slow = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+    return settings(max_examples=count * TIMES, derandomize=TIMES == 1, phases=phases, suppress_health_check=slow)
 
 
-def text(rng: random.Random, huge: float = 0.02) -> str:
-    """Any text a field or a link may hold. huge: how often it is 10,000 to 200,000 characters long."""
-    made = rng.choice(("", " ")).join(_part(rng) for _ in range(rng.choice((0, 1, 1, 2, 3, 6))))
-    if rng.random() < huge:
-        made = (made or "x") * (rng.choice((10_000, 100_000, 200_000)) // max(1, len(made)) + 1)
-    return made
-
-
-def mutated(rng: random.Random, value: str) -> str:
+@st.composite
+def mutated(draw: st.DrawFn, value: str) -> str:
     """The text with something taken out, put in, doubled or exchanged."""
-    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
-        at, width = rng.randint(0, len(value)), rng.choice((0, 1, 1, 2, 5))
-        put = rng.choice(("", "", text(rng, 0), rng.choice(NUMBERS), ",", "@", ".", "=", "-", value[:50], "\0"))
-        value = value[:at] + put + value[at + width :]
+    for _ in range(draw(st.sampled_from((1, 1, 1, 2, 4)))):
+        start, width = draw(st.integers(0, len(value))), draw(st.sampled_from((0, 1, 1, 2, 5)))
+        new = draw(TEXTS | st.sampled_from(("", "", ",", "@", ".", "=", "-", value[:50], "\0", *NUMBERS)))
+        value = value[:start] + new + value[start + width :]
     return value
 
 
-def anything(rng: random.Random, depth: int = 3) -> Any:
-    """Any value that JSON can hold, and Python's own oddities of it."""
-    kind = rng.randrange(9 if depth else 7)
-    if kind == 0:
-        return rng.choice((None, True, False))
-    if kind == 1:
-        return rng.choice((0, -1, 1, 2, 7, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63), 10**300, 10**4000))
-    if kind == 2:
-        return rng.choice((0.5, -0.0, 1e-320, 1e308, float("nan"), float("inf"), float("-inf")))
-    if kind < 7:
-        return rng.choice((text(rng, 0), rng.choice(NUMBERS), rng.choice(PATHS), "x" * 3_000))
-    if kind == 7:
-        return [anything(rng, depth - 1) for _ in range(rng.randint(0, 3))]
-    return {text(rng, 0)[:20]: anything(rng, depth - 1) for _ in range(rng.randint(0, 3))}
+def flipped(data: bytes, changes: Sequence[tuple[int, int]]) -> bytes:
+    """The data with other bytes at some positions."""
+    changed = bytearray(data)
+    for position, byte in changes:
+        changed[position] = byte
+    return bytes(changed)
 
 
-def one_sentence(message: str, room: int = LONGEST_SENTENCE) -> None:
+def flips(data: bytes, low: int = 0) -> st.SearchStrategy[bytes]:
+    """Some bytes of the data exchanged, from the position `low` on."""
+    if low >= len(data):
+        return st.just(data)
+    change = st.tuples(st.integers(low, len(data) - 1), st.integers(0, 255))
+    return st.lists(change, min_size=1, max_size=50).map(lambda changes: flipped(data, changes))
+
+
+# As functions: Hypothesis prints the values of a strategy when a case fails, and a file is too long for that.
+REWRITES: tuple[Callable[[bytes], bytes], ...] = (
+    lambda data: data * 2, lambda data: data + b"x", lambda data: data[4:], lambda data: b"x" * 99 + data,
+    lambda data: b"\xef\xbb\xbf" + data, lambda _: b"", lambda _: b"\0", lambda _: b"PK",
+    lambda _: b"PK\3\4" + bytes(99), lambda _: b"PK\5\6" + bytes(18), lambda _: "x".encode("utf-16"),
+    lambda _: b"<!DOCTYPE html>" * 9, lambda _: b"[" * 500 + b"]" * 500, lambda _: b"[" * 990, lambda _: b"[" * 100_000,
+)  # fmt: skip
+
+
+def damaged_bytes(data: bytes) -> st.SearchStrategy[bytes]:
+    """Any file: cut off, flipped, doubled, empty, of another kind."""
+    return st.one_of(
+        st.integers(0, len(data)).map(lambda end: data[:end]),
+        flips(data),
+        *[st.sampled_from(REWRITES).map(lambda rewrite: rewrite(data))] * 2,
+        st.binary(min_size=7, max_size=400),
+    )
+
+
+@st.composite
+def damaged_json(draw: st.DrawFn, data: bytes, names: Sequence[str] = ("x",), values: Sequence[Any] = ()) -> bytes:
+    """A JSON file with values exchanged, swapped, added, left out or named twice. names, values: likely ones for it."""
+    root: list[Any] = [json.loads(data)]
+    new = st.sampled_from((*SIZES, *values)) | JSON
+    for _ in range(draw(st.sampled_from((0, 1, 1, 1, 2, 3)))):
+        holder: Any = root
+        key: Any = 0
+        while isinstance(holder[key], dict | list) and holder[key] and draw(st.integers(0, 4)):
+            holder = holder[key]
+            keys = st.sampled_from(list(holder) if isinstance(holder, dict) else range(len(holder)))
+            key, other = draw(keys), draw(keys)
+        act = draw(st.sampled_from(("exchange", "exchange", "exchange", "add", "swap", "remove")))
+        if act == "exchange" or holder is root:
+            holder[key] = draw(new)
+        elif act == "swap":
+            holder[key], holder[other] = holder[other], holder[key]
+        elif act == "remove":
+            del holder[key]
+        elif isinstance(holder, dict):
+            holder[draw(st.sampled_from(names) | TEXTS)] = draw(new)
+        else:
+            holder.extend([holder[key]] * draw(st.sampled_from((1, 70, 300))))
+    written = json.dumps(root[0])
+    kind = draw(st.integers(0, 19))
+    if kind <= 2 and isinstance(root[0], dict) and root[0]:
+        name = draw(st.sampled_from(list(root[0])))
+        written = f"{{{json.dumps(name)}: {json.dumps(root[0][name])}, {written[1:]}"
+    return ("[" * 3_000 + written if kind == 3 else written).encode()
+
+
+def one_sentence(message: str, most: int = LONGEST_SENTENCE) -> None:
     """Raises AssertionError unless a person could be shown this."""
     assert message.strip(), "an empty message"
     assert "Traceback" not in message and 'File "' not in message, message[:2_000]
-    assert len(message) <= room, f"{len(message)} characters: {message[:500]}"
+    assert len(message) <= most, f"{len(message)} characters: {message[:500]}"
     assert "\n" not in message and "\r" not in message, message[:500]
 
 
@@ -108,17 +169,3 @@ def kept_folder() -> Path:
     folder = tempfile.mkdtemp(prefix="headscope-fuzz-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
-
-
-def parts(count: int) -> list[Any]:
-    """Numbers of equal parts of the cases, for `parametrize`: the first with every change, all before a release."""
-    return [pytest.param(part, marks=pytest.mark.long if part else ()) for part in range(count)]
-
-
-def repeat(way: str, case: Callable[[int], None], seeds: range) -> None:
-    """Run the cases of some seeds. Raises AssertionError that names the first seed that failed and how to repeat it."""
-    for seed in seeds:
-        try:
-            case(seed)
-        except Exception as error:
-            raise AssertionError(f"repeat with: python -m tests.fuzz --way {way} --case {seed}") from error

@@ -1,61 +1,108 @@
-"""Links and what the browser reports: every parser of the pages' state, apart from a page."""
+"""Links, switches as text, and what the browser reports."""
 
 from __future__ import annotations
 
-import random
+import re
 from dataclasses import replace
 from typing import Any
 
-from pages.frame.options import _whole
+from hypothesis import strategies as st
+
 from pages.frame.state import read_switches
 from pages.registry import pages
-from tests.fuzz import switches
-from tests.fuzz.common import NUMBERS, PATHS, anything, mutated, one_sentence, text
-from tests.fuzz.texts import model
-from transformer.interventions.sets import Interventions, layers_of
+from tests.fuzz.common import JSON, NUMBERS, PATHS, SIZES, TEXTS, TYPED, mutated, one_sentence
+from transformer.interventions.sets import SWITCHES, Interventions, layers_of
 from transformer.model.config import ModelConfig
 from transformer.tracing.trace import KINDS
 from transformer.view import anatomy_state
 from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
 
 OTHERS = ("threshold", "cell", "big", "layer", "head", "part", "training")
+PLACE_NAMES = ("zoom", "place", "encoder", "decoder", "step", "matrix", "row", "col", "t")
 NAMES = {page.name: page.content.names for page in pages()}
 PARTS = [part for page in pages() for part in page.content.parts()]
+STACKS = ("encoder_self", "decoder_self", "cross", "all", "encoder", "decoder", "source", "target", "Cross", "ｃross")
+SWITCH_WORDS = (*STACKS, "off", "on", "ff", "self", "uniform", "softmax", "remove", "shuffle", "scale")
 WORDS = (
     *anatomy_state.ZOOMS, *anatomy_state.PLACES, *anatomy_state.MATRICES, "x", "softmax", "project", "source", "target",
-    "encoder", "decoder", "map", "gauss", "relu", "gelu", "1", "2", "3", "5", "17", "64",
+    "encoder", "decoder", "map", "gauss", "relu", "gelu", "1", "2", "3", "5", "17", "64", "all", "0.3",
 )  # fmt: skip
+EXAMPLES = {
+    name: [value for text in sort.EXAMPLES for param, _, value in [text.partition("=")] if param == name]
+    for sort in SWITCHES
+    for name in sort.PARAMS
+}  # switch -> values that it may have
 
 
-def option(rng: random.Random, name: str) -> str:
+def sent(text: str) -> str:
+    """As it arrives: neither an address nor a message of a browser can hold half a character. JSON can."""
+    return text.encode("utf-8", "replace").decode()
+
+
+@st.composite
+def switch_value(draw: st.DrawFn, name: str) -> str:
+    """What a switch of this name may be set to, often allowed, often nearly."""
+    if name not in EXAMPLES:
+        return draw(TEXTS)
+    value = draw(st.sampled_from(EXAMPLES[name]))
+    if draw(st.booleans()):
+        digits = st.sampled_from(("1", "2", "9", "0.37", *NUMBERS))
+        value = re.sub(r"\d+", lambda _: draw(digits), value)
+    if draw(st.booleans()):
+        value = re.sub("[a-z_]{2,}", lambda word: draw(st.sampled_from((word[0], word[0], *SWITCH_WORDS))), value)
+    if draw(st.integers(0, 3)) == 0:
+        value += "@" + ".".join([draw(st.sampled_from(STACKS)), *draw(st.lists(st.sampled_from("123*"), max_size=3))])
+    if draw(st.integers(0, 4)) == 0:
+        value = ",".join([value] * draw(st.sampled_from((2, 3, 400, 1_200))))
+    return draw(mutated(value)) if draw(st.integers(0, 3)) == 0 else value
+
+
+@st.composite
+def switch_params(draw: st.DrawFn) -> dict[str, str]:
+    """A few switches, name -> text."""
+    names = st.lists(st.sampled_from((*EXAMPLES, *EXAMPLES, "x", "", "scaling ")), max_size=4)
+    return {name: draw(switch_value(name)) for name in draw(names)}
+
+
+@st.composite
+def option(draw: st.DrawFn, name: str) -> str:
     """A value for one parameter of any page: of the right kind, of another's, or of none."""
-    if rng.random() < 0.4:
-        if name in CHOICES:
-            return rng.choice(CHOICES[name])
-        if name == "part":
-            return rng.choice(PARTS)
-        if name == "cell":
-            return f"{rng.randint(0, 9)},{rng.randint(0, 9)}"
-        return rng.choice(("1", "2", "3", "all", "0.3", *WORDS))
-    made = rng.choice((text(rng, 0.01), rng.choice(NUMBERS), rng.choice(PATHS), rng.choice(WORDS), rng.choice(NUMBERS)))
-    return mutated(rng, made) if rng.random() < 0.3 else made
+    right = {**CHOICES, "part": PARTS, "cell": ("1,1", "9,9", "3,0", "7,100000")}
+    kind = draw(st.sampled_from(("right", "number", "word", "any")))
+    if kind == "right" and name in right:
+        return draw(st.sampled_from(right[name]))
+    if kind == "any":
+        text = draw(st.sampled_from((*PATHS, *WORDS)) | TYPED)
+        return draw(mutated(text)) if draw(st.booleans()) else text
+    return draw(st.sampled_from(NUMBERS if kind == "number" else WORDS))
 
 
-def params(rng: random.Random, page: str = "") -> dict[str, str]:
+@st.composite
+def params(draw: st.DrawFn, page: str = "") -> dict[str, str]:
     """A link's parameters. page: one whose own names are likelier."""
     names = [*CHOICES, *OTHERS, *NAMES.get(page, ()), *NAMES.get(page, ())]
-    found = {name: option(rng, name) for name in rng.sample(names, rng.randint(0, min(8, len(names))))}
-    if rng.random() < 0.5:
-        found.update(switches.params(rng))
-    if rng.random() < 0.3:
-        found["checkpoint"] = rng.choice((*PATHS, "reverse", "tiny", text(rng, 0)))
-    if rng.random() < 0.6:
-        found["source"] = text(rng)
-    if rng.random() < 0.4:
-        found["target"] = text(rng)
-    if rng.random() < 0.1:
-        found[text(rng, 0)[:30]] = text(rng, 0)
-    return found
+    found = {name: draw(option(name)) for name in draw(st.lists(st.sampled_from(names), max_size=8, unique=True))}
+    if draw(st.booleans()):
+        found |= draw(switch_params())
+    checkpoints = st.sampled_from((*PATHS, "reverse", "tiny")) | TEXTS
+    texts = st.fixed_dictionaries({}, optional={"checkpoint": checkpoints, "source": TYPED, "target": TYPED})
+    if draw(st.integers(0, 9)) == 0:
+        found[draw(TEXTS)[:30]] = draw(TEXTS)
+    return found | draw(texts)
+
+
+REPORTED = st.fixed_dictionaries({}, optional=dict.fromkeys(
+    (*CHOICES, *OTHERS, *PLACE_NAMES), st.sampled_from(SIZES) | st.sampled_from(WORDS) | st.integers(-2, 9) | JSON
+))  # fmt: skip
+REPORTS = st.one_of(REPORTED, REPORTED, REPORTED, JSON)  # what a browser may report, or somebody who plays one
+
+
+def check_switches(found: Interventions) -> None:
+    """Written and read again they are the same."""
+    again = Interventions.parse(found.to_params())
+    assert again == found and hash(again) == hash(found)
+    assert Interventions.parse(str(found)) == found
+    assert again.to_params() == found.to_params()
 
 
 def check_view(view: View, layers: dict[str, int], heads: int) -> None:
@@ -78,29 +125,18 @@ def check_params(asked: dict[str, str], config: ModelConfig) -> None:
     check_view(view, layers, config.heads)
     wanted, wrong = read_switches(asked, config)
     wanted.check(config)
-    switches.check(wanted)
+    check_switches(wanted)
     for sentence in (*notices, *wrong):
         one_sentence(sentence)
     assert len(notices) + len(wrong) <= len(set(asked) & {*CHOICES, *OTHERS, *Interventions.PARAMS})
 
 
-def check_browser(values: Any, config: ModelConfig) -> None:
+def check_report(report: Any, config: ModelConfig) -> None:
     layers = {kind: layers_of(config, kind) for kind in KINDS}
-    check_view(view_from_browser(values, layers, config.heads, View()), layers, config.heads)
-    stand = anatomy_state.anatomy_state_from_browser(values if isinstance(values, dict) else {}, config)
+    check_view(view_from_browser(report, layers, config.heads, View()), layers, config.heads)
+    stand = anatomy_state.anatomy_state_from_browser(report if isinstance(report, dict) else {}, config)
     assert stand.zoom in anatomy_state.zooms_of(stand.place)
     assert stand.step in anatomy_state.steps_of(stand.place, config)
     assert anatomy_state.anatomy_state_from_browser(stand.to_browser(), config) == stand
     assert 0 <= stand.encoder < config.encoder_layers and 0 <= stand.decoder < config.decoder_layers
     assert 0 <= stand.head < config.heads and stand.col >= -1 and min(stand.row, stand.t) >= 0
-
-
-def case(seed: int) -> None:
-    rng = random.Random(f"links {seed}")
-    config = model(rng.choice(("tiny", "reverse"))).config
-    check_params(params(rng, rng.choice(list(NAMES))), config)
-    names = [*CHOICES, *OTHERS, "zoom", "place", "encoder", "decoder", "step", "matrix", "row", "col", "t"]
-    values = {name: anything(rng) for name in rng.sample(names, rng.randint(0, 6))}
-    check_browser(anything(rng) if rng.random() < 0.1 else values, config)
-    for low in (0, 7):
-        assert type(_whole(option(rng, "row"), low)) is int

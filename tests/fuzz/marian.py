@@ -6,19 +6,19 @@ import functools
 import io
 import json
 import pickle
-import random
-import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 import torch
+from hypothesis import strategies as st
 from safetensors.torch import save
 
 import transformer
 from tests.fuzz import folders
-from tests.fuzz.common import anything, one_sentence, text
-from tests.fuzz.pieces import damaged_model
+from tests.fuzz.common import damaged_bytes, damaged_json, one_sentence
+from tests.fuzz.folders import Damage
+from tests.fuzz.pieces import damaged_pieces
 from tests.support.marian import pieces_of, splitter, vocabulary
 from transformer.checkpoints.folder import CONFIG, WEIGHTS, CheckpointError
 from transformer.checkpoints.importers.bart import BIAS, configure, names
@@ -59,97 +59,77 @@ def base() -> tuple[dict[str, bytes], dict[str, torch.Tensor]]:
     return files, tensors
 
 
-def _pickled(rng: random.Random, tensors: dict[str, Any], mark: Path) -> bytes:
+@st.composite
+def _pickled(draw: st.DrawFn, tensors: dict[str, torch.Tensor]) -> bytes:
     """A file of torch: honest, of other things than tensors, of tensors that share or lie, or with code in it."""
-    name = rng.choice(list(tensors))
-    kind = rng.randrange(8)
-    found: Any = dict(tensors)
-    if kind == 0:
-        found[name] = rng.choice((7, None, [1.5], {"a": tensors[name]}, "x"))
-    elif kind == 1:
-        found = rng.choice(([1], tensors[name], {1: tensors[name]}, {}, None, set()))
-    elif kind == 2:
-        found[name] = rng.choice((torch.zeros(()), torch.zeros(1).expand(10**6, 8192), tensors[name].to_sparse()))
-    elif kind == 3:
-        found[name] = tensors[name].to(rng.choice((torch.int64, torch.float64, torch.complex64, torch.bool)))
-    elif kind == 4:
-        found[name] = torch.full_like(tensors[name], rng.choice((torch.nan, torch.inf, 3e38)))
-    elif kind == 5:
-        return pickle.dumps(rng.choice((folders.Bomb(mark), {"a": folders.Bomb(mark)})), protocol=rng.choice((0, 2, 4)))
-    elif kind == 6:
-        found[name] = folders.Bomb(mark)
+    name = draw(st.sampled_from(list(tensors)))
+    tensor, bomb = tensors[name], folders.Bomb()
+    kinds = [tensor.to(kind) for kind in (torch.int64, torch.float64, torch.complex64, torch.bool)]
+    values = [torch.full_like(tensor, value) for value in (torch.nan, torch.inf, 3e38)]
+    shapes = [torch.zeros(()), torch.zeros(1).expand(10**6, 8192), tensor.to_sparse()]
+    found: Any = draw(
+        st.sampled_from([tensor, *kinds, *values, *shapes, 7, None, [1.5], {"a": tensor}, "x", *[bomb] * 5]).map(
+            lambda new: {**tensors, name: new}
+        )
+        | st.sampled_from(([1], tensor, {1: tensor}, {}, None, set(), bomb, {"a": bomb}))
+    )
+    if draw(st.integers(0, 9)) == 0:
+        return pickle.dumps(found, protocol=draw(st.sampled_from((0, 2, 4))))
     written = io.BytesIO()
-    torch.save(found, written, _use_new_zipfile_serialization=rng.random() < 0.6)
+    torch.save(found, written, _use_new_zipfile_serialization=draw(st.booleans()))
     data = written.getvalue()
-    return folders._bytes(rng, data) if kind == 7 else data
+    return draw(damaged_bytes(data)) if draw(st.integers(0, 7)) == 0 else data
 
 
-def _table(rng: random.Random, data: bytes) -> bytes:
-    table = json.loads(data)
-    for _ in range(rng.choice((1, 3, 30))):
-        piece = rng.choice((*table, "<unk>", "<pad>", "</s>", "", "x" * 5_000, text(rng, 0)))
-        if rng.random() < 0.2:
-            table.pop(piece, None)
-        else:
-            table[piece] = rng.choice((0, 1, 5, len(table), len(table) - 1, -1, True, anything(rng)))
-    return json.dumps(table).encode()
+def _settings(data: bytes) -> st.SearchStrategy[bytes]:
+    names = ("eos_token_id", "decoder_vocab_size", "share_encoder_decoder_embeddings", "tie_word_embeddings",
+             "separate_vocabs", "source_lang", "added_tokens_decoder", "architectures", "sp_model_kwargs", *FOLLOWED,
+             *NAMED)  # fmt: skip
+    return damaged_json(data, names, (12, 40, 16_384, "relu", "gelu"))
 
 
-def _settings(rng: random.Random, data: bytes) -> bytes:
-    about = json.loads(data)
-    for _ in range(rng.choice((1, 1, 3))):
-        more = ("eos_token_id", "decoder_vocab_size", "share_encoder_decoder_embeddings", "tie_word_embeddings",
-                "separate_vocabs", "source_lang", "added_tokens_decoder", "architectures", "sp_model_kwargs", *FOLLOWED,
-                *NAMED)  # fmt: skip
-        size = rng.choice((0, 1, 2, 3, 12, 40, 8_192, 16_384, 65_536, 10**6, True, False, "relu", "gelu", None))
-        about[rng.choice((*about, *more))] = rng.choice((size, size, anything(rng)))
-    return json.dumps(about).encode()
+def _table(data: bytes) -> st.SearchStrategy[bytes]:
+    size = len(json.loads(data))
+    return damaged_json(data, ("<unk>", "<pad>", "</s>", "", "x" * 5_000), (5, size, size - 1, -1))
 
 
-def damage(rng: random.Random, folder: Path, mark: Path) -> None:
+@st.composite
+def damages(draw: st.DrawFn) -> Damage:
     files, tensors = base()
-    files = dict(files)
-    weights = rng.choice((WEIGHTS, WEIGHTS, PICKLED))
-    files[weights] = _pickled(rng, tensors, mark) if weights == PICKLED else save(tensors)
-    for name in {rng.choice(list(files)): None for _ in range(rng.choice((0, 1, 1, 2)))}:
-        data = files[name]
-        if rng.random() < 0.2:
-            files[name] = folders._bytes(rng, data)
-        elif name == WEIGHTS:
-            files[name] = rng.choice((folders._header, folders._tensors))(rng, data)
+    weights = draw(st.sampled_from((WEIGHTS, WEIGHTS, PICKLED)))
+    files = {**files, weights: draw(_pickled(tensors)) if weights == PICKLED else save(tensors)}
+    most = 0 if weights == PICKLED and draw(st.booleans()) else 2  # what else is wrong may be seen first
+    names = draw(st.lists(st.sampled_from([name for name in files if name != PICKLED]), max_size=most, unique=True))
+    for name in names:
+        if name == WEIGHTS:
+            changes = folders.damaged_header(files[name]) | folders.damaged_tensors(files[name])
         elif name in SPLITTERS:
-            files[name] = damaged_model(rng, data)
-        elif name == VOCABULARY:
-            files[rng.choice((VOCABULARY, TARGET_VOCABULARY))] = _table(rng, data)
-        elif name != PICKLED:
-            files[name] = _settings(rng, data)
-    folders.write(folder, files)
-    if rng.random() < 0.1:
-        name = rng.choice(list(files))
-        folders._exchange(rng, folder / name, mark)
+            changes = damaged_pieces(files[name])
+        else:
+            changes = _table(files[name]) if name == VOCABULARY else _settings(files[name])
+        other = TARGET_VOCABULARY if name == VOCABULARY and draw(st.booleans()) else name
+        files[other] = draw(st.one_of(changes, changes, changes, damaged_bytes(files[name])))
+    exchanged = draw(st.sampled_from(list(files))) if draw(st.integers(0, 9)) == 0 else ""
+    return Damage(files, tuple(names), {exchanged: draw(st.sampled_from(folders.OTHERS))} if exchanged else {})
 
 
-def case(seed: int) -> None:
-    rng = random.Random(f"marian {seed}")
-    with tempfile.TemporaryDirectory(prefix="headscope-fuzz-") as place:
-        folder, mark = Path(place) / "bad", Path(place) / "mark"
-        damage(rng, folder, mark)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", CheckpointWarning)
-                model = transformer.load(folder)
-            for note in model.notes:
-                one_sentence(str(note))
-            for source in ("ka lo mi", ">>deu<< é ﬁ 12 </s>", text(rng, 0)):
-                try:
-                    trace = model.trace(source, rng.choice((None, "mi nu")), limit=12)
-                    assert len(trace.source_labels) == len(trace.source_ids) == len(trace.source_tokens)
-                    assert len(trace.target_out_labels) == len(trace.target_out_ids)
-                    assert all(len(one) <= 2_000 for one in trace.source_labels + trace.target_out_labels)
-                except InputError as error:
-                    one_sentence(str(error))
-            assert all(name and name == clean(name)[:40] for name in model.languages)
-            assert max(map(len, model.tokenizer.pieces(range(len(model.tokenizer))))) <= LONGEST_PIECE
-        except CheckpointError as error:
-            one_sentence(str(error).replace(str(folder), ""))
-        assert not mark.exists(), "code of a checkpoint was run"
+def check(folder: Path, text: str, target: str | None) -> None:
+    """Open the folder and use what it holds."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CheckpointWarning)
+            model = transformer.load(folder)
+        for note in model.notes:
+            one_sentence(str(note))
+        for source in ("ka lo mi", ">>deu<< é ﬁ 12 </s>", text):
+            try:
+                trace = model.trace(source, target, limit=12)
+                assert len(trace.source_labels) == len(trace.source_ids) == len(trace.source_tokens)
+                assert len(trace.target_out_labels) == len(trace.target_out_ids)
+                assert all(len(one) <= 2_000 for one in trace.source_labels + trace.target_out_labels)
+            except InputError as error:
+                one_sentence(str(error))
+        assert all(name and name == clean(name)[:40] for name in model.languages)
+        assert max(map(len, model.tokenizer.pieces(range(len(model.tokenizer))))) <= LONGEST_PIECE
+    except CheckpointError as error:
+        one_sentence(str(error).replace(str(folder), ""))

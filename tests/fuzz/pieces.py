@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import struct
 from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.fuzz.common import damaged_bytes, flips
 
 
 def varint(number: int) -> bytes:
@@ -50,73 +53,49 @@ def packed(found: list[tuple[int, int, Any]]) -> bytes:
     return b"".join(parts)
 
 
-def _piece(rng: random.Random, data: bytes) -> bytes:
-    found = fields(data)
-    kind = rng.randrange(4)
-    for place, (number, wire, value) in enumerate(found):
-        if kind == 0 and number == 1:
-            exchanged = (b"", b"\xff\xfe", value * 9, value * 900, b"\0", b"<pad>", b"</s>", "▁".encode() * 9, b" ")
-            value = rng.choice(exchanged)
-        elif kind == 1 and number == 2:
-            value = struct.pack("<f", rng.choice((float("nan"), float("inf"), -float("inf"), 3e38, -3e38, 0.0)))
-        elif kind == 2 and number == 3:
-            value = rng.choice((0, 1, 2, 3, 4, 5, 6, 7, 99, 2**40))
-        found[place] = (number, wire, value)
-    if kind == 3 or (kind == 2 and rng.random() < 0.5):
-        found.append((3, 0, rng.randint(1, 6)))
-    return packed(found)
+VALUES = {  # wire type -> likely values
+    0: (0, 1, 2, 3, 4, 5, 6, 7, 9, 80, 99, 2**40, 2**62),
+    2: (b"", b"\xff\xfe", b"\0", b"<pad>", b"</s>", "▁".encode() * 9, b" ", b"x" * 900, b"x" * 5_000, b"\x0a\x02ka"),
+    5: tuple(struct.pack("<f", value) for value in (float("nan"), float("inf"), -float("inf"), 3e38, -3e38, 0.0)),
+}
+SETTINGS = (1, 2, 3, 4, 5, 6, 24, 35, 40, 41, 44, 45, 46, 200)  # numbers that mean something, and some that do not
 
 
-def _charsmap(rng: random.Random, data: bytes) -> bytes:
+@st.composite
+def _damaged_rules(draw: st.DrawFn, data: bytes) -> bytes:
     """The table of normalisation: its length, its tree or its texts damaged."""
-    size, found = int.from_bytes(data[:4], "little"), bytearray(data)
-    kind = rng.randrange(5)
-    if kind == 0:
-        sizes = (0, 1, 4, size - 4, size + 4, size - 1_024, 2**31, 2**32 - 1, len(data))
-        found[:4] = rng.choice(sizes).to_bytes(4, "little")
-    elif kind < 4:
-        low, high = ((4, 4 + size), (4 + size, len(data)), (4, len(data)))[kind - 1]
-        for _ in range(rng.choice((1, 1, 8, 500))):
-            at = rng.randrange(low, high)
-            found[at] = rng.choice((0, 255, rng.randrange(256), found[at] ^ 1 << rng.randrange(8)))
-    else:
-        del found[rng.randrange(len(found)) :]
-    return bytes(found)
+    size = int.from_bytes(data[:4], "little")
+    sizes = st.sampled_from((0, 1, 4, size - 4, size + 4, size - 1_024, 2**31, 2**32 - 1, len(data)))
+    with_length = sizes.map(lambda length: length.to_bytes(4, "little") + data[4:])
+    return draw(with_length | flips(data, 4) | flips(data, 4 + size) | damaged_bytes(data))
 
 
-def damaged_model(rng: random.Random, data: bytes) -> bytes:
-    """Fields of a SentencePiece file changed, doubled, left out, or put in another order."""
+@st.composite
+def damaged_pieces(draw: st.DrawFn, data: bytes, inside: bool = False) -> bytes:
+    """A SentencePiece file with fields changed, doubled, left out, added or in another order. inside: one of its
+    messages."""
     found = fields(data)
-    kind = rng.randrange(8)
-    pieces = [place for place, one in enumerate(found) if one[0] == 1]
-    if kind <= 1:
-        for _ in range(rng.choice((1, 1, 5, 60))):
-            place = rng.choice(pieces)
-            found[place] = (1, 2, _piece(rng, found[place][2]))
-    elif kind <= 3:
-        place = next(place for place, one in enumerate(found) if one[0] == 3)
-        inner = [(n, w, _charsmap(rng, v) if n == 2 else v) for n, w, v in fields(found[place][2])]
-        if kind == 3 and rng.random() < 0.3:
-            inner = [(n, w, v) for n, w, v in inner if n != 2] + [(rng.randint(3, 5), 0, rng.randint(0, 2))]
-        found[place] = (3, 2, packed(inner))
-    elif kind == 4:
-        place = next(place for place, one in enumerate(found) if one[0] == 2)
-        settings = (
-            (3, 0, rng.randint(0, 9)), (4, 0, 2**62), (40, 0, rng.randint(0, 80)), (41, 0, 9), (24, 0, 1), (35, 0, 1),
-            (44, 2, b"x" * 900), (44, 2, b"\xff"), (45, 2, b"<pad>"), (46, 2, b""),
-        )  # fmt: skip
-        setting = rng.choice(settings)
-        found[place] = (2, 2, found[place][2] + packed([setting]))
-    elif kind == 5:
-        found.insert(rng.randrange(len(found)), rng.choice(found))
-    elif kind == 6:
-        del found[rng.randrange(len(found))]
-    else:
-        test = packed([(1, 2, packed([(1, 2, b"ka"), (2, 2, b"lo")]))])
-        others = (
-            (4, 2, test), (5, 2, packed([(2, 2, b"\x01")])), (6, 2, b"x"), (200, 2, b"x" * 99), (1, 0, 5), (0, 2, b""),
-            (3, 5, b"abcd"),
-        )  # fmt: skip
-        found.append(rng.choice(others))
-        rng.shuffle(found)
+    for _ in range(draw(st.sampled_from((1, 1, 5)))):
+        number = draw(st.sampled_from(sorted({number for number, _, _ in found}) or [0]))
+        at = draw(st.sampled_from([at for at, field in enumerate(found) if field[0] == number] or [0]))
+        act = draw(st.sampled_from(("change", "change", "change", "add", "double", "remove", "shuffle")))
+        if act == "add" or not found:
+            wire = draw(st.sampled_from((0, 2, 5)))
+            found.append((draw(st.sampled_from(SETTINGS)), wire, draw(st.sampled_from(VALUES[wire]))))
+        elif act == "change":
+            _, wire, value = found[at]
+            if wire == 2 and not inside and number in (1, 2, 3):
+                value = draw(damaged_pieces(value, True))
+            elif wire == 2 and len(value) > 1_000:
+                value = draw(_damaged_rules(value))
+            else:
+                more = (value * 9, value * 900) if wire == 2 else ()
+                value = draw(st.sampled_from((*VALUES[wire], *more)))
+            found[at] = number, wire, value
+        elif act == "double":
+            found.insert(at, found[at])
+        elif act == "remove":
+            del found[at]
+        else:
+            found = draw(st.permutations(found)) if len(found) < 9 else found[::-1]
     return packed(found)

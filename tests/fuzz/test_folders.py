@@ -7,39 +7,64 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import transformer
 from tests.fuzz import bombs, folders, marian
-from tests.fuzz.common import one_sentence, parts, repeat
+from tests.fuzz.common import TEXTS, examples, one_sentence
 from transformer.checkpoints.folder import CheckpointError
+from transformer.training.recording import Recording
 
 ROOT = Path(__file__).resolve().parents[2]
 unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, links and limits of a process are those of Unix")
 pytestmark = [pytest.mark.slow, unix]
 
 
-@pytest.mark.parametrize("part", parts(4))
-def test_any_damage_is_read_or_refused_in_one_sentence(part: int) -> None:
-    repeat("folders", folders.case, range(part * 200, part * 200 + 200))
+def test_any_damage_is_read_or_refused_in_one_sentence() -> None:
+    """Some damage does no harm, most does; if none ever did, or all, the cases would be poor ones."""
+    opened = []
+
+    @given(folders.damages())
+    @examples(250)
+    def open_damaged(damage: folders.Damage) -> None:
+        with damage.written() as folder:
+            opened.append(folders.check(folder))
+
+    open_damaged()
+    assert 0.1 < sum(opened) / len(opened) < 0.7
+
+
+@given(folders.changed(folders.WEIGHTS, folders.base()[folders.WEIGHTS]))
+@examples(500)
+def test_of_damaged_weights_no_more_is_read_than_by_the_library(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / folders.WEIGHTS).write_bytes(data)
+        folders.check_weights(Path(folder) / folders.WEIGHTS)
+
+
+@given(folders.changed(folders.RECORDING, folders.base()[folders.RECORDING]))
+@examples(300)
+def test_any_damage_to_a_recording_is_read_or_refused_in_one_sentence(data: bytes) -> None:
+    try:
+        Recording.from_bytes(data, "recording")
+    except ValueError as error:
+        one_sentence(str(error))
 
 
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol:UserWarning")
-@pytest.mark.parametrize("part", parts(2))
-def test_any_damage_to_a_marian_folder_is_read_or_refused(part: int) -> None:
-    repeat("marian", marian.case, range(part * 250, part * 250 + 250))
-
-
-def test_damage_is_of_every_sort() -> None:
-    """Some damage does no harm, most does; if none ever did, or all, the cases would be poor ones."""
-    opened = 0
-    for seed in range(60):
-        with folders.damaged(seed) as (folder, mark, _changed):
-            opened += folders.check(folder, mark)
-    assert 5 < opened < 40
+@given(marian.damages(), TEXTS, st.sampled_from((None, "mi nu")))
+@examples(250)
+def test_any_damage_to_a_marian_folder_is_read_or_refused(
+    damage: folders.Damage, text: str, target: str | None
+) -> None:
+    with damage.written() as folder:
+        marian.check(folder, text, target)
 
 
 def test_small_files_take_no_great_memory() -> None:
@@ -56,16 +81,15 @@ def test_small_files_take_no_great_memory() -> None:
 
 @pytest.mark.parametrize("name", folders.FILES)
 @pytest.mark.parametrize("protocol", [0, 2, 5])
-def test_a_pickle_is_never_unpickled(name: str, protocol: int, tmp_path: Path) -> None:
-    folders.write(tmp_path / "bad", dict(folders.base()))
-    (tmp_path / "bad" / name).write_bytes(pickle.dumps(folders.Bomb(tmp_path / "mark"), protocol=protocol))
-    folders.check(tmp_path / "bad", tmp_path / "mark")
-    assert not (tmp_path / "mark").exists()
+def test_a_pickle_is_never_unpickled(name: str, protocol: int) -> None:
+    data = pickle.dumps(folders.Bomb(), protocol=protocol)
+    with folders.Damage({**folders.base(), name: data}, (name,)).written() as folder:
+        folders.check(folder)
 
 
-def test_the_bomb_would_go_off(tmp_path: Path) -> None:
-    pickle.loads(pickle.dumps(folders.Bomb(tmp_path / "mark")))
-    assert (tmp_path / "mark").is_dir()
+def test_the_bomb_would_go_off() -> None:
+    pickle.loads(pickle.dumps(folders.Bomb()))
+    folders.MARK.rmdir()
 
 
 @pytest.mark.parametrize("name", folders.NEEDED)

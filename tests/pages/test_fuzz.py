@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pages.runtime.rooms import rooms
 from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, pages
-from tests.fuzz.common import PATHS, parts, repeat
+from tests.fuzz.common import PATHS, examples
 from tests.fuzz.guard import watched
-from tests.support.app import address, every_part, linked
+from tests.fuzz.links import params, sent
+from tests.support.app import address, app_test, checkpoints, every_part, linked
 from tests.support.build import tiny_pretrained
+from transformer.checkpoints.folder import CONFIG, RECORDING
 from transformer.tracing.export import npz
 from transformer.view.page import html_page
 from transformer.view.state import View
@@ -33,14 +37,52 @@ def forgotten() -> Iterator[None]:
     clear_caches()
 
 
-@pytest.mark.parametrize("part", parts(4))
-def test_any_link_and_any_typing_give_a_page(part: int) -> None:
-    repeat("pages", pages.case, range(part * 15, part * 15 + 15))
+@st.composite
+def hostile_links(draw: st.DrawFn) -> tuple[str, dict[str, str]]:
+    """A page and the parameters of a link to it, often with a sentence that can be traced: what is below it is drawn
+    too."""
+    page = draw(st.sampled_from(pages.PAGES))
+    asked = {sent(name): sent(text)[:3_000] for name, text in draw(params(page)).items()}
+    if draw(st.integers(0, 4)) > 1:
+        asked["source"] = draw(st.sampled_from(("ka lo mi", "ti vu <b>zen</b>", "é 12 ﬁ")))
+        asked["target"] = draw(st.sampled_from(("", "mi nu", "</s> ka")))
+    return page, asked
 
 
-@pytest.mark.parametrize("part", parts(2))
-def test_a_damaged_checkpoint_leaves_the_others_alone(part: int) -> None:
-    repeat("damaged", pages.damaged_case, range(part * 12, part * 12 + 12))
+@given(hostile_links(), st.data())
+@examples(25)
+def test_any_link_and_any_typing_give_a_page(link: tuple[str, dict[str, str]], data: st.DataObject) -> None:
+    """A page with a hostile link; then something is typed into it; and its own link opens the same again."""
+    page, asked = link
+    with pages.surroundings(pages.good()):
+        app = app_test(page, **asked).run()
+        pages.check(app)
+        if data.draw(st.booleans()):
+            pages.type_or_choose(app, data)
+            pages.check(app.run())
+        if data.draw(st.integers(0, 2)) == 0:
+            again = app_test(page, **address(app)).run()
+            pages.check(again)
+            assert address(again) == address(app)
+
+
+@given(folders.damages(), st.sampled_from(pages.PAGES), st.booleans())
+@examples(15)
+def test_a_damaged_checkpoint_leaves_the_others_alone(damage: folders.Damage, page: str, own: bool) -> None:
+    """Its page says what is wrong, and that of the good one beside it does not mind."""
+    clear_caches()
+    with damage.written() as folder:
+        folders.write(folder.parent / pages.GOOD, dict(folders.base()))
+        with pages.surroundings(folder.parent):
+            app = app_test("model" if own else page, checkpoint=folder.name).run()
+            pages.check(app)
+            there = (folder / CONFIG).is_file()
+            assert not there or folder.name in checkpoints(app)
+            if set(damage.changed) <= {folders.CARD, RECORDING} or not there:
+                assert "cannot be opened" not in " ".join(pages.messages(app))
+            other = app_test(page, checkpoint=pages.GOOD, source="ka lo").run()
+            pages.check(other)
+            assert "cannot be opened" not in " ".join(pages.messages(other))
 
 
 @pytest.mark.parametrize("page", pages.PAGES)
@@ -48,7 +90,7 @@ def test_every_page_says_why_a_checkpoint_cannot_be_opened(page: str, tmp_path: 
     folders.write(tmp_path / "bad", {**folders.base(), folders.WEIGHTS: b"x" * 99})
     folders.write(tmp_path / "good", dict(folders.base()))
     with pages.surroundings(tmp_path):
-        app = pages.opened(page, {"checkpoint": "bad"}).run()
+        app = app_test(page, checkpoint="bad").run()
         pages.check(app)
         (text,) = pages.messages(app)
         assert "cannot be opened: model.safetensors is not a complete safetensors file; copy it again." in text
@@ -84,7 +126,7 @@ def test_a_link_names_no_file_outside_the_checkpoint_folders(tmp_path: Path) -> 
     try:
         with pages.surroundings(tmp_path / "inside"):
             for path in (*asked, *PATHS[::3]):
-                app = pages.opened("model", {"checkpoint": path[:3_000]}).run()
+                app = app_test("model", checkpoint=path[:3_000]).run()
                 pages.check(app)
                 names = [option.partition(":")[0] for option in app.selectbox(key="checkpoint").options]
                 assert app.selectbox(key="checkpoint").value in names and not {"secret", "notes"} & set(names)
@@ -110,7 +152,7 @@ def test_the_page_shows_only_files_of_the_checkpoint(name: str, tmp_path: Path) 
         (tmp_path / "all" / folder / name).symlink_to(link)
         with pages.surroundings(tmp_path / "all"):
             for page in ("heads", "model"):
-                app = pages.opened(page, {"checkpoint": folder}).run()
+                app = app_test(page, checkpoint=folder).run()
                 pages.check(app)
                 shown = json.dumps(
                     [str(element.proto) for kind in ("html", "markdown", "bidi_component") for element in app.get(kind)]
@@ -127,14 +169,14 @@ def test_nothing_a_visitor_does_writes_to_disk(tmp_path: Path, monkeypatch: pyte
     folders.write(tmp_path / "good", dict(folders.base()))
     folders.write(tmp_path / "bad", {**folders.base(), folders.TOKENIZER: b"x"})
     with pages.surroundings(tmp_path):
-        pages.opened("heads", SENTENCE).run()  # what Python and Streamlit do once, at their start, is not a visitor's
+        app_test("heads", **SENTENCE).run()  # what Python and Streamlit do once, at their start, is not a visitor's
         rooms()  # the server's own file
         with watched() as watch:
             for page, part in every_part():
-                app = pages.opened(page, linked(part, checkpoint="good", zero="cross.1.1", **SENTENCE)).run()
+                app = app_test(page, **linked(part, checkpoint="good", zero="cross.1.1", **SENTENCE)).run()
                 pages.check(app)
                 if any(one.key == "source" for one in app.text_input):
                     pages.check(app.text_input(key="source").set_value("nu nu").run())
-            pages.check(pages.opened("heads", {"checkpoint": "bad"}).run())
+            pages.check(app_test("heads", checkpoint="bad").run())
             assert npz(trace) and html_page(trace, View())
     assert watch.found == []

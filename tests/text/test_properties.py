@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import functools
+import io
+import json
 import unicodedata
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transformer
 from pages.frame import state as shared
-from tests.support.build import VARIANTS, tiny_config, tiny_model, tiny_pretrained, tiny_tokenizer
+from tests.fuzz.common import MARKUP, TEXTS, TYPED, examples, one_sentence
+from tests.support.build import tiny_config, tiny_model, tiny_pretrained
 from tests.support.payloads import unpack
-from tests.support.strategies import SENTENCES, TEXTS, many_switches
-from transformer.inference.pretrained import InputError, readable
+from tests.support.strategies import SENTENCES, many_switches
+from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.text.tokenizer import PIECE_MARK, UNKNOWN, Tokenizer, clean
-from transformer.view.anatomy_state import PLACES, ZOOMS, AnatomyState, anatomy_state_from_browser, steps_of, zooms_of
+from transformer.tracing.export import npz
 from transformer.view.pack import full_pack
+from transformer.view.page import html_page
 from transformer.view.state import CHOICES, View, view_from_browser, view_from_params
 
 LAYERS, HEADS = {"encoder_self": 3, "decoder_self": 2, "cross": 2}, 3
 
 
 @functools.cache
-def tokenizers() -> dict[str, Tokenizer]:
-    """One learned here, that of the translator, and one whose pieces are small letters."""
-    trained = {name: transformer.load(name).tokenizer for name in ("en-de", "reverse")}
-    return {"tiny": tiny_tokenizer(), **trained}  # type: ignore[dict-item]
+def opened(name: str) -> Pretrained:
+    """One made here, the translator, or one whose pieces are small letters."""
+    return tiny_pretrained() if name == "tiny" else transformer.load(name)
 
 
 def covered(tokenizer: Tokenizer, text: str) -> str:
@@ -42,15 +46,26 @@ def covered(tokenizer: Tokenizer, text: str) -> str:
 # -- tokens ---------------------------------------------------------------------------------------------------------
 
 
+@given(TYPED)
+@examples(100)
+def test_a_cleaned_text_has_no_controls_and_no_double_blanks(text: str) -> None:
+    cleaned = clean(text)
+    assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in cleaned)
+    assert cleaned == cleaned.strip() and "  " not in cleaned
+
+
 @pytest.mark.parametrize("name", ["tiny", "en-de", "reverse"])
 @given(text=TEXTS)
-@settings(max_examples=150)
+@examples(150)
 def test_surfaces_cover_the_text(name: str, text: str) -> None:
-    """One a piece, none lost and none twice: side by side they are what SentencePiece makes of the text."""
-    tokenizer = tokenizers()[name]
+    """One a piece, none lost and none twice: side by side they are what SentencePiece makes of the text, and markup
+    never becomes a special token."""
+    tokenizer = opened(name).tokenizer
     ids = tokenizer.encode(text)
     assert len(tokenizer.surfaces(text)) == len(tokenizer.pieces(ids)) == len(ids)
     assert all(tokenizer.surfaces(text))
+    assert all(0 <= one < len(tokenizer) for one in ids) and not {0, 2, 3} & set(ids)
+    (tokenizer.decode(ids) + "".join(tokenizer.surfaces(text))).encode("utf-8")
     normalised = tokenizer._processor.Normalize(clean(text))
     assert covered(tokenizer, text) == normalised.replace(PIECE_MARK, " ").strip(" ")
     for piece, surface in zip(tokenizer.pieces(ids), tokenizer.surfaces(text), strict=True):
@@ -69,7 +84,7 @@ def ordinary(text: str) -> bool:
 @given(text=TEXTS.map(clean).filter(ordinary))
 @settings(max_examples=100)
 def test_a_text_that_needs_no_normalising_is_covered_letter_by_letter(name: str, text: str) -> None:
-    assert covered(tokenizers()[name], text) == text
+    assert covered(opened(name).tokenizer, text) == text
 
 
 @pytest.mark.parametrize("name", ["tiny", "en-de", "reverse"])
@@ -77,7 +92,7 @@ def test_a_text_that_needs_no_normalising_is_covered_letter_by_letter(name: str,
 @settings(max_examples=100)
 def test_encoded_text_is_decoded_unchanged(name: str, text: str) -> None:
     """Without an unknown character: the text as it was normalised, which is encoded to the same ids again."""
-    tokenizer = tokenizers()[name]
+    tokenizer = opened(name).tokenizer
     ids = tokenizer.encode(text)
     decoded = tokenizer.decode(ids)
     if UNKNOWN not in ids:
@@ -90,22 +105,25 @@ def test_encoded_text_is_decoded_unchanged(name: str, text: str) -> None:
 @given(SENTENCES)
 @settings(max_examples=100)
 def test_a_sentence_in_the_models_language_survives_encoding(text: str) -> None:
-    tokenizer = tokenizers()["tiny"]
+    tokenizer = opened("tiny").tokenizer
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
 # -- traces ---------------------------------------------------------------------------------------------------------
 
 
-@given(TEXTS, TEXTS)
-@settings(max_examples=60)
-def test_every_text_is_traced_or_refused_in_a_sentence(source: str, target: str) -> None:
+@pytest.mark.filterwarnings("ignore::transformer.OutsideWarning")
+@pytest.mark.parametrize("name", ["tiny", "reverse", "en-de"])
+@given(source=TYPED, target=st.none() | TYPED)
+@examples(60)
+def test_every_text_is_traced_or_refused_in_a_sentence(name: str, source: str, target: str | None) -> None:
     """Axes have a label for every token, none empty; what goes to the browser holds the same."""
-    model = tiny_pretrained()
+    model = opened(name)
     try:
         trace = model.trace(source, target, limit=24)
     except InputError as error:
-        assert "\n" not in str(error) and len(str(error)) < 200 and error.side in ("source", "target")
+        one_sentence(str(error), 200)
+        assert error.side in ("source", "target")
         return
     pairs = [
         (trace.source_tokens, trace.source_labels, trace.source_ids),
@@ -113,13 +131,44 @@ def test_every_text_is_traced_or_refused_in_a_sentence(source: str, target: str)
         (trace.target_out, trace.target_out_labels, trace.target_out_ids),
     ]
     for tokens, labels, ids in pairs:
-        assert len(tokens) == len(labels) == len(ids) and all(labels)
+        assert len(tokens) == len(labels) == len(ids) <= 25 and all(label.strip() for label in labels)
         assert tuple(model.tokenizer.pieces(ids)) == tokens
     assert trace.source_labels == (*readable(model.tokenizer.surfaces(source)), "</s>")
     assert trace.cross.weights.shape[2:] == (len(trace.target_in), len(trace.source_tokens))
+    for attention in (trace.encoder_self, trace.decoder_self, trace.cross):
+        assert torch.isfinite(attention.weights).all() and float((attention.weights.sum(-1) - 1).abs().max()) < 1e-5
     header, _ = unpack(full_pack(trace, View()))
     for side, labels in (("source", trace.source_labels), ("target_out", trace.target_out_labels)):
         assert header["labels"][side] == [label.encode("utf-8", "replace").decode() for label in labels]
+
+
+@pytest.mark.filterwarnings("ignore::transformer.OutsideWarning")
+@pytest.mark.parametrize("name", ["tiny", "reverse"])
+@given(text=TYPED, beam=st.sampled_from((1, 2)))
+@examples(30)
+def test_every_text_is_translated_or_refused_in_a_sentence(name: str, text: str, beam: int) -> None:
+    try:
+        opened(name).translate(text, limit=24, beam=beam).text.encode("utf-8")
+    except InputError as error:
+        one_sentence(str(error), 200)
+
+
+@pytest.mark.filterwarnings("ignore::transformer.OutsideWarning")
+@given(st.sampled_from(MARKUP) | TEXTS, TEXTS)
+@examples(40)
+def test_texts_are_data_in_the_files_that_are_downloaded(source: str, target: str) -> None:
+    """Arrays with an index, and a page without any markup of the texts."""
+    model = opened("reverse")
+    try:
+        trace = model.trace(source, target or None, limit=60)
+    except InputError:
+        return
+    with np.load(io.BytesIO(npz(trace)), allow_pickle=False) as file:
+        index = json.loads(bytes(file["index.json"]).decode())
+    assert index["target_out"] == list(trace.target_out) and len(index["source_tokens"]) == len(trace.source_tokens)
+    page, harmless = (html_page(one, View()).lower() for one in (trace, model.trace("a", limit=60)))
+    for word in ("<script", "</script", "<img", "<!--"):
+        assert page.count(word) == harmless.count(word), f"{word} of the text stands in the page"
 
 
 # -- links ----------------------------------------------------------------------------------------------------------
@@ -176,33 +225,3 @@ def test_a_link_reopens_the_senders_view(source: str, target: str, view: View, d
     assert view_from_params(bar, LAYERS, HEADS) == (in_link(view), [])
     assert shared.read_switches(bar, tiny_config()) == (switches, [])
     assert bar["part"] == "leak"
-
-
-# What a browser may report, or somebody who plays one.
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-reports = st.fixed_dictionaries(
-    {},
-    optional={
-        **{name: anything | st.integers(-2, 9) for name in ("encoder", "decoder", "head", "row", "col", "t", "matrix")},
-        "zoom": anything | st.sampled_from(ZOOMS),
-        "place": anything | st.sampled_from(PLACES),
-        "step": anything | st.sampled_from(("x", "norm", "dot", "softmax", "inner", "add", "logits")),
-    },
-)
-
-
-@given(reports, st.sampled_from(VARIANTS))
-@settings(max_examples=200)
-def test_where_one_stands_in_the_anatomy_exists(report: dict[str, Any], changes: dict[str, Any]) -> None:
-    """Whatever is reported becomes a place of the model, and a place that exists stays where it is."""
-    config = tiny_config(**changes)
-    stand = anatomy_state_from_browser(report, config)
-    assert stand.step in steps_of(stand.place, config) and stand.zoom in zooms_of(stand.place)
-    assert 0 <= stand.head < config.heads
-    assert 0 <= stand.encoder < config.encoder_layers and 0 <= stand.decoder < config.decoder_layers
-    assert anatomy_state_from_browser(stand.to_browser(), config) == stand
-    assert isinstance(stand, AnatomyState)

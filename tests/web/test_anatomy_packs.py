@@ -19,12 +19,16 @@ from transformer.web.folder import export_folder
 ROOT = Path(__file__).parents[2]
 SCRIPT = "anatomy/testing/same_packs.js"
 TOLERANCE = 1e-5  # of the largest number of an array
-STEP = 2e-4  # at most so many numbers of 8 bits differ, by one step: those whose rounding float32 decides
+STEP = 5e-4  # at most so many numbers of 8 bits differ, by one step: those whose rounding float32 decides
 # Not of the trace; and a hidden cell's product, which is computed again, may differ from its score in the last bit.
 OTHERS = {"/id", "/state", "/texts", "/whole", "/plain/scaled"}
-PRE_NORM = dict(
-    encoder_layers=3, norm="pre", positions="learned", activation="gelu", d_k=13, tied_output=False, output_bias=True
-)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "pre-norm": {
+        "encoder_layers": 3, "norm": "pre", "positions": "learned", "activation": "gelu", "d_k": 13,
+        "tied_output": False, "output_bias": True, "layer_norm_eps": 0.01,
+    },
+    "bare": {"residual": False, "norm": "none", "embedding_scale": False},
+}  # fmt: skip
 EVERYTHING = (
     "scaling=off@cross,0.5@encoder_self.2.1 causal=off@decoder_self.1.2 pad=2 hide=source.2,target.2@decoder_self.1 "
     "zero=cross.2.3,encoder_self.1 weights=uniform@decoder_self.2,argmax@cross.1.2 skip=encoder.1.ff,decoder.2.cross "
@@ -33,8 +37,8 @@ EVERYTHING = (
 CASES = {
     "reverse": ("reverse", "headscope", "", ""),
     "reverse with switches": ("reverse", "headscope", "epocsdaeh", EVERYTHING),
-    "pre-norm": ("tiny", "ka lo minu", "re sta vu", ""),
-    "pre-norm with switches": ("tiny", "ka lo minu", "re sta vu", f"{EVERYTHING} positions=reverse@target"),
+    **{name: (name, "ka lo minu", "re sta vu", "") for name in VARIANTS},
+    "pre-norm with switches": ("pre-norm", "ka lo minu", "re sta vu", f"{EVERYTHING} positions=reverse@target"),
 }
 
 
@@ -72,9 +76,10 @@ def job(model: Pretrained, folder: Path, out: Path, source: str, target: str, sw
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """Case -> file -> what differs."""
     out = tmp_path_factory.mktemp("packs")
-    tiny = pretrained_variant(**PRE_NORM)
-    export_folder(tiny, out / "tiny")
-    models = {"reverse": (load("reverse"), ROOT / "checkpoints" / "reverse"), "tiny": (tiny, out / "tiny")}
+    models = {"reverse": (load("reverse"), ROOT / "checkpoints" / "reverse")}
+    for name, changes in VARIANTS.items():
+        models[name] = pretrained_variant(**changes), out / name
+        export_folder(*models[name])
     jobs = [job(*models[name], out / str(number), *rest) for number, (name, *rest) in enumerate(CASES.values())]
     (out / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
     said = node.written(SCRIPT, out / "jobs.json")
@@ -92,4 +97,4 @@ def test_packs_of_the_engine_are_those_of_the_server(reports: dict[str, dict[str
                 compared, differing = compared + found["numbers"], differing + found["differ"]
             else:
                 assert found["error"] <= TOLERANCE, (file, path, found)
-    assert compared > 20_000 and differing <= STEP * compared, (differing, compared)
+    assert compared > 10_000 and differing <= STEP * compared, (differing, compared)

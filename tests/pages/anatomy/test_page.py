@@ -7,19 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.support.app import address, app_test, messages, opened, payloads, switch_page
 from tests.support.build import tiny_model, tiny_pretrained, tiny_tokenizer
-from tests.support.payloads import array, unpack
-from transformer.analysis.anatomy import matrices, steps
+from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
-from transformer.view.anatomy_pack import MATRICES
+from transformer.view.anatomy_pack import MATRICES, place_pack, weights_pack
 from transformer.view.anatomy_state import PLACES, AnatomyState, steps_of, zooms_of
 
 SWITCHES = {
@@ -89,15 +87,9 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
     assert ("place" in feeds(app)) == near
     assert ("weights" in feeds(app)) == (near and step in MATRICES and "." in place)
     if near:
-        step_header, data = unpack(feeds(app)["place"])
-        assert step_header["place"] == stand.name
-        expected = steps(traced(), model().model, stand.name, 1)
-        for name, reference in step_header["matrices"].items():
-            assert np.array_equal(array(reference, data), getattr(expected, name).numpy()), name
+        assert feeds(app)["place"] == place_pack(model(), traced(), stand.name, 1)
     if "weights" in feeds(app):
-        step_header, data = unpack(feeds(app)["weights"])
-        for name, reference in step_header["matrices"].items():
-            assert np.array_equal(array(reference, data), matrices(model().model, stand.name)[name].numpy())
+        assert feeds(app)["weights"] == weights_pack(model(), stand.name, step)
     shown = address(app)
     assert {name: shown[name] for name in ("encoder", "decoder", "head", "t", "col")} == {
         "encoder": "2", "decoder": "2", "head": "3", "t": "2", "col": "1"
@@ -190,12 +182,9 @@ def test_a_move_in_the_drawing_reaches_the_link_and_the_numbers(open_page: Calla
 
 def test_the_words_of_every_step_of_decoding(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", place="output", step="logits", zoom="sub")
-    trace = traced()
-    for t in range(len(trace.target_in)):
+    for t in range(len(traced().target_in)):
         app = report(app, place="output", step="logits", zoom="sub", t=t)
-        step_header, data = unpack(feeds(app)["place"])
-        assert step_header["t"] == t
-        assert np.array_equal(array(step_header["matrices"]["logits"], data), trace.logits[t].numpy())
+        assert feeds(app)["place"] == place_pack(model(), traced(), "output", t)
 
 
 @pytest.mark.parametrize(
@@ -233,12 +222,8 @@ def test_every_switch_travels_by_link(open_page: Callable[..., AppTest]) -> None
     assert {name: address(app)[name] for name in SWITCHES} == SWITCHES
     after, before = traced(**SWITCHES), traced(pad="2")
     assert header(app)["id"] == header(app, "place")["id"] == after.id and header(app)["switches"] == SWITCHES
-    step_header, data = unpack(feeds(app)["place"])
-    for sort, trace in (("matrices", after), ("plain", before)):
-        expected = steps(trace, model().model, "decoder.1.cross")
-        for name, reference in step_header[sort].items():
-            assert np.array_equal(array(reference, data), getattr(expected, name).numpy()), name
-    assert step_header["plain"] and header(app)["changed"]["decoder.output"] > 0
+    assert feeds(app)["place"] == place_pack(model(), after, "decoder.1.cross", 0, before)
+    assert header(app, "place")["plain"] and header(app)["changed"]["decoder.output"] > 0
     assert header(app)["holding"] == after.interventions.to_params()
 
 
