@@ -168,11 +168,10 @@ class Accountant:
             entry.rank = self._rank + entry.worth
 
     def _make_room(self, room: int, newest: Place) -> None:
-        for place in sorted(self._entries, key=lambda place: self._entries[place].rank):  # the longest unused first
+        for place, entry in sorted(self._entries.items(), key=lambda item: item[1].rank):
             if self.used <= room:
                 return
             cache, key = place
-            entry = self._entries[place]
             if place != newest and not cache.pins(key, entry.value):
                 self._rank = entry.rank
                 self.remove(place)
