@@ -347,7 +347,8 @@ def test_the_parameters_on_the_boxes_add_up_to_those_of_the_model(
             """(one) => ["encoder", "decoder"].map((stack) => one.anatomy.scene
                  .find(({ key }) => key === `layername:${stack}`).text)"""
         )
-        counts = [int(re.findall(r"([\d,]+) parameters", text)[0].replace(",", "")) for text in texts]
+        found = [re.search(r"parameters: ([\d,]+)|([\d,]+) parameters", text) for text in texts]
+        counts = [int(one[one.lastindex or 0].replace(",", "")) for one in found if one]
         # One stack is open, and shows one layer; the other is a box, and shows all of its layers.
         stacks = dict(zip(("Encoder", "Decoder"), counts, strict=True))
         opened, closed = ("Encoder", "Decoder") if place.startswith("encoder") else ("Decoder", "Encoder")
