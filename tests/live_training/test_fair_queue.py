@@ -52,18 +52,6 @@ def test_turns(case: str) -> None:
     assert found == expected
 
 
-def test_twenty_six_connections_of_one_address_delay_another_viewer_by_one_run() -> None:
-    """Each asks for four runs; those of a0 and a1 train. The other viewer is the next. When that run took the place of
-    a1's, a second one follows the first ones of a2 to a25, the second one of a1, who has none now, and that of a0."""
-    attack = [Run(f"a{viewer}", "x", number) for number in range(4) for viewer in range(26)]
-    running, line = attack[:2], attack[2:52]
-    victim = Run("v", "y")
-    assert in_turn([*line, victim], running)[0] is victim
-    second = Run("v", "y", 1)
-    order = in_turn([*line, second], [running[0], victim])
-    assert order.index(second) == 24 + 1 + 1
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_no_second_run_starts_before_a_first(seed: int) -> None:
     """Any line: the rounds are sorted, and within a round every address has as many runs before a place as any other

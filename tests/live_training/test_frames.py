@@ -1,9 +1,8 @@
-"""Frames: which steps have one, and that they travel unharmed."""
+"""Frames: where their weights lie. That they travel unharmed: test_messages.py."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -21,14 +20,6 @@ FRAME = Frame(
     step=7, seconds=0.25, rate=0.003, loss=1.5, validation_loss=None, forced=0.5, exact=0.0, outputs=("cb", ""),
     predicted=("c", "b", "</s>"), weights=WEIGHTS,
 )  # fmt: skip
-
-
-def test_frames_survive_json_and_bytes() -> None:
-    assert Opening.from_dict(json.loads(json.dumps(OPENING.to_dict()))) == OPENING
-    table, body = FRAME.to_message()
-    assert "weights" not in table and body == WEIGHTS
-    assert Frame.from_message(json.loads(json.dumps({"kind": "frame", **table})), body) == FRAME
-    assert {field.name for field in dataclasses.fields(Frame)} == {*table, "weights"}
 
 
 def test_weights_lie_by_kind_layer_head_query_key() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from transformer.live_training.idle import Activity, Idle
@@ -38,46 +40,36 @@ def test_a_stopped_worker_loses_its_place_within_ten_seconds() -> None:
     assert patience.asleep + 2 * patience.look < 10 and patience.mute + 2 * patience.look < 10
 
 
-@pytest.mark.parametrize("state", ["R", "D"])
-def test_a_worker_that_gets_no_core_or_waits_for_a_disk_does_not_hang(state: str) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "state", "how", "asleep", "computed"),
+    [
+        (60, "R", {}, 0, 0),  # it gets no core
+        (60, "D", {}, 0, 0),  # it waits for a disk
+        (8, "S", {"load": 0.02, "beats": True}, 8, 0),  # its main thread waits for ever, and its pulse goes on
+        (60, "S", {"load": 0.5}, 0, 30),  # asleep at every look, and yet half of the time at work
+        (60, "S", {"may_sleep": True}, 0, 0),  # it pauses
+        (2, "T", {"may_sleep": True}, 2, 0),  # it was stopped in a pause
+        (60, "R", {"load": 1.0, "beats": True}, 0, 0),
+        (20, "R", {"load": 0.25}, 0, 5),  # it computes without a message: seconds of a core
+    ],
+)
+def test_what_counts_as_sleep_and_as_computing_without_a_message(
+    seconds: float, state: str, how: dict[str, Any], asleep: float, computed: float
+) -> None:
     watched = Watched()
-    watched.passes(60, state)
-    assert watched.idle.asleep == watched.idle.computed == 0
+    watched.passes(seconds, state, **how)
+    assert (watched.idle.asleep, watched.idle.computed) == (asleep, computed)
 
 
-def test_a_worker_whose_main_thread_waits_for_ever_hangs_although_its_pulse_goes_on() -> None:
-    watched = Watched()
-    watched.passes(8, "S", beats=True, load=0.02)
-    assert watched.idle.asleep == 8
-
-
-def test_everything_done_and_every_look_at_work_begins_the_count_again() -> None:
+def test_a_step_work_and_a_message_begin_the_count_again() -> None:
     watched = Watched()
     watched.passes(5, "S")
-    assert watched.idle.asleep == 5
     watched.step += 1
     watched.passes(1, "S")
     assert watched.idle.asleep == 0.75
     watched.passes(0.25, "R")
     assert watched.idle.asleep == 0
-    watched.passes(60, "S", load=0.5)  # asleep at every look, and yet half of the time at work
-    assert watched.idle.asleep == 0
-
-
-def test_a_pause_is_no_sleep_but_a_stopped_worker_in_a_pause_is() -> None:
-    watched = Watched()
-    watched.passes(60, "S", may_sleep=True)
-    assert watched.idle.asleep == 0
-    watched.passes(2, "T", may_sleep=True)
-    assert watched.idle.asleep == 2
-
-
-def test_computing_without_a_message_is_counted_in_seconds_of_a_core() -> None:
-    watched = Watched()
-    watched.passes(60, "R", load=1.0, beats=True)
-    assert watched.idle.computed == 0
     watched.passes(20, "R", load=0.25)
-    assert watched.idle.computed == 5
     watched.passes(0.25, "R", beats=True)
     assert watched.idle.computed == 0
 

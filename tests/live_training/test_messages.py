@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import fake_worker
@@ -81,6 +81,10 @@ def test_any_bytes(data: bytes) -> None:
     assert found is None or found.kind in KINDS
 
 
+@example(b"[" * 60_000)
+@example(b"1" * 20_000)
+@example(b'{"kind":"pulse","seconds":NaN}')
+@example(b'{"kind":"hello"}')
 @given(st.binary(max_size=100) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_header(header: bytes) -> None:
     with pytest.raises(MessageError):
@@ -168,6 +172,7 @@ def test_any_value_in_a_pulse_or_at_the_end(one: Any, other: Any) -> None:
         (frame(1, loss=-1), "loss is '-1'; a number from 0 to inf"),
         (frame(1, seconds=10**400), "seconds is '1000"),
         (frame(1, b""), "0 bytes of weights; the opening announced 190"),
+        (Message("done", {"reason": "tired", "step": 5}), "reason is 'tired'; one of steps, stopped, time is expected"),
     ],
 )
 def test_invalid_messages_are_refused(message: Message, says: str) -> None:
@@ -175,3 +180,20 @@ def test_invalid_messages_are_refused(message: Message, says: str) -> None:
     with pytest.raises(MessageError) as caught:
         getattr(checked, message.kind)(message)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("messages", "says"),
+    [
+        ([frame(0)], "a frame without an opening"),
+        ([opening(), opening()], "a second opening"),
+        ([opening(), frame(2), frame(2)], "a frame of step 2 after a frame of step 2"),
+    ],
+)
+def test_messages_in_a_wrong_order_are_refused(messages: list[Message], says: str) -> None:
+    checked = Checked(5)
+    *earlier, last = messages
+    for message in earlier:
+        getattr(checked, message.kind)(message)
+    with pytest.raises(MessageError, match=says):
+        getattr(checked, last.kind)(last)

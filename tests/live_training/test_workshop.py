@@ -10,22 +10,16 @@ import signal
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.support.workshops import LONG, Fake, Start, ended, here, trains, until, workers, workshops
+from tests.support.workshops import LONG, Fake, Start, ended, here, trains, until, workers
 from transformer.live_training import workshop
 from transformer.live_training.live_run import LiveRun
 from transformer.live_training.workshop import EACH, LINE, WorkshopError
 
 pytestmark = pytest.mark.slow  # starts processes
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    with workshops() as make:
-        yield make
 
 
 # -- a run that goes well ---------------------------------------------------------------------------------------------
@@ -178,24 +172,19 @@ def test_the_runs_of_one_viewer_are_limited(start: Start) -> None:
 
 
 def test_one_address_cannot_fill_the_queue(start: Start) -> None:
-    """19 viewers of one address, each with as many runs as they get: another one of that address finds a place, too.
-    With 60 it has half of the queue, and a viewer of another address is the next."""
+    """Second runs get a third of the queue, first runs half of it; a viewer of another address is the next."""
     shop = start()
 
-    def attack(viewers: range) -> None:
+    def begin(*viewers: int) -> None:
         for viewer in viewers:
-            for _ in range(EACH):
-                with contextlib.suppress(WorkshopError):
-                    shop.begin(LONG, here, f"a{viewer}", "192.0.2.1")
+            shop.begin(LONG, here, viewer, "192.0.2.1")
 
-    attack(range(19))
-    count = shop.waiting
-    assert LINE // 4 < count < LINE // 2
-    assert shop.begin(LONG, here, "c", "192.0.2.1").place == 19  # behind the 18 first runs that wait
-    with pytest.raises(WorkshopError, match=f"^{count + 1} runs from your network address are waiting already; try"):
-        shop.begin(LONG, here, "c", "192.0.2.1")
-    attack(range(19, 60))
-    assert shop.waiting == LINE // 2
+    begin(*range(1 + LINE // 3))  # one trains
+    with pytest.raises(WorkshopError, match=f"^{LINE // 3} runs from your network address are waiting already; try"):
+        begin(0)
+    begin(*range(1 + LINE // 3, 1 + LINE // 2))
+    with pytest.raises(WorkshopError, match=f"^{LINE // 2} runs from your network address"):
+        begin(LINE)
     assert shop.begin(LONG, here, "v", "192.0.2.2").place == 1
     assert shop.begin(LONG, here, "w").place == 2
 

@@ -27,10 +27,12 @@ from transformer.live_training.presets import PRESETS
 from transformer.live_training.recorded import recorded_runs
 
 BASE = PRESETS["reverse"]
+Start = Callable[..., AppTest]
+PAIRS = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))  # of a viewer's own
 
 
 @pytest.fixture
-def start(folder: Path) -> Callable[..., AppTest]:
+def start(folder: Path) -> Start:
     def opened(**params: str) -> AppTest:
         return app_test("training", **params).run()
 
@@ -58,6 +60,13 @@ def follow(app: AppTest, run: Run, page: str) -> AppTest:
     return switch_page(app, page).run()
 
 
+def trained(app: AppTest, shop: Shop, result: bytes | None = None, reason: str = "steps") -> AppTest:
+    """The page after its only run has ended. result: the model; a small one unless given."""
+    press(app)
+    shop.runs[0].end(result or zipped(base(), "x"), reason)
+    return app.run()
+
+
 def chosen(app: AppTest, shop: Shop) -> Experiment:
     """The experiment that Train would start."""
     count = len(shop.runs)
@@ -71,9 +80,7 @@ def chosen(app: AppTest, shop: Shop) -> Experiment:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", presets.names())
-def test_every_preset_has_a_text_that_matches_its_settings(
-    start: Callable[..., AppTest], shop: Shop, name: str
-) -> None:
+def test_every_preset_has_a_text_that_matches_its_settings(start: Start, shop: Shop, name: str) -> None:
     assert presets.label(name) != name and presets.look_for(name)[-1] in ".?"
     app = start(preset=name)
     assert not app.exception and not messages(app)
@@ -85,14 +92,14 @@ def test_every_preset_has_a_text_that_matches_its_settings(
     assert "training_both" not in [button.key for button in start(preset=name).button]  # a recorded run is beside it
 
 
-def test_a_changed_preset_trains_together_with_its_reference(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_changed_preset_trains_together_with_its_reference(start: Start, shop: Shop) -> None:
     app = press(start(preset="no-mask", d_ff="64"), "training_both")
     changed = replace(PRESETS["no-mask"], d_ff=64)
     assert [run.experiment for run in shop.runs] == [replace(changed, causal=True), changed]
     assert "training_both" not in [button.key for button in app.run().button]
 
 
-def test_the_page_shows_the_cost_of_a_run_before_it_starts(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_page_shows_the_cost_of_a_run_before_it_starts(start: Start, shop: Shop) -> None:
     shop.running = 1
     app = start()
     assert f"{BASE.steps} steps" in written(app) and "at most 60 s of computing time" in written(app)
@@ -103,7 +110,7 @@ def test_the_page_shows_the_cost_of_a_run_before_it_starts(start: Callable[..., 
         assert f"2 of 2 trainings run now, 3 wait; yours starts in {when}." in written(app.run())
 
 
-def test_the_page_says_how_a_preset_was_changed(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_page_says_how_a_preset_was_changed(start: Start, shop: Shop) -> None:
     """Then the hint of the preset is gone; other steps and seeds do not count as changes."""
     assert presets.look_for("reverse") in written(start(steps="9", seed="3")).replace("&#x27;", "'")
     app = start(mask="off", heads="2")
@@ -111,7 +118,7 @@ def test_the_page_says_how_a_preset_was_changed(start: Callable[..., AppTest], s
     assert "seed 1, 169,344 parameters, no causal mask; at most 60 s of computing time." in written(app)
 
 
-def test_the_headline_says_what_the_recorded_run_learns_and_when(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_headline_says_what_the_recorded_run_learns_and_when(start: Start, shop: Shop) -> None:
     said = "In 400 steps a small Transformer learns to write 10 letters backwards: 0% right at first, 100% at the end."
     assert headline("reverse") == said and said in written(start())
     without = "No causal mask: after 400 steps 0% of the answers are right (with the causal mask: 100%)."
@@ -121,7 +128,7 @@ def test_the_headline_says_what_the_recorded_run_learns_and_when(start: Callable
     assert said not in written(press(start()))  # the picture shows live runs
 
 
-def test_a_preset_resets_earlier_changes(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_preset_resets_earlier_changes(start: Start, shop: Shop) -> None:
     app = start(heads="2", seed="9")
     assert chosen(app, shop) == replace(BASE, heads=2, seed=9)
     app.button_group("training_preset").set_value("no-mask").run()
@@ -158,7 +165,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("link, kind, fields", CHANGES, ids=[link for link, _, _ in CHANGES])
 def test_every_field_goes_into_the_link_and_comes_back(
-    start: Callable[..., AppTest], shop: Shop, link: str, kind: str, fields: dict[str, Any]
+    start: Start, shop: Shop, link: str, kind: str, fields: dict[str, Any]
 ) -> None:
     """A typed value is in the address; the address opens the same experiment, and its seed gives the same result."""
     wanted = replace(BASE, **fields)
@@ -180,12 +187,12 @@ def test_every_field_of_the_link_is_tested() -> None:
     assert tested | {"preset", "shift"} == set(form.OPTIONS)
 
 
-def test_the_width_of_a_head_is_said_in_words(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_width_of_a_head_is_said_in_words(start: Start, shop: Shop) -> None:
     field = start().selectbox("training_d_k")
     assert field.options[:2] == ["d_model / heads", "1"] and field.value == 0
 
 
-def test_the_shift_field_appears_only_for_the_shift_task(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_shift_field_appears_only_for_the_shift_task(start: Start, shop: Shop) -> None:
     app = start(preset="shift", shift="5")
     assert chosen(app, shop) == replace(PRESETS["shift"], shift=5)
     assert "training_shift" not in [element.key for element in start().number_input]
@@ -198,22 +205,15 @@ def test_the_shift_field_appears_only_for_the_shift_task(start: Callable[..., Ap
      ("rate=nan", "peak_rate", BASE.peak_rate), ("rate=1e400", "peak_rate", BASE.peak_rate),
      ("dropout=-1", "dropout", 0.0), ("dropout=1e9", "dropout", 0.9),
      ("mask=perhaps", "causal", True), ("norm=<b>", "norm", "post"), ("task=x", "task", "reverse"),
-     ("seed=9999999999999", "seed", 999_999)],
+     ("seed=9999999999999", "seed", 999_999), ("preset=none", "task", "reverse")],
 )  # fmt: skip
-def test_invalid_values_in_a_link_give_a_message(
-    start: Callable[..., AppTest], shop: Shop, asked: str, name: str, shown: Any
-) -> None:
+def test_invalid_values_in_a_link_give_a_message(start: Start, shop: Shop, asked: str, name: str, shown: Any) -> None:
     link, value = asked.split("=")
     app = start(**{link: value})
     assert not app.exception and f"The link asks for {link} " in messages(app) and "<b>" not in messages(app)
     assert getattr(chosen(app, shop), name) == shown
     assert not messages(app)  # said once, and the address is mended
     assert not messages(start(**address(app)))
-
-
-def test_an_unknown_preset_gives_a_message(start: Callable[..., AppTest], shop: Shop) -> None:
-    app = start(preset="none")
-    assert "The link asks for preset " in messages(app) and chosen(app, shop) == BASE
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_an_unknown_preset_gives_a_message(start: Callable[..., AppTest], shop: 
     ],
 )
 def test_invalid_fields_give_one_message_and_stay_typed(
-    start: Callable[..., AppTest], shop: Shop, params: dict[str, str], words: str
+    start: Start, shop: Shop, params: dict[str, str], words: str
 ) -> None:
     app = start(**params)
     assert not app.exception and words in messages(app)
@@ -241,7 +241,7 @@ def test_invalid_fields_give_one_message_and_stay_typed(
 
 @pytest.mark.parametrize("name, typed, words", [("longest", 1000, "1 to 32"), ("alphabet", 1, "2 to 52")])
 def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(
-    start: Callable[..., AppTest], shop: Shop, name: str, typed: int, words: str
+    start: Start, shop: Shop, name: str, typed: int, words: str
 ) -> None:
     """No run silently uses another number than the field shows."""
     app = start()
@@ -254,25 +254,26 @@ def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(
     assert not messages(app) and getattr(chosen(app, shop), name) == 10
 
 
-def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_own_pairs_stay_in_the_session(start: Start, shop: Shop) -> None:
     app = start(preset="own")
     assert "Paste your pairs" in written(app)
     typed = "a, b\n<b>c</b>"
     app.text_area("training_pairs").set_value(typed).run()
     assert "Line 2 has only one side" in messages(app) and "<b>" not in messages(app)
     assert app.text_area("training_pairs").value == typed and app.button("training_train").disabled
-    pairs = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))
-    app.text_area("training_pairs").set_value(pairs).run()
+    app.text_area("training_pairs").set_value(PAIRS).run()
     assert not messages(app) and "z" not in str({k: v for k, v in address(app).items() if k != "source"})
     experiment = chosen(app, shop)
+    shop.runs[0].end()
+    assert [button.proto.label for button in app.run().get("download_button")] == ["Recipe"] and not app.exception
     assert experiment.task == "own" and len(experiment.pairs) == 20 and experiment.pairs[0] == ("xy", "z")
     switch_page(app, "model").run()
     switch_page(app, "training").run()
-    assert app.text_area("training_pairs").value == pairs
+    assert app.text_area("training_pairs").value == PAIRS
     assert start(**address(app)).text_area("training_pairs").value == ""  # another session has its own
 
 
-def test_a_server_that_trains_nothing_says_so(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_server_that_trains_nothing_says_so(start: Start, shop: Shop) -> None:
     shop.most = 0
     app = start()
     assert "This server does not train models" in written(app) and app.button("training_train").disabled
@@ -292,7 +293,7 @@ def look(app: AppTest, place: object, scene: str = "no-mask recorded") -> AppTes
     return app
 
 
-def test_the_link_holds_what_is_looked_at(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_link_holds_what_is_looked_at(start: Start, shop: Shop) -> None:
     app = look(start(preset="no-mask"), PLACE)
     told = {name: str(value) for name, value in PLACE.items() if name != "run"}  # the run of the preset is the default
     assert not app.exception and {name: address(app).get(name) for name in told} == told and "run" not in address(app)
@@ -307,16 +308,14 @@ def test_the_link_holds_what_is_looked_at(start: Callable[..., AppTest], shop: S
     "place",
     [None, 5, {}, {**PLACE, "kind": "<b>"}, {**PLACE, "step": -2}, {**PLACE, "layer": "1"}, {**PLACE, "log": []}],
 )
-def test_a_place_that_is_none_changes_nothing(start: Callable[..., AppTest], shop: Shop, place: object) -> None:
+def test_a_place_that_is_none_changes_nothing(start: Start, shop: Shop, place: object) -> None:
     app = start(preset="no-mask")
     before = address(app)
     assert address(look(app, place)) == before and not app.exception and not messages(app)
     assert address(look(app, PLACE, "copy recorded")) == before  # of a picture that is not shown any more
 
 
-def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away(
-    start: Callable[..., AppTest], shop: Shop
-) -> None:
+def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away(start: Start, shop: Shop) -> None:
     app = press(look(start(preset="no-mask"), PLACE))
     assert address(app)["show"] == "live" and "step" not in address(app)
     app.button_group("training_show").set_value("recorded").run()
@@ -328,7 +327,7 @@ def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away(
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Start, shop: Shop) -> None:
     """But never the first, which the others are compared with."""
     app = press(start())
     for _ in range(4):
@@ -344,7 +343,7 @@ def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., App
     assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
 
-def test_the_same_experiment_is_not_queued_twice(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_same_experiment_is_not_queued_twice(start: Start, shop: Shop) -> None:
     """Before its run has ended; afterwards it is trained again, with the next seed."""
     app, sentence = press(start()), "This run waits or trains already, with seed {}. To train it again now, choose"
     assert not messages(app)
@@ -361,25 +360,18 @@ def test_the_same_experiment_is_not_queued_twice(start: Callable[..., AppTest], 
     assert not messages(press(app)) and [run.experiment.seed for run in shop.runs] == [1, 2, 7]
 
 
-def test_a_refused_run_gives_a_message(start: Callable[..., AppTest], shop: Shop) -> None:
-    app = start()
-    shop.refuses = "the queue is full, 100 runs are waiting; try again in a few minutes"
-    press(app)
-    assert "The queue is full, 100 runs are waiting; try again in a few minutes." in messages(app)
-    assert app.session_state[runs.RUNS] == []
-
-
-def test_a_refused_run_removes_no_other_run(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_refused_run_gives_a_message_and_removes_no_other_run(start: Start, shop: Shop) -> None:
     app = start()
     for _ in range(4):
         press(app)
         shop.runs[-1].end()
-    shop.refuses = "no"
+    shop.refuses = "the queue is full, 100 runs are waiting; try again in a few minutes"
     press(app)
+    assert "The queue is full, 100 runs are waiting; try again in a few minutes." in messages(app)
     assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
 
 
-def test_commands_of_the_picture(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_commands_of_the_picture(start: Start, shop: Shop) -> None:
     app = press(start())
     (run,) = shop.runs
     for do in ("pause", "go", "stop"):
@@ -395,7 +387,7 @@ def test_commands_of_the_picture(start: Callable[..., AppTest], shop: Shop) -> N
     assert not app.exception and shop.runs[1].told == []
 
 
-def test_a_run_that_ended_is_a_model_of_every_page(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_run_that_ended_is_a_model_of_every_page(start: Start, shop: Shop) -> None:
     app = press(start(preset="no-mask"))
     (run,) = shop.runs
     assert checkpoints(app.run()) == checkpoints(app) and "mine/reverse, no causal mask" not in checkpoints(app)
@@ -412,7 +404,7 @@ def test_a_run_that_ended_is_a_model_of_every_page(start: Callable[..., AppTest]
     assert "mine/reverse, no causal mask" in checkpoints(app.run())
 
 
-def test_a_run_that_was_stopped_says_so_in_its_name(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_run_that_was_stopped_says_so_in_its_name(start: Start, shop: Shop) -> None:
     app = press(start())
     shop.runs[0].end(zipped(base(), "x"), "stopped")
     shop.runs[0].step = 77
@@ -420,19 +412,15 @@ def test_a_run_that_was_stopped_says_so_in_its_name(start: Callable[..., AppTest
     assert list(app.session_state[session_models.KEY]) == ["mine/reverse, 77 steps"]
 
 
-def test_an_evicted_model_is_opened_again(start: Callable[..., AppTest], shop: Shop) -> None:
-    app = press(start())
-    shop.runs[0].end(zipped(base(), "x"))
-    app.run()
+def test_an_evicted_model_is_opened_again(start: Start, shop: Shop) -> None:
+    app = trained(start(), shop)
     app.session_state[session_models.KEY] = {}
     follow(app, shop.runs[0], "lab")
     assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse"
 
 
-def test_a_link_to_a_run_of_another_session_gives_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
-    app = press(start())
-    shop.runs[0].end(zipped(base(), "x"))
-    app.run()
+def test_a_link_to_a_run_of_another_session_gives_a_sentence(start: Start, shop: Shop) -> None:
+    app = trained(start(), shop)
     before = app.session_state["headscope"].checkpoint
     app.query_params["open"] = "<b>x</b>"
     switch_page(app, "lab").run()
@@ -441,30 +429,15 @@ def test_a_link_to_a_run_of_another_session_gives_a_sentence(start: Callable[...
     assert "The link opens" not in messages(app.run()) and "open" not in app.query_params
 
 
-def test_a_model_that_cannot_be_opened_gives_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
-    app = press(start())
-    shop.runs[0].end(b"x")
-    app.run()
-    assert not app.exception and "The model of reverse cannot be opened: this file is not a complete zip" in messages(
-        app
-    )
+def test_a_model_that_cannot_be_opened_gives_a_sentence(start: Start, shop: Shop) -> None:
+    app = trained(start(), shop, b"x")
+    assert not app.exception
+    assert "The model of reverse cannot be opened: this file is not a complete zip" in messages(app)
     assert len(app.get("download_button")) == 1  # the recipe
 
 
-def test_the_recipe_of_own_pairs_is_a_zip_with_the_pairs(start: Callable[..., AppTest], shop: Shop) -> None:
-    app = start(preset="own")
-    app.text_area("training_pairs").set_value("\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))).run()
-    press(app)
-    shop.runs[0].end()
-    app.run()
-    (button,) = app.get("download_button")
-    assert button.proto.label == "Recipe" and not app.exception
-
-
 @pytest.mark.slow
-def test_a_real_run_from_the_button_to_the_lab(
-    start: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
+def test_a_real_run_from_the_button_to_the_lab(start: Start, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     real = workshop.Workshop(1, 60)
     monkeypatch.setattr(workshop, "_shared", [real])
     try:

@@ -17,7 +17,7 @@ from pages.runtime import rooms as runtime_rooms
 from pages.training import runs, sharing
 from pages.training.runs import RECORDED
 from tests.fuzz.folders import base
-from tests.pages.training.test_page import command, press
+from tests.pages.training.test_page import PAIRS, command, press
 from tests.support.app import address, app_test, checkpoints, messages, switch_page
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
@@ -171,7 +171,7 @@ def test_the_teacher_steers_and_those_who_follow_watch(code: str, shop: Shop) ->
 def test_own_pairs_of_the_teacher_reach_nobody(code: str, shop: Shop) -> None:
     app = teacher()
     app.selectbox("training_more").set_value("own").run()
-    app.text_area("training_pairs").set_value("\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))).run()
+    app.text_area("training_pairs").set_value(PAIRS).run()
     press(app)
     assert len(shop.runs) == 1 and watches(student(address(app)["room"])) == []
 
