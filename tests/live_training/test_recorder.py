@@ -73,10 +73,12 @@ def test_the_command_line_trains_to_the_very_same_bytes(experiment: Experiment, 
     assert _same(_weights(session), exact)
 
 
-def test_another_seed_gives_other_numbers() -> None:
-    """The same one gives the same: the test above, and test_worker.py."""
-    (session, frames), (other, elsewhere) = (_run(dataclasses.replace(SMALL, seed=seed)) for seed in (1, 2))
-    assert not _same(_weights(session), _weights(other))
+def test_the_seed_decides() -> None:
+    (first, frames), (second, again) = (_run(KINDS_OF_RUN["dropout"]) for _ in range(2))
+    assert all(dataclasses.replace(one, seconds=two.seconds) == two for one, two in zip(frames, again, strict=True))
+    assert _same(_weights(first), _weights(second))
+    other, elsewhere = _run(dataclasses.replace(KINDS_OF_RUN["dropout"], seed=2))
+    assert not _same(_weights(first), _weights(other))
     assert elsewhere[0].weights != frames[0].weights and elsewhere[-1].loss != frames[-1].loss
 
 
