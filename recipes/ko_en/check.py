@@ -51,7 +51,8 @@ def make_kiwi(rows: Iterable[dict[str, str]]) -> Kiwi:
         is_predicate = row["kind"] in ("verb", "adjective")
         stem = row["stem"].removesuffix("다") if is_predicate else row["stem"]
         pieces = [token for token in kiwi.tokenize(row["stem"]) if token.tag != "EF"]
-        is_split = row["kind"] in ("adverb", "pronoun") or len(pieces) > 1  # 어제 is 어 + 제 before some words
+        # 어제 is 어 + 제 before some words, 놀이공원 is 놀이 + 공원
+        is_split = row["kind"] in ("adverb", "pronoun") or len(pieces) > 1 or len(stem) > 3
         is_long = len(stem) > (2 if is_predicate else 1) and row["kind"] != "counter"
         if is_split and is_long and not (is_predicate and pieces[-1].tag.startswith("XS")):
             missing.append((stem, TAGS.get(row["kind"], "NNG")))
