@@ -1,0 +1,72 @@
+"""The training text of the small Korean-English model, from our own pairs and Tatoeba's.
+
+    python -m recipes.ko_en.text train.tsv test.tsv runs/ko-en.tsv runs/ko-en.dev.tsv
+
+Of our own pairs the first English comes TIMES times and every other accepted one once. Left out is every pair whose
+Korean is, whatever its spaces and punctuation, in Tatoeba's test text or in the lists that measure the model
+(benchmarks/ko-en.tsv, benchmarks/ko-en-outside.tsv). Every EVERY-th of our own pairs goes to the validation text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from recipes.ko_en.check import FOLDER
+from transformer.files import write_whole
+from transformer.training.data import Pair, read_pairs
+
+TIMES, EVERY = 3, 50
+LISTS = [FOLDER.parents[1] / "benchmarks" / name for name in ("ko-en.tsv", "ko-en-outside.tsv")]
+
+
+def bare(text: str) -> str:
+    """A Korean text without what says nothing: spaces and punctuation."""
+    return re.sub(r"\W", "", text)
+
+
+def own_pairs() -> list[list[str]]:
+    """The columns of every line of our own pairs: Korean, English, other accepted English."""
+    files = sorted((FOLDER / "pairs").glob("*.tsv"))
+    return [line.split("\t") for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def listed() -> set[str]:
+    """The bare Korean of the sentences that measure the model."""
+    return {bare(source) for file in LISTS for source, _ in read_pairs(file)}
+
+
+def texts(own: Sequence[Sequence[str]], tatoeba: Sequence[Pair], held_out: set[str]) -> tuple[list[Pair], list[Pair]]:
+    """Pairs to train on, and to validate with. held_out: bare Korean that must be in neither."""
+    kept = [columns for columns in own if bare(columns[0]) not in held_out]
+    validation = kept[::EVERY]
+    unseen = held_out | {bare(columns[0]) for columns in validation}
+    train = [
+        (korean, english)
+        for number, (korean, first, *others) in enumerate(kept)
+        if number % EVERY
+        for english in [*[first] * TIMES, *others]
+    ]
+    train += [pair for pair in tatoeba if bare(pair[0]) not in unseen]
+    return train, [(columns[0], columns[1]) for columns in validation]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("train", "test", "output", "validation"):
+        parser.add_argument(name, type=Path)
+    options = parser.parse_args(arguments)
+    held_out = listed() | {bare(source) for source, _ in read_pairs(options.test)}
+    for path, pairs in zip(
+        (options.output, options.validation), texts(own_pairs(), read_pairs(options.train), held_out), strict=True
+    ):
+        write_whole(path, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
+        print(f"{path}: {len(pairs):,} pairs")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
