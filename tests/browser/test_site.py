@@ -16,7 +16,7 @@ import pytest
 import transformer
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, Route, expect
 
 from pages.components.translation import number, short
 from tests.browser.explorer_page import click_head, hover, params_of, wait_for_params, weight_in
@@ -373,6 +373,27 @@ def test_a_picture_that_no_longer_fits_the_text_is_dim(browser: Browser, site: s
     page.reload()
     ready(page)
     expect(explorer).to_have_css("opacity", "1")
+    context.close()
+
+
+def test_a_first_picture_that_comes_after_the_first_key_is_not_drawn(browser: Browser, site: str) -> None:
+    """As on a slow line: until the model is here, nothing shows the attention of what the fields say."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.route("**/models/**", lambda route: None)
+    held: list[Route] = []
+    page.route("**/first*.pack.gz*", lambda route: held.append(route))
+    with page.expect_request("**/first-head.pack.gz*"):
+        page.goto(site)
+    explorer = page.get_by_test_id("explorer")
+    page.get_by_test_id("source").fill("dogs")
+    expect(explorer).to_have_css("opacity", "0.4")
+    with page.expect_event("requestfinished", lambda request: "first-head.pack" in request.url):
+        for route in held:
+            route.continue_()
+    expect(page.get_by_test_id("messages")).to_contain_text("Loading the model")
+    expect(explorer).to_have_css("opacity", "0.4")
+    expect(explorer).not_to_have_attribute("data-drawn", re.compile(""))
     context.close()
 
 

@@ -458,8 +458,10 @@ export class Frame {
       pack: (path, folder = `models/${this.state.checkpoint}`) => this.needed(openPack(`${folder}/${path}`)),
       // Packs of the first example, which were made with the site; null for any other sentence.
       recorded: async () => {
-        if (!this.example || this.example !== this.site.models[0].examples[0]) return null;
-        return this.needed(Promise.all(["first.pack", "first-head.pack"].map(openPack)));
+        const isFirst = () => Boolean(this.example) && this.example === this.site.models[0].examples[0];
+        if (!isFirst()) return null;
+        const packs = await this.needed(Promise.all(["first.pack", "first-head.pack"].map(openPack)));
+        return isFirst() ? packs : null; // somebody may have typed meanwhile
       },
     };
   }
