@@ -46,12 +46,15 @@ class Measurement(BackgroundJob):
         self.start()
 
     def _work(self) -> None:
+        self._jobs.get(self.key, self._measured)
+
+    def _measured(self) -> tuple[Timing, ...]:
         points: dict[tuple[str, int], Timing] = {}
         for timing in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
             points[timing.kind, timing.n] = timing
             self.found = tuple(points.values())
             self.done += 1
-        self._jobs.store(self.key, self.found)
+        return self.found
 
 
 JOBS: Jobs = Jobs("layer times")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from pages.components import headgrid
 from pages.frame.frame import PageFrame
@@ -26,10 +27,10 @@ def of_all_steps(
     """The contributions to all output tokens, by a method that finds them at once. progress: of a background job, which
     takes no turn of the model's queue, so that it keeps nobody waiting."""
     key, owner = (identity(model), trace.id, method), owner_of(model)
+    work = partial(attribute, model, trace, method)
     if progress is None:
-        return _OF_ALL_STEPS.get(key, lambda: attribute(model, trace, method), True, owner)
-    found = _OF_ALL_STEPS.find(key)
-    return found or _OF_ALL_STEPS.store(key, attribute(model, trace, method, progress=progress), owner)
+        return _OF_ALL_STEPS.get(key, work, True, owner)
+    return _OF_ALL_STEPS.get(key, partial(work, progress=progress), owner=owner)
 
 
 def choose_step(frame: PageFrame, trace: Trace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -62,8 +63,8 @@ class Measurement(BackgroundJob):
         self.total = len(open_) * len(self._pairs)
         for index, (key, switches) in enumerate(open_):
             self.now = switches
-            self.scores[key] = probe(self._model, self._pairs, switches, self._watch(index * len(self._pairs)))
-            self._jobs.store(key, self.scores[key])
+            watch = self._watch(index * len(self._pairs))
+            self.scores[key] = self._jobs.get(key, partial(probe, self._model, self._pairs, switches, watch))
 
     def _watch(self, before: int) -> Callable[[int, int], bool]:
         def progress(done: int, total: int) -> bool:

@@ -34,10 +34,11 @@ class Task(BackgroundJob, Generic[Value]):
         self.start()
 
     def _work(self) -> None:
-        if self._jobs.find(self.key) is None:  # another viewer's task may have made it
-            self.began, began = time.monotonic(), time.thread_time()
-            result = self._compute(self._progress)
-            self._jobs.store(self.key, result, seconds=time.thread_time() - began)
+        self._jobs.get(self.key, self._made)  # another viewer's task may have made it
+
+    def _made(self) -> Value:
+        self.began = time.monotonic()
+        return self._compute(self._progress)
 
     def _progress(self, done: int, total: int) -> bool:
         self.done, self.total = done, total

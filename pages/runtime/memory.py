@@ -32,8 +32,8 @@ ENTRY = 400  # bytes of an entry beside its key and value
 LEAST = 4  # the caches get at least this part of the budget, whatever else the process takes
 GONE = 1000  # owners who left are remembered, for values that are made meanwhile
 UNKNOWN = 400_000_000  # bytes that the process takes without its caches, where the system does not say
-USUAL = 1e-8  # seconds a byte: what the trace of a sentence takes to make, 0.03 s for 4 MB
-MOST_WORTH = 20.0  # times as long as the usual value another one stays unused, at most
+USUAL = 1e-8  # seconds of a core for each byte: a trace of 4 MB takes 0.03 s
+MOST_WORTH = 20.0  # at most so many times as long as a trace may another value stay unused
 PRESSED = 32_000_000  # bytes: having removed so much, the accountant asks for housekeeping
 # A value of these types refers to what others keep too, or to nothing that can be weighed.
 _LIGHT = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, threading.Thread)

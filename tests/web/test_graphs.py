@@ -34,9 +34,9 @@ from transformer.interventions.sets import InterventionError, Interventions
 from transformer.model.config import ModelConfig
 from transformer.probing.importance import without
 from transformer.web import folder as web_folder
-from transformer.web.anatomy import write_anatomy
 from transformer.web.check import SWITCHES, ExportError, Graphs, compare
 from transformer.web.folder import ABOUT, GRAPHS, OWN_WEIGHTS, STEPS, export_folder, files
+from transformer.web.site import _write_model
 from transformer.web.switches import needs_server
 
 SOURCE, TARGET = "ka lo mi nu re", "re sta ti vu"
@@ -268,8 +268,8 @@ def test_both_sides_of_a_t5_folder_have_one_tokenizer(tmp_path: Path) -> None:
     assert (tmp_path / "web" / "target.spm").read_bytes() == (tmp_path / "t5" / "spiece.model").read_bytes()
     table = json.loads((tmp_path / "web" / "target.table.json").read_text())
     assert table["vocabulary"]["<extra_id_0>"] == 172 and not table["codes"]
-    write_anatomy(transformer.load(tmp_path / "t5"), tmp_path / "drawing")  # its page says why there is none
-    assert not (tmp_path / "drawing").exists()
+    assert not _write_model(tmp_path / "site", transformer.load(tmp_path / "t5"))["anatomy"]  # its page says why
+    assert not [*(tmp_path / "site").glob("anatomy*")]
 
 
 def test_settings_that_the_browser_does_not_follow_are_refused(tmp_path: Path) -> None:

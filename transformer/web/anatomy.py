@@ -19,9 +19,7 @@ from transformer.view.examples import read_examples
 
 
 def write_anatomy(model: Pretrained, folder: Path) -> None:
-    """Write these files into the folder of a model; none for a model with parts of T5, which the drawing lacks."""
-    if not model.config.usual_parts:
-        return
+    """Write these files into the folder of a model, which has no parts of T5: the drawing lacks them."""
     with in_language(ENGLISH):  # the page adds its own texts
         for example in read_examples(model)[:1]:
             trace = model.trace(example.source, example.target or None, limit=TOKENS)

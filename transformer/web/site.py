@@ -185,7 +185,8 @@ def _write_json(path: Path, value: Any) -> None:
 def _write_model(folder: Path, model: Pretrained) -> dict[str, Any]:
     """Write the files of a model. Returns what site.json says of it."""
     about = export_folder(model, folder, packed=True)
-    write_anatomy(model, folder)
+    if model.config.usual_parts:
+        write_anatomy(model, folder)
     heads, config = model.beside(HEADS, LARGEST_BESIDE[HEADS]), model.config
     texts = ("title", "group", "look", "source", "target")
     return {
@@ -196,6 +197,7 @@ def _write_model(folder: Path, model: Pretrained) -> dict[str, Any]:
         ],
         "alignment": alignment_from_json(heads, config.decoder_layers, config.heads) if heads else None,
         "recorded": _write_learning(folder, model),
+        "anatomy": model.config.usual_parts,
     }
 
 

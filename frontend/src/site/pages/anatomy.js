@@ -15,7 +15,7 @@ export const page = {
 
   mount(root, frame) {
     const { live, options, about, t } = frame;
-    if (hasPartsOfT5(about.config)) {
+    if (!frame.model.anatomy) {
       root.append(el("p", { class: "hs-point" }, t("no_anatomy")));
       return { show() {}, destroy() {} };
     }
@@ -68,10 +68,6 @@ export const page = {
     };
   },
 };
-
-// As `usual_parts` of transformer/model/config.py denies.
-const hasPartsOfT5 = ({ positions, biases, gated, rms_norm, d_v }) =>
-  positions === "relative" || !biases || gated || rms_norm || d_v !== null;
 
 // Whether a pack of the server shows the sentence.
 const isOf = ({ sort, sentences, own }, { sentence }) =>
