@@ -33,7 +33,7 @@ LEAST = 4  # the caches get at least this part of the budget, whatever else the 
 GONE = 1000  # owners who left are remembered, for values that are made meanwhile
 UNKNOWN = 400_000_000  # bytes that the process takes without its caches, where the system does not say
 USUAL = 1e-8  # seconds of a core for each byte: a trace of 4 MB takes 0.03 s
-MOST_WORTH = 20.0  # at most so many times as long as a trace may another value stay unused
+MOST_WORTH = 20.0  # how many times as long as a trace another value may stay unused, at most
 PRESSED = 32_000_000  # bytes: having removed so much, the accountant asks for housekeeping
 # A value of these types refers to what others keep too, or to nothing that can be weighed.
 _LIGHT = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, threading.Thread)
