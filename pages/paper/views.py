@@ -204,7 +204,7 @@ def items() -> tuple[Item, ...]:
                 View("attribution", _("Parts of one sentence put into another"), {"part": "patching"}),
                 View("attribution", _("Two maps side by side"), {"part": "compare"}),
             ),
-            r"O(n^2 \cdot d) \quad\text{against}\quad O(n \cdot d^2)",
+            r"O(n^2 \cdot d) \quad\text{vs.}\quad O(n \cdot d^2)",
         ),
         Item(
             "5.1",
