@@ -74,7 +74,7 @@ def open_page(page: str = "heads", /, **params: str) -> AppTest:
     return opened_well(app_test(page, **{"source": "ka lo mi", "target": "re sta vu", **params}).run())
 
 
-def open_bundled(page: str, /, **params: str) -> AppTest:
+def open_link(page: str, /, **params: str) -> AppTest:
     """A page by link, drawn without an error; without a sentence in the link, it begins with the model's example."""
     return opened_well(app_test(page, **params).run())
 

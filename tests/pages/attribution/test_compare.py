@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.attribution.compare import recording_of
-from tests.support.app import array, components, messages, open_bundled, page_text
+from tests.support.app import array, components, messages, open_link, page_text
 
 pytestmark = pytest.mark.usefixtures("bundled")
-open_compare = functools.partial(open_bundled, "attribution", part="compare", checkpoint="en-de")
+open_compare = functools.partial(open_link, "attribution", part="compare", checkpoint="en-de")
 
 
 def maps(app: AppTest) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ import transformer
 from pages.attribution import patching, token
 from pages.attribution.patching import EXCHANGED, exchanged
 from pages.components import task
-from tests.support.app import address, app_test, components, messages, open_bundled, page_text
+from tests.support.app import address, app_test, components, messages, open_link, page_text
 from transformer.attribution import METHODS, attribute, kendall_tau, one_head, one_token
 from transformer.attribution.faithfulness import removable
 from transformer.cancellation import Stopped
@@ -27,7 +27,7 @@ from transformer.tracing.patch import Place
 from transformer.view.examples import read_examples
 
 pytestmark = pytest.mark.usefixtures("bundled")
-open_attribution = functools.partial(open_bundled, "attribution", checkpoint="en-de")
+open_attribution = functools.partial(open_link, "attribution", checkpoint="en-de")
 
 
 def grids(app: AppTest) -> list[Any]:

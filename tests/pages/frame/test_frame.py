@@ -22,7 +22,7 @@ from tests.support.app import (
     figures,
     messages,
     model_sizes,
-    open_bundled,
+    open_link,
     open_page,
     page_text,
     pictures,
@@ -213,7 +213,7 @@ def test_another_model_of_the_same_languages_gets_the_same_sentence(family: Path
     app = open_app(source="ka zen", target="mi")
     app.selectbox(key="checkpoint").select("twin").run()
     assert texts(app) == ("ka zen", "mi") and address(app)["checkpoint"] == "twin" and pictures(app) == 1
-    assert texts(open_bundled("heads", checkpoint="toy")) == ("vu ti", "")  # without a sentence: its first example
+    assert texts(open_link("heads", checkpoint="toy")) == ("vu ti", "")  # without a sentence: its first example
 
 
 def test_a_model_of_other_languages_starts_with_its_example_and_typed_text_is_kept(family: Path) -> None:

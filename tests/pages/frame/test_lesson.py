@@ -13,7 +13,7 @@ import transformer
 from pages.frame import lesson as frame_lesson
 from pages.frame.styles import PROJECTOR
 from pages.runtime.texts import plain_markdown
-from tests.support.app import address, messages, open_bundled, page_text, switch_page, written
+from tests.support.app import address, messages, open_link, page_text, switch_page, written
 
 LESSON = """
 title = "One <b>head</b>"
@@ -100,7 +100,7 @@ def lessons(bundled: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> P
 
 
 def lesson(name: str = "one", stop: str = "1", **params: str) -> AppTest:
-    return open_bundled("heads", lesson=name, stop=stop, **params)
+    return open_link("heads", lesson=name, stop=stop, **params)
 
 
 def press(app: AppTest, key: str) -> AppTest:
@@ -248,7 +248,7 @@ def test_the_header_folds_on_the_run_that_opens_a_lesson() -> None:
     def folds(app: AppTest) -> bool:
         return any(f"@media (max-width: {PROJECTOR}px)" in one.proto.body for one in app.get("html"))
 
-    app = open_bundled("heads")
+    app = open_link("heads")
     assert not folds(app)
     app.session_state[frame_lesson.JUMP] = ("one", 1)
     assert folds(app.run()) and address(app)["lesson"] == "one"
@@ -301,12 +301,12 @@ def test_a_hidden_lesson_keeps_the_view_covered_until_its_question_is_answered()
 
 @pytest.mark.parametrize("name", ["none", "broken", "../one"])
 def test_a_lesson_that_is_not_there_is_said(name: str) -> None:
-    app = open_bundled("heads", lesson=name)
+    app = open_link("heads", lesson=name)
     assert "no lesson" in messages(app) and "lesson" not in address(app)
 
 
 def test_the_page_of_lessons_starts_one_and_names_a_broken_file() -> None:
-    app = open_bundled("lessons")
+    app = open_link("lessons")
     text = page_text(app)
     assert "5 minutes, 3 stops, 2 questions" in text
     assert "The lesson broken cannot be read: line 2: view of stop 1: it is missing" in text

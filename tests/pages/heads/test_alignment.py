@@ -9,12 +9,12 @@ import pytest
 
 import transformer
 from pages.heads.alignment import best_source, links_of
-from tests.support.app import components, open_bundled, page_text
+from tests.support.app import components, open_link, page_text
 from transformer.analysis.alignment import words_of
 from transformer.probing.alignment import align
 
 pytestmark = pytest.mark.usefixtures("bundled")
-open_heads = functools.partial(open_bundled, "heads", panel="alignment")
+open_heads = functools.partial(open_link, "heads", panel="alignment")
 
 
 def test_the_links_are_those_of_the_command_align() -> None:

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.components.training_log import training_cost
 from pages.recipe import batches, dropout, rate, smoothing
-from tests.support.app import ROOT, address, array, figures, messages, open_bundled, open_page, page_text
+from tests.support.app import ROOT, address, array, figures, messages, open_link, open_page, page_text
 from tests.support.build import tiny_pretrained
 from transformer.analysis.smoothing import smooth
 from transformer.probing.dropout import dropout_passes
@@ -62,7 +62,7 @@ def test_a_log_that_cannot_be_read_has_no_rates_and_no_cost(folder: Path, log: s
 
 
 def test_the_figure_has_the_rates_of_paper_and_open_model() -> None:
-    app = open_bundled("recipe", checkpoint="en-de", part="rate", width="256", warmup="1000", factor="2")
+    app = open_link("recipe", checkpoint="en-de", part="rate", width="256", warmup="1000", factor="2")
     yours, base, big, own = figures(app)["learning-rate"]["data"]
     assert max(yours["y"]) == pytest.approx(2 * (256 * 1000) ** -0.5)
     assert max(base["y"]) == pytest.approx((512 * 4000) ** -0.5)
@@ -145,7 +145,7 @@ def test_the_batch_shown_first_has_the_padding_of_its_order() -> None:
 
 
 def test_the_drawn_batch_marks_its_padding() -> None:
-    app = open_bundled("recipe", checkpoint="en-de", part="batches", tokens="400", batch="3")
+    app = open_link("recipe", checkpoint="en-de", part="batches", tokens="400", batch="3")
     assert not app.exception and not messages(app)
     found = batches.batched(transformer.load(ROOT / "checkpoints" / "en-de"), 400, True)
     rows = found.batches[2]
@@ -194,7 +194,7 @@ def test_the_bundled_model_cost_what_its_card_says() -> None:
     found = training_cost(transformer.load(ROOT / "checkpoints" / "en-de"))
     assert found is not None and found.seconds / 60 == pytest.approx(22, abs=0.5)
     assert found.tokens == pytest.approx(231e6, rel=3e-3) and f"{found.operations:.1e}" == "2.7e+16"
-    _name, hours, speed, by_speed, counted = cost_rows(open_bundled("recipe", checkpoint="en-de", part="cost"))[-1]
+    _name, hours, speed, by_speed, counted = cost_rows(open_link("recipe", checkpoint="en-de", part="cost"))[-1]
     assert by_speed == counted == "2.7e+16" and hours == "0.36 hours" and float(speed) == pytest.approx(20.8, abs=0.1)
 
 

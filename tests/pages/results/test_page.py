@@ -17,7 +17,7 @@ from pages.results import table2
 from pages.results.comparable import names, subsets_of
 from pages.results.scored import PAIRS, _lit
 from pages.results.table3 import PAPER, Row, described, rows, verdict
-from tests.support.app import ROOT, address, components, figures, messages, open_bundled, open_page, page_text
+from tests.support.app import ROOT, address, components, figures, messages, open_link, open_page, page_text
 from transformer.analysis.bleu import REFERENCES, bleu
 from transformer.text.bleu_tokenizers import tokenizer_for
 from transformer.training.evaluation import LONG, SHORT
@@ -45,7 +45,7 @@ def test_texts_that_only_look_alike_and_decomposed_ones_are_told_apart() -> None
 
 
 def test_korean_is_divided_by_its_own_tokenizer() -> None:
-    text = page_text(open_bundled("results", checkpoint="ko-numbers", hypothesis="이백 삼", reference1="이백삼"))
+    text = page_text(open_link("results", checkpoint="ko-numbers", hypothesis="이백 삼", reference1="이백삼"))
     used = tokenizer_for("Korean")
     wanted = sacrebleu.sentence_bleu("이백 삼", ["이백삼"], tokenize=used)
     assert f"{wanted.score:.4f}" in text and f"|tok:{used}" in text and (f"is {used}." in text or "(char)" in text)
@@ -61,7 +61,7 @@ def test_what_is_missing_or_the_models_own_is_said() -> None:
 
 
 def test_the_bundled_model_starts_with_its_own_translation_of_an_example() -> None:
-    app = open_bundled("results", checkpoint="en-de", pair="2")
+    app = open_link("results", checkpoint="en-de", pair="2")
     assert not app.exception and not messages(app)
     assert app.text_input(key="results_reference1").value == list(PAIRS.values())[1][0]
     assert app.text_input(key="results_hypothesis").value.strip()

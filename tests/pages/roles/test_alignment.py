@@ -13,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.components import task
 from pages.roles import alignment
-from tests.support.app import address, components, messages, open_bundled, page_text, worked
+from tests.support.app import address, components, messages, open_link, page_text, worked
 from tests.support.build import tiny_pretrained
 from transformer.analysis.alignment import read_gold
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.probing.alignment import Source, gold_pairs, measure_alignment, symmetric
 
 pytestmark = pytest.mark.usefixtures("bundled")
-open_alignment = functools.partial(open_bundled, "roles", part="alignment")
+open_alignment = functools.partial(open_link, "roles", part="alignment")
 
 
 def test_the_grid_shows_error_rates_and_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

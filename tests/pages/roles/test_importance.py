@@ -12,7 +12,7 @@ import pytest
 
 import transformer
 from pages.roles import importance
-from tests.support.app import ROOT, address, app_test, components, messages, open_bundled, page_text
+from tests.support.app import ROOT, address, app_test, components, messages, open_link, page_text
 from transformer.model.tap import KINDS
 from transformer.probing.importance import Effect, all_heads, effects, gradient_importance, name_of, sub_layers
 from transformer.probing.probes import probe_pairs
@@ -22,7 +22,7 @@ BUNDLED = [path.parent.name for path in (ROOT / "checkpoints").glob("*/config.js
 
 
 pytestmark = pytest.mark.usefixtures("bundled")
-open_importance = functools.partial(open_bundled, "roles", part="importance")
+open_importance = functools.partial(open_link, "roles", part="importance")
 
 
 @pytest.mark.slow

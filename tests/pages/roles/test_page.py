@@ -16,7 +16,7 @@ import pytest
 import transformer
 from pages.roles.overview import MEASURES, NEAR, _says, cell_names, measured, role_meanings, shipped
 from pages.runtime.shared import mark
-from tests.support.app import ROOT, address, components, messages, open_bundled, page_text
+from tests.support.app import ROOT, address, components, messages, open_link, page_text
 from tests.support.build import tiny_pretrained
 from transformer.analysis.roles import ROLES
 from transformer.checkpoints.folder import save_checkpoint
@@ -29,7 +29,7 @@ from transformer.tracing.trace import KINDS
 from transformer.view.languages import languages, load_language
 
 pytestmark = pytest.mark.usefixtures("bundled")
-open_roles = functools.partial(open_bundled, "roles")
+open_roles = functools.partial(open_link, "roles")
 
 
 def test_the_page_says_its_question_while_heads_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

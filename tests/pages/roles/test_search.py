@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.roles import search
 from pages.roles.search import OWN
-from tests.support.app import address, messages, open_bundled, page_text, worked
+from tests.support.app import address, messages, open_link, page_text, worked
 from transformer.probing.probes import probe_pairs
 from transformer.probing.search import search_attention, search_neuron
 
 pytestmark = pytest.mark.usefixtures("bundled")
-open_search = functools.partial(open_bundled, "roles", part="search", checkpoint="en-de")
+open_search = functools.partial(open_link, "roles", part="search", checkpoint="en-de")
 
 
 def links(app: AppTest) -> list[str]:

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.runtime import cache, shared
-from tests.support.app import address, messages, open_bundled, pictures
+from tests.support.app import address, messages, open_link, pictures
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 
@@ -46,7 +46,7 @@ def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "tiny"
 
 
-open_app = functools.partial(open_bundled, "heads", **LINK)
+open_app = functools.partial(open_link, "heads", **LINK)
 
 
 def shown(app: AppTest) -> str:

@@ -15,7 +15,7 @@ from pages.registry import pages
 from pages.runtime import session_models
 from pages.training import form, runs
 from tests.fuzz.folders import base
-from tests.support.app import address, checkpoints, messages, open_bundled, switch_page, written
+from tests.support.app import address, checkpoints, messages, open_link, switch_page, written
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
 from transformer.live_training import presets
@@ -28,7 +28,7 @@ BASE = PRESETS["reverse"]
 PAIRS = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))  # of a viewer's own
 
 
-start = functools.partial(open_bundled, "training")
+start = functools.partial(open_link, "training")
 
 
 def press(app: AppTest, key: str = "training_train") -> AppTest:

@@ -18,7 +18,7 @@ from pages.training import runs, sharing
 from pages.training.runs import RECORDED
 from tests.fuzz.folders import base
 from tests.pages.training.test_page import PAIRS, command, press
-from tests.support.app import address, checkpoints, messages, open_bundled, switch_page
+from tests.support.app import address, checkpoints, messages, open_link, switch_page
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
 from transformer.live_training.frames import Frame
@@ -56,13 +56,13 @@ def rooms() -> Rooms:
 
 
 def student(code: str, **params: str) -> AppTest:
-    app = open_bundled("training", room=code, **params)
+    app = open_link("training", room=code, **params)
     assert not messages(app)
     return app
 
 
 def teacher() -> AppTest:
-    app = press(open_bundled("lessons"), "hs-room-open")
+    app = press(open_link("lessons"), "hs-room-open")
     return switch_page(app, "training").run()
 
 
@@ -138,7 +138,7 @@ def test_a_run_that_shows_less_is_not_shared(code: str, shop: Shop, reason: str,
 
 def test_without_a_room_and_in_another_room_everybody_has_runs_of_his_own(code: str, shop: Shop) -> None:
     other = rooms().open()[0]
-    apps = [press(open_bundled("training")), press(open_bundled("training")), press(student(code))]
+    apps = [press(open_link("training")), press(open_link("training")), press(student(code))]
     apps.append(press(student(other)))
     assert len(shop.runs) == 4 and not any(messages(app) for app in apps)
     command(apps[1], shop.runs[1], "stop")
