@@ -34,6 +34,7 @@ from transformer.training.recording import Recording
 CARD = Path(__file__).resolve().parents[2] / "checkpoints" / "ko-numbers" / "README.md"
 UNITS = frozenset(PLACES[1:] + GROUPS[1:])
 COUNT = 600  # numbers that the card's shares were counted on
+WRONG = {"공일일일": "01111", "백일년": "100일 년"}  # all mistakes up to 99,999, and with a counter up to 999
 WITH_COUNTERS = ("digits", "commas", "groups", "joined", "figures joined")  # spellings that the card has with counters
 
 
@@ -65,7 +66,7 @@ def wrong(model: Pretrained, texts: Iterable[str]) -> list[str]:
 
 def test_a_batch_that_is_fed_the_right_answers_shows_what_decoding_gets_wrong(model: Pretrained) -> None:
     rng = random.Random(4)
-    asked = [mixture(rng.randrange(10**11, 10**12), rng) or "만" for _ in range(100)] + ["십억십삼"]
+    asked = [mixture(rng.randrange(10**11, 10**12), rng) or "만" for _ in range(100)] + list(WRONG)
     decoded = [one.text for one in model.translate_all(asked)]
     assert wrong(model, asked) == sorted(
         {text for text, answer in zip(asked, decoded, strict=True) if answer != other_form(text)},
@@ -93,8 +94,10 @@ def test_what_people_type_is_right(model: Pretrained) -> None:
 def test_small_numbers_and_large_ones_are_right_in_every_spelling(model: Pretrained, spelling: str) -> None:
     rng = random.Random(26)
     large = [rng.randrange(1000, 10**10) for _ in range(150)]
-    large += [draw_number(digits, rng) for digits in range(4, 11) for _ in range(30)]  # many zeros, many ones
-    assert len(wrong(model, spelled([*range(1000), *large], spelling))) <= 1
+    large += [rng.randrange(10**10, 10**12) for _ in range(150)]
+    large += [draw_number(digits, rng) for digits in range(4, 13) for _ in range(30)]  # many zeros, many ones
+    missed = wrong(model, spelled([*range(1000), *large], spelling))
+    assert len([text for text in missed if text not in WRONG]) <= 1
 
 
 def test_native_numerals_months_and_counters_are_right(model: Pretrained) -> None:
@@ -102,13 +105,13 @@ def test_native_numerals_months_and_counters_are_right(model: Pretrained) -> Non
     for counter in COUNTERS:
         for spelling in WITH_COUNTERS:
             texts += spelled([*range(120), 1234, 20_000, 35_000, 1_000_000], spelling, counter)
-    assert wrong(model, texts) == []
+    assert set(wrong(model, texts)) <= set(WRONG)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_every_number_below_100_000_is_right(model: Pretrained, spelling: str) -> None:
-    assert wrong(model, spelled(range(100_000), spelling)) == []
+    assert set(wrong(model, spelled(range(100_000), spelling))) <= set(WRONG)
 
 
 def test_the_card_has_a_row_for_every_spelling() -> None:
@@ -118,12 +121,12 @@ def test_the_card_has_a_row_for_every_spelling() -> None:
 
 def test_the_mistakes_that_the_card_names(model: Pretrained) -> None:
     """And outside of what it reads: the answers that mean nothing."""
-    answers = {"십억십삼": "1000000003", "만만": "100000", "3.14": "삼천백십사", "안녕": "1"}
-    assert {text: model.translate(text).text for text in list(answers)[:1]} == {"십억십삼": answers["십억십삼"]}
-    for text in list(answers)[1:]:
+    assert {text: model.translate(text).text for text in WRONG} == WRONG
+    answers = {"만만": "100000", "3.14": "삼천백십사", "안녕": "2"}
+    for text in answers:
         with pytest.warns(transformer.OutsideWarning, match="outside what this model reads"):
             assert model.translate(text).text == answers[text]
-    assert [text for pair in answers.items() for text in pair if f"`{text}`" not in card()] == []
+    assert [text for pair in (WRONG | answers).items() for text in pair if f"`{text}`" not in card()] == []
 
 
 # -- heads ------------------------------------------------------------------------------------------------------------
@@ -238,4 +241,4 @@ def test_the_recording_has_the_shares_that_the_card_names() -> None:
     sentence = r"([\d.]+)% are right after (\d+) steps, ([\d.]+)% after ([\d,]+) and ([\d.]+)% after ([\d,]+)"
     (found,) = re.findall(sentence, card())
     for percent, step in zip(found[::2], found[1::2], strict=True):
-        assert exact[int(step.replace(",", ""))] == pytest.approx(float(percent))
+        assert round(exact[int(step.replace(",", ""))], 1) == float(percent)

@@ -44,7 +44,7 @@ QUESTIONS = [
 SENTENCES = ("Yesterday I bought a new car.", "The dog sees the cat.", "Where do you live?")
 KOREAN = "numbers-in-korean"
 MODELS = {name: "ko-numbers" if name == KOREAN else "en-de" for name in LESSONS}  # lesson -> model that it speaks of
-NUMBERS = ("이만 삼천오백육", "삼억 오", "54321")
+NUMBERS = ("이만 삼천오백육", "사억 육", "54321")
 
 
 @pytest.fixture(scope="module")
@@ -496,14 +496,14 @@ def test_what_the_lesson_on_numbers_says_of_each_stop(settings: dict[str, tuple[
         "A digit and its word": "삼",
         "A zero that nobody says": "백",
         "Many zeros": 10,
-        "Does this head matter?": "300000055",
+        "Does this head matter?": "4000000066",
         "And back: which unit?": "</s>",
     }
     trace = model.trace("이만 삼천오백육")
     assert trace.target_text == "23506"
     assert trace.source_labels[int(trace.cross.weights[1, 3, 0].argmax())] == "이"  # the row of 2
-    zeros = model.trace("삼억 오")
-    assert zeros.target_text == "300000005" and zeros.cross.weights[1, 0, 1:8].argmax(-1).tolist() == [1] * 7
+    zeros = model.trace("사억 육")
+    assert zeros.target_text == "400000006" and zeros.cross.weights[1, 0, 1:8].argmax(-1).tolist() == [1] * 7
     back = model.trace("54321")
     looks = [
         dict(zip(back.target_out_labels, back.cross.weights[1, head].argmax(-1).tolist(), strict=True))
@@ -517,10 +517,10 @@ def test_without_one_head_a_zero_is_wrong_and_without_the_one_that_looks_at_the_
     settings: dict[str, tuple[Pretrained, list[Trace]]],
 ) -> None:
     model = settings[KOREAN][0]
-    needed, seen = (Interventions.parse(f"zero=cross.{head}") for head in ("1.2", "2.1"))
-    assert model.translate("삼억 오", interventions=needed).text == "300000055"
-    assert model.translate("삼억 오", interventions=seen).text == "300000005"
-    other = model.trace("삼억 오").cross.weights[1, 1].argmax(-1)  # another head that looks at 억
-    assert other[2:8].tolist() == [1] * 6
+    needed, seen = (Interventions.parse(f"zero=cross.{head}") for head in ("1.1", "2.1"))
+    assert model.translate("사억 육", interventions=needed).text == "4000000066"
+    assert model.translate("사억 육", interventions=seen).text == "400000006"
+    other = model.trace("사억 육").cross.weights[1, 1].argmax(-1)  # another head
+    assert other[1:7].tolist() == [4] * 6  # the end token
     for text in ("십일만", "오백만 칠"):  # named in the lesson to be copied
         assert model.translate(text).text == str(read_numeral(text))

@@ -153,6 +153,7 @@ def test_a_korean_numeral_means_its_number_to_readers_of_other_languages() -> No
     rows = {word: told for (language, word, _), told in load_meanings().rows.items() if language == "ko"}
     assert len(rows) > 9
     assert (rows.pop("열두")["en"], rows.pop("개")["en"]) == ("12", "items")  # of 열두 개, which is one number
+    assert (rows.pop("100일")["en"], rows.pop("년")["en"]) == ("100 days", "year")  # of 100일 년, a mistake
     assert all(told["en"] == f"{number_of(word):,}" and not told["ko"] for word, told in rows.items())
     trace = transformer.load("ko-numbers").trace("이만 삼천오백육")
     told = unpack(full_pack(trace, View()))[0]["meanings"]
