@@ -52,7 +52,7 @@ def test_columns_stand_below_each_other_where_letters_are_wide(checkpoint: str) 
     with in_language(load_language("ko")):
         lines = [*table(trace, record(model, trace), False)]
     shapes = [line for line in lines if line.startswith("기록한 텐서") or re.match(r"  \S+ +\[", line)]
-    assert len(shapes) > 10 and len({columns(re.split(r"\[|형태", line)[0]) for line in shapes}) == 1
+    assert len(shapes) > 10 and len({columns(re.split(r"\[|모양", line)[0]) for line in shapes}) == 1
 
 
 @pytest.mark.parametrize("changes", PAIRWISE, ids=variant_name)
