@@ -1,7 +1,7 @@
 // The texts of this picture.
 export const FORMATION_TEXTS = {
   region: "How the heads formed: recorded states of the training",
-  csv_step: "step",
+  csv_step: "training step",
   saved_caption: "How the heads of {model} formed: loss and {measure} at the recorded steps of its training",
   slider: "Step of the training",
   play: "Play",

@@ -68,7 +68,7 @@ export const TRAINING_TEXTS = {
   exact_unit: "writing by itself; thin: fed the right letters",
   exact_title:
     "Share of unseen inputs answered without a mistake. Thick: the model is fed its own output (free-running); thin: it is fed the right prefix (teacher forcing)",
-  axis_steps: "step",
+  axis_steps: "Steps",
   none: "–",
   exact_both: "{thick} / {thin}",
   loss_both: "{thick} / {thin}",
