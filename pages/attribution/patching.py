@@ -78,7 +78,7 @@ def second_pair(frame: PageFrame, trace: Trace, name: str, label: str) -> tuple[
     options, key = frame.options, f"attribution_{name}"
     start = fitting(frame.model, trace)
     text = options.typed(name, start, 400)
-    if frame.arrived or st.session_state.get(key) != text:
+    if frame.page_changed or st.session_state.get(key) != text:
         st.session_state[key] = text
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:

@@ -18,6 +18,7 @@ from pages.components.translation import cut_off, number, refusal, table
 from pages.frame.frame import Links, message
 from pages.frame.options import Options
 from pages.runtime import cache
+from pages.runtime.session import from_session
 from pages.runtime.shared import shared
 from transformer.analysis.leak import moved, peeking, step_by_step
 from transformer.analysis.translation import perplexity
@@ -27,9 +28,15 @@ from transformer.text.tokenizer import PIECE_MARK, AnyTokenizer
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
-LAST_TRACE = "headscope_leak"  # id of the trace whose position and token are in the options
 CANDIDATES = 20  # likeliest tokens among which a word is looked for
 LEAST_LETTERS = 3  # of a word that is fed by default
+
+
+@dataclass
+class LastSentence:
+    """trace_id: of the sentence whose position and token are in the options; "" before the first."""
+
+    trace_id: str = ""
 
 
 def sides(interventions: Interventions) -> tuple[Interventions, Interventions]:
@@ -98,10 +105,11 @@ def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchan
     mark."""
     labels, config = trace.target_in_labels, model.config
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    if st.session_state.get(LAST_TRACE, trace.id) != trace.id:  # another sentence begins anew
+    last = from_session(LastSentence)
+    if last.trace_id not in ("", trace.id):  # another sentence begins anew
         for name in ("position", "token"):
             options.report(name, "", "")
-    st.session_state[LAST_TRACE] = trace.id
+    last.trace_id = trace.id
     first, alternative = first_exchange(trace, model.tokenizer, specials)
     fields = st.container(horizontal=True, gap="small", key="hs-leak-fields")
     with fields:

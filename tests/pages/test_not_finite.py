@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.runtime import cache
-from tests.support.app import app_test, linked, messages
+from tests.support.app import app_test, linked, messages, started_task
 from tests.support.build import saved_overflowing
 from transformer.interventions.sets import Interventions
 
@@ -42,7 +42,7 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str, part: str, 
     app = app_test(page, **linked(part, **asked)).run()
     if any(button.key == "hs-task-start" for button in app.button):
         app.button(key="hs-task-start").click().run()
-        app.session_state["headscope_task"].thread.join(60)
+        started_task(app).thread.join(60)
         app.run()
     return app
 

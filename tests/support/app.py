@@ -14,7 +14,9 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from pages.components import task
+from pages.frame.state import Session, State
 from pages.registry import pages
+from pages.runtime.session import KEY, Kept
 from tests.support.payloads import unpack
 from transformer.inference.pretrained import Pretrained, load
 from transformer.inference.speed import reorder
@@ -70,6 +72,29 @@ def switch_page(app: AppTest, page: str) -> AppTest:
     """Go to another page, which the next run shows. Streamlit's own method knows pages that are files only."""
     app._page_hash = calc_hash(page)
     return app
+
+
+def kept(app: AppTest, kind: type[Kept]) -> Kept:
+    """This session's object of a class, as `from_session` gives it to the app."""
+    if KEY not in app.session_state:
+        app.session_state[KEY] = {}
+    objects: dict[type, Any] = app.session_state[KEY]
+    found: Kept = objects.setdefault(kind, kind())
+    return found
+
+
+def state_of(app: AppTest) -> State:
+    """The state that all pages share."""
+    state = kept(app, Session).state
+    assert state is not None
+    return state
+
+
+def started_task(app: AppTest) -> task.Task[Any]:
+    """The task that this session started last."""
+    found = kept(app, task.Started).task
+    assert found is not None
+    return found
 
 
 def address(app: AppTest) -> dict[str, str]:
@@ -147,7 +172,6 @@ def content(page: str, part: str, model: str, source: str, asked: dict[str, str]
     from pages.frame.frame import PageFrame
     from pages.frame.options import Options
     from pages.frame.state import State, current_state, store_state, write_address
-    from pages.registry import pages
     from pages.runtime import cache
     from tests.support.app import MODELS
 

@@ -19,7 +19,7 @@ from pages.anatomy.complexity_texts import as_built, by_table, paths, winners
 from pages.anatomy.layer_timing import POINTS, Jobs, Measurement, key_of
 from pages.runtime import job
 from pages.runtime.shared import clear_caches
-from tests.support.app import MODELS, address, content_test, figures, page_text, written
+from tests.support.app import MODELS, address, content_test, figures, kept, page_text, written
 from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.cost.complexity import KINDS, Sizes, costs, fewest, multiply_adds, order, products
@@ -219,13 +219,13 @@ def begun(app: AppTest, slow: Slow) -> Measurement:
     """The measurement that the button started, after its first points."""
     app.button(key="hs-layers-start").click().run()
     assert slow.there.wait(30)
-    measurement = app.session_state[layer_timing.KEY]
+    measurement = kept(app, layer_timing.Started).measurement
     assert isinstance(measurement, Measurement)
     return measurement
 
 
 def finished(app: AppTest) -> AppTest:
-    app.session_state[layer_timing.KEY].thread.join(60)
+    kept(app, layer_timing.Started).measurement.thread.join(60)
     return app.run()
 
 

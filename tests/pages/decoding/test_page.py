@@ -27,7 +27,7 @@ from pages.runtime.memory import MEMORY
 from pages.runtime.queue import MODEL_QUEUE, TurnQueue
 from pages.runtime.shared import clear_caches
 from tests.pages.runtime.test_queue import begin, nobody_left, until
-from tests.support.app import ROOT, address, components, messages, opened, page_text
+from tests.support.app import ROOT, address, components, messages, opened, page_text, state_of
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.beam_rule import BeamRule, length_penalty
 from transformer.inference.sampling import Sampling
@@ -529,7 +529,7 @@ def test_a_weight_near_0_gives_a_switch_that_the_command_line_reads(open_page: C
 
 def test_a_painted_row_in_another_pages_link_is_no_switch_there(open_page: Callable[..., AppTest]) -> None:
     app = open_page("lab", paint="2:1_3@cross")
-    assert not app.exception and not app.session_state["headscope"].switches
+    assert not app.exception and not state_of(app).switches
 
 
 # -- the queue for passes of a model -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components import task
 from pages.feedforward import activity, neurons
 from pages.runtime import cache
-from tests.support.app import ROOT, address, app_test, components, messages, switch_page
+from tests.support.app import ROOT, address, app_test, components, messages, started_task, switch_page
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.activations import active_counts, histogram, spread, thresholds
 from transformer.checkpoints.folder import save_checkpoint
@@ -312,11 +312,11 @@ def test_what_is_long_shows_its_progress_below_the_page_until_stop(
     app.run()
     assert not app.exception and len(app.get("progress")) == 1 and drawn_last not in drawn(app)
     app.button(key="hs-task-stop").click().run()
-    app.session_state[task.SESSION].thread.join(30)
-    assert not app.run().exception and app.session_state[task.SESSION].stage == "stopped"
+    started_task(app).thread.join(30)
+    assert not app.run().exception and started_task(app).stage == "stopped"
     monkeypatch.setattr(task.Task, "_progress", lambda self, done, total: True)
     app.button(key="hs-task-start").click().run()
-    app.session_state[task.SESSION].thread.join(30)
+    started_task(app).thread.join(30)
     assert not app.run().exception and drawn_last in drawn(app) and not app.get("progress")
 
 

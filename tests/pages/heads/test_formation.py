@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.components import payloads
+from pages.frame.state import Session
 from pages.heads import formation
-from tests.support.app import address, app_test, components, messages
+from tests.support.app import address, app_test, components, kept, messages, state_of
 from tests.support.build import saved_checkpoint
 from tests.support.recordings import PAIRS, made_recording
 
@@ -61,9 +63,9 @@ def test_nothing_is_read_or_sent_before_it_is_asked_for(
 def press(app: AppTest, opened: bool) -> AppTest:
     """The browser's report after a press of the picture's button; the callback runs before the script."""
     app.session_state["explorer"] = {"formation": opened}
-    state = app.session_state["headscope"]
+    state = state_of(app)
     training = (state.view.training or 0) if opened else None
-    app.session_state["headscope"] = dataclasses.replace(state, view=dataclasses.replace(state.view, training=training))
+    kept(app, Session).state = dataclasses.replace(state, view=dataclasses.replace(state.view, training=training))
     return app.run()
 
 
@@ -75,7 +77,7 @@ def test_the_open_slider_has_every_state_of_the_sentence(open_app: Callable[...,
     assert header["steps"] == [0, 3, 20] and header["step"] == 0 and set(header["kinds"]) == {
         "encoder_self", "decoder_self", "cross"
     }  # fmt: skip
-    assert header["id"] in app.session_state["headscope_payloads"]["explorer"]["pack"][0][0]
+    assert header["id"] in kept(app, payloads.Sent).names["explorer"]["pack"][0][0]
     app = press(app, False)
     assert not components(app, "formation") and "training" not in address(app)
 
@@ -84,7 +86,7 @@ def test_a_link_opens_the_part_and_a_move_changes_the_link(open_app: Callable[..
     app = open_app(training="3")
     assert not app.exception and not messages(app, notes=True) and states(app)["step"] == 3
     sent = components(app, "recording")[0].bytes
-    revision = app.session_state["headscope"].revision
+    revision = state_of(app).revision
     app.session_state["formation"] = {"training": {"step": 20, "revision": revision}}
     app.run()
     assert address(app)["training"] == "20"

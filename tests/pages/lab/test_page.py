@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.lab import scaling
-from tests.support.app import address, app_test, messages, opened, payloads, switch_page, trace_ids
+from tests.support.app import address, app_test, messages, opened, payloads, state_of, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_pretrained
 from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
@@ -32,7 +32,7 @@ def open_lab(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
 def switch(app: AppTest, **values: Any) -> AppTest:
     """The browser's report after a person sets a switch."""
-    state = app.session_state["headscope"]
+    state = state_of(app)
     view = state.view.to_browser()
     shown = {"kind": view["kind"], "layer": view["layer"], "head": view["head"]}
     app.session_state["lab"] = {"lab": {**shown, "switches": {}, "revision": state.revision, **values}}
@@ -277,10 +277,10 @@ def test_a_hidden_token_that_a_new_sentence_lacks_leaves_the_other_switches(open
 
 def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept(open_lab: Callable[..., AppTest]) -> None:
     app = open_lab()
-    state = app.session_state["headscope"]
+    state = state_of(app)
     app.session_state["lab"] = {"lab": {"switches": {"causal": "off"}, "revision": state.revision}}
     app.button("hs-big").click().run()
-    assert address(app)["causal"] == "off" and app.session_state["headscope"].view.big
+    assert address(app)["causal"] == "off" and state_of(app).view.big
     header = unpack(payloads(app, "lab")["before"])[0]
     assert header["switches"] == {"causal": "off"} and header["state"]["revision"] == state.revision + 1
 
@@ -291,7 +291,7 @@ def test_a_picture_shown_again_knows_the_switches(open_lab: Callable[..., AppTes
     app.text_input("source").input("ka lo mi").run()
     header = unpack(payloads(app, "lab")["before"])[0]
     assert header["switches"] == {"scaling": "off"} and header["state"]["kind"] == "encoder_self"
-    assert header["state"]["revision"] == app.session_state["headscope"].revision > 0
+    assert header["state"]["revision"] == state_of(app).revision > 0
 
 
 def test_a_model_with_fewer_heads_shows_its_nearest_head(open_lab: Callable[..., AppTest], folder: Path) -> None:

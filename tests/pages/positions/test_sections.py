@@ -19,7 +19,7 @@ from pages.components import task
 from pages.positions import encoding, learned
 from pages.positions.learned import COUNT, FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
 from pages.runtime.shared import clear_caches
-from tests.support.app import MODELS, address, content_test, figures
+from tests.support.app import MODELS, address, content_test, figures, state_of
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.positions import neighbour_cosines
 from transformer.cancellation import Stopped
@@ -81,7 +81,7 @@ def chosen(app: AppTest) -> dict[str, str]:
 
 def report(app: AppTest, **values: Any) -> AppTest:
     """The browser's report after a person moves a slider."""
-    revision = app.session_state["headscope"].revision
+    revision = state_of(app).revision
     app.session_state[encoding.KEY] = {"values": {"revision": revision, **values}}
     return app.run()
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.roles import alignment
-from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from tests.support.app import ROOT, address, app_test, components, messages, page_text, started_task
 from tests.support.build import tiny_pretrained
 from transformer.analysis.alignment import Gold, Score, read_gold
 from transformer.checkpoints.folder import save_checkpoint
@@ -105,7 +105,7 @@ def test_only_models_that_translate_back_are_listed(
     (menu,) = [one for one in app.selectbox if one.label == label]
     assert menu.options == ["no other model", "back"] and menu.value == "back" and not messages(app)
     app.button(key="hs-task-start").click().run()
-    task = app.session_state["headscope_task"]
+    task = started_task(app)
     task.thread.join(60)
     assert (task.done, task.total) == (3, 10)
     app.run()
@@ -123,7 +123,7 @@ def symmetrised_page(folder: Path, monkeypatch: pytest.MonkeyPatch, golds: tuple
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
     app = app_test("roles", part="alignment", checkpoint="en-de", **{"with": "back"}).run()
     app.button(key="hs-task-start").click().run()
-    app.session_state["headscope_task"].thread.join(60)
+    started_task(app).thread.join(60)
     return app.run()
 
 

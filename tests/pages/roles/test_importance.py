@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.roles import importance
-from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from tests.support.app import ROOT, address, app_test, components, messages, page_text, started_task
 from tests.support.build import tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.checkpoints.folder import save_checkpoint
@@ -139,7 +139,7 @@ def test_another_model_is_measured_on_demand(folder: Path, monkeypatch: pytest.M
     for _ in range(1000):  # every look keeps the measurement going
         if components(app, "headgrid"):
             break
-        app.session_state["headscope_task"].thread.join(0.5)
+        started_task(app).thread.join(0.5)
         app.run()
     assert not app.exception
     (grid,) = components(app, "headgrid")
@@ -173,7 +173,7 @@ def test_progress_is_shown_and_the_measurement_stops(folder: Path, monkeypatch: 
     (shown,) = app.get("progress")
     assert shown.proto.value == 25 and shown.proto.text.startswith("3 of 12, about ")
     app.button(key="hs-task-stop").click().run()
-    app.session_state["headscope_task"].thread.join(30)
+    started_task(app).thread.join(30)
     app.run()
     assert not app.exception and "Stopped at 3 of 12." in page_text(app)
     assert app.button(key="hs-task-start") and not app.get("progress")

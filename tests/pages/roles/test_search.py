@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.roles import search
 from pages.roles.search import OWN
-from tests.support.app import ROOT, address, app_test, messages, page_text
+from tests.support.app import ROOT, address, app_test, messages, page_text, started_task
 from transformer.probing.probes import probe_pairs
 from transformer.probing.search import search_attention, search_neuron
 
@@ -55,7 +55,7 @@ def test_a_text_of_ones_own_is_searched_on_demand(bundled: Callable[..., AppTest
     assert not app.exception and not links(app)
     assert app.button(key="hs-task-start").label == "Search 2 lines"
     app.button(key="hs-task-start").click().run()
-    app.session_state["headscope_task"].thread.join(60)
+    started_task(app).thread.join(60)
     app.run()
     assert not app.exception and "of 2 sentences" in page_text(app)
     assert links(app) and all("source=I+see" in link for link in links(app))
@@ -82,7 +82,7 @@ def test_a_line_that_cannot_be_searched_is_named_and_the_text_stays(
     app = bundled(panel="own")
     app.text_area(key=OWN).set_value(text).run()
     app.button(key="hs-task-start").click().run()
-    app.session_state["headscope_task"].thread.join(60)
+    started_task(app).thread.join(60)
     app.run()
     assert not app.exception and said in messages(app)
     assert app.text_area(key=OWN).value == text

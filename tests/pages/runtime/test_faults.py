@@ -15,9 +15,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.components import payloads
 from pages.registry import pages
 from pages.runtime import cache, shared
-from tests.support.app import address, app_test, messages, pictures, switch_page
+from tests.support.app import address, app_test, kept, messages, pictures, switch_page
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 
@@ -66,7 +67,7 @@ def open_app(folder: Path) -> Callable[..., AppTest]:
 
 def shown(app: AppTest) -> str:
     """The id of the trace that the picture shows; it depends on every attention weight."""
-    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0])
+    return str(kept(app, payloads.Sent).names["explorer"]["pack"][0][0])
 
 
 def expected(folder: Path) -> str:

@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame.state import KEY
 from pages.registry import pages
 from pages.runtime import session_models
 from pages.training import form, runs
 from tests.fuzz.folders import base
-from tests.support.app import address, app_test, checkpoints, messages, switch_page, written
+from tests.support.app import address, app_test, checkpoints, kept, messages, state_of, switch_page, written
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
 from transformer.live_training import presets, workshop
@@ -286,7 +285,7 @@ PLACE = {"run": 2, "step": 120, "kinds": "all", "kind": "cross", "layer": 1, "he
 
 def look(app: AppTest, place: object, scene: str = "no-mask recorded") -> AppTest:
     """The picture in the browser tells what is looked at."""
-    scene = f"{scene} {app.session_state[KEY].revision}"
+    scene = f"{scene} {state_of(app).revision}"
     app.session_state["training"] = {"ask": {"have": {}, "n": 1, "scene": scene, "place": place}}
     app.run()
     del app.session_state["training"]
@@ -338,7 +337,7 @@ def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Start, shop: Shop
     shop.runs[2].end()
     press(app)  # the seeds 1 to 4 are here
     assert shop.runs[4].experiment.seed == 5
-    kept_runs = [watched.run for watched in app.session_state[runs.RUNS]]
+    kept_runs = [watched.run for watched in kept(app, runs.Runs).watched]
     assert kept_runs == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
     assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
@@ -368,7 +367,7 @@ def test_a_refused_run_gives_a_message_and_removes_no_other_run(start: Start, sh
     shop.refuses = "the queue is full, 100 runs are waiting; try again in a few minutes"
     press(app)
     assert "The queue is full, 100 runs are waiting; try again in a few minutes." in messages(app)
-    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs
 
 
 def test_commands_of_the_picture(start: Start, shop: Shop) -> None:
@@ -379,9 +378,9 @@ def test_commands_of_the_picture(start: Start, shop: Shop) -> None:
     assert run.told == ["pause", "go", "stop"]
     command(app, run, "again")
     assert shop.runs[1].experiment == replace(run.experiment, seed=run.experiment.seed + 1)
-    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs
     command(app, run, "remove")
-    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs[1:] and run.told[-1] == "stop"
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs[1:] and run.told[-1] == "stop"
     command(app, run, "stop")  # a run that is gone
     command(app, shop.runs[1], "burn")
     assert not app.exception and shop.runs[1].told == []
@@ -409,23 +408,23 @@ def test_a_run_that_was_stopped_says_so_in_its_name(start: Start, shop: Shop) ->
     shop.runs[0].end(zipped(base(), "x"), "stopped")
     shop.runs[0].step = 77
     app.run()
-    assert list(app.session_state[session_models.KEY]) == ["mine/reverse, 77 steps"]
+    assert list(kept(app, session_models.OwnModels).models) == ["mine/reverse, 77 steps"]
 
 
 def test_an_evicted_model_is_opened_again(start: Start, shop: Shop) -> None:
     app = trained(start(), shop)
-    app.session_state[session_models.KEY] = {}
+    kept(app, session_models.OwnModels).models = {}
     follow(app, shop.runs[0], "lab")
-    assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse"
+    assert not app.exception and state_of(app).checkpoint == "mine/reverse"
 
 
 def test_a_link_to_a_run_of_another_session_gives_a_sentence(start: Start, shop: Shop) -> None:
     app = trained(start(), shop)
-    before = app.session_state["headscope"].checkpoint
+    before = state_of(app).checkpoint
     app.query_params["open"] = "<b>x</b>"
     switch_page(app, "lab").run()
     assert "The link opens the model of a run that is not on your Training page" in messages(app)
-    assert not app.exception and app.session_state["headscope"].checkpoint == before
+    assert not app.exception and state_of(app).checkpoint == before
     assert "The link opens" not in messages(app.run()) and "open" not in app.query_params
 
 
@@ -442,7 +441,7 @@ def test_a_real_run_from_the_button_to_the_lab(start: Start, monkeypatch: pytest
     monkeypatch.setattr(workshop, "_shared", [real])
     try:
         app = press(start(steps="6"))
-        (watched,) = app.session_state[runs.RUNS]
+        (watched,) = kept(app, runs.Runs).watched
         end = time.monotonic() + 120
         while not watched.run.ended and time.monotonic() < end:
             time.sleep(0.1)
