@@ -321,7 +321,7 @@ def _draw(
     donor: Trace,
     step: int,
     rows: Sequence[Any],
-    marked: headgrid.Place | None = None,
+    marked: headgrid.Cell | None = None,
 ) -> None:
     headgrid.draw(
         key,

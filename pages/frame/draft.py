@@ -100,10 +100,6 @@ class Draft:
         """The lesson, read from that text. Raises LessonError."""
         return parse_lesson(self.text(), NAME, pages)
 
-    def chosen_stop(self) -> DraftStop | None:
-        """The stop that is edited."""
-        return next((stop for stop in self.stops if stop.id == self.chosen), None)
-
 
 def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that say something, and those that a file must have."""

@@ -498,7 +498,7 @@ class Panel:
         if mine is not None:
             keep_own()
         asked = Asked((), None)
-        with suppress(UserError):  # the sentence of now has no such row
+        with suppress(UserError):  # the open sentence has no such row
             now = evaluate(question)
             self._keep_right(now)
             revealed = revealed if revealed.right else Revealed(self.right)  # after a reload only the question is known

@@ -1,4 +1,5 @@
-"""The link to what is on the screen: to copy, as a QR code, as a short link to type, and as a stop of one's lesson."""
+"""The link to what is on the screen: to copy, as a QR code, as a short link to type, and as a stop of the lesson that a
+person writes."""
 
 from __future__ import annotations
 

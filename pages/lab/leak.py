@@ -12,7 +12,7 @@ from torch import Tensor
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.pieces import typed_ids
-from pages.components.saving import saved, told
+from pages.components.saving import describe_trace, saved
 from pages.components.sentences import badge, paragraph
 from pages.components.translation import cut_off, number, refusal, table
 from pages.frame.frame import Links, message
@@ -203,7 +203,7 @@ def _draw_rows(
     columns = (trace.target_in_labels, trace.target_out_labels, *(moves.tolist() for moves in distances))
     rows = [titles, *([index, *values] for index, values in enumerate(zip(*columns, strict=True), 1))]
     rows[exchange.position + 1][1] = f"{exchange.before} → {exchange.after}"
-    about = told(trace, switches)
+    about = describe_trace(trace, switches)
     stem = [about["model"], "leak", f"position{exchange.position + 1}", exchange.after, *about["switches"]]
     with saved("leak", stem, [said, about["sentences"]], rows):
         st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')

@@ -1,9 +1,9 @@
 """The models that a session can open: those of the server, its own, and each of them without some heads (`pruned`).
 
-Those of its own were trained on the page, or loaded from a zip. Nobody else can open or see them.
+Its own models were trained on the Training page or loaded from a zip. Nobody else can open or see them.
 
 Zips and the models opened from them are in caches of the process, and leave with their session. A model that was
-evicted is opened from its zip again. If a zip had to go, its model is gone, and its session is told so.
+evicted is opened from its zip again. If the zip was evicted too, the model is gone, and the page says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pages.runtime import cache, pruned
 from pages.runtime.memory import Owner
 from pages.runtime.queue import let_give_way
 from pages.runtime.session import from_session
-from pages.runtime.shared import SharedCache, identity, mark, owner_of
+from pages.runtime.shared import SharedCache, identity, owner_of, register
 from pages.runtime.texts import readable_text
 from transformer.checkpoints import importers
 from transformer.checkpoints.archive import read_zip
@@ -93,7 +93,7 @@ def _opened(session_model: SessionModel) -> Pretrained:
         if data is None:
             raise CheckpointError("the checkpoint {name!r} no longer exists", name=session_model.name)
         model = open_files(read_zip(data), session_model.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
-        mark(model, session_model.id, session_model.id)
+        register(model, session_model.id, session_model.id)
         let_give_way(model.model)
         return model
 
@@ -142,7 +142,7 @@ def _between(name: str) -> Pretrained:
 
     def made() -> Pretrained:
         found = model.between(*two_languages(pair))
-        mark(found, f"{identity(model)}{SPOKEN}{pair}", owner_of(model))
+        register(found, f"{identity(model)}{SPOKEN}{pair}", owner_of(model))
         return found
 
     try:

@@ -71,7 +71,7 @@ def _preset(options: Options) -> str:
         st.session_state[MORE] = None
 
     asked, title = str(options.choice("preset", presets.names(), presets.FIRST)), _("What to train")
-    bar = list(dict.fromkeys((*presets.TELLING, asked)))
+    bar = list(dict.fromkeys((*presets.HIGHLIGHTS, asked)))
     others = [name for name in presets.names() if name not in bar]
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hs-training-presets"):
         options.segment("preset", title, bar, presets.FIRST, presets.label, hidden=True, alone=True)

@@ -172,6 +172,7 @@ def content(page: str, part: str, model: str, source: str, asked: dict[str, str]
     from pages.frame.frame import PageFrame
     from pages.frame.options import Options
     from pages.frame.state import State, current_state, store_state, write_address
+    from pages.registry import pages
     from pages.runtime import cache
     from tests.support.app import MODELS
 

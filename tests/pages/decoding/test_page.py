@@ -547,8 +547,8 @@ def test_every_pass_of_the_page_is_made_in_the_queue(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_page("decoding", target="")  # the first pass after loading a model is nobody's
-    loaded = set(MEMORY.places(MODELS))
-    for place in MEMORY.places():
+    loaded = set(MEMORY.cache_keys(MODELS))
+    for place in MEMORY.cache_keys():
         if place not in loaded:
             MEMORY.remove(place)
     passes: list[bool] = []

@@ -466,7 +466,7 @@ def test_wrong_codes_of_a_class_behind_one_address_slow_down_only_wrong_codes(
     for _ in range(40):
         guessed.count("")  # of this machine, as all are here
     press(app, "hs-room-join")
-    assert waited == [0, 0, runtime_rooms.SLOW]
+    assert waited == [0, 0, runtime_rooms.REFUSAL_DELAY]
     code, secret = store.open()
     member = store.join(code, name="Lee").id
     app.text_input(key="hs-room-code").set_value(code.lower())

@@ -13,7 +13,16 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import StopException
 
 from pages.runtime import queue, shared
-from pages.runtime.queue import HALF, LATER, MODEL_QUEUE, MOST_VIEWERS, TurnQueue, Use, let_give_way, stop_if_gone
+from pages.runtime.queue import (
+    HALF_LIFE,
+    MODEL_QUEUE,
+    MOST_DELAY,
+    MOST_VIEWERS,
+    RecentUse,
+    TurnQueue,
+    let_give_way,
+    stop_if_gone,
+)
 from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
 from transformer.probing.importance import all_heads, without
@@ -62,7 +71,7 @@ def queue_up(
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "LOOK", 0.01)
+    monkeypatch.setattr(queue, "CHECK_EVERY", 0.01)
 
 
 def test_turns_are_in_order_and_complete() -> None:
@@ -86,36 +95,38 @@ def test_who_had_much_lately_lets_those_pass_who_had_little(monkeypatch: pytest.
     names = threading.local()
     monkeypatch.setattr(queue, "session_id", lambda: getattr(names, "own", ""))
     turns, served = TurnQueue(1), []
-    turns.use.add("much", 10 * LATER)
-    turns.use.add("some", 5.0)
+    turns.recent_use.add("much", 10 * MOST_DELAY)
+    turns.recent_use.add("some", 5.0)
 
-    def ask(name: str, grace: float) -> None:
+    def ask(name: str, delay: float) -> None:
         names.own = name
-        with turns.turn(nobody_left, grace):
+        with turns.turn(nobody_left, delay):
             served.append(name)
 
     with turns.turn(nobody_left):
         threads = []
-        for place, (name, grace) in enumerate([("much", 0.0), ("some", 0.0), ("new", 0.0), ("long", LATER + 2)], 1):
-            threads.append(begin(lambda name=name, grace=grace: ask(name, grace)))  # type: ignore[misc]
+        for place, (name, delay) in enumerate(
+            [("much", 0.0), ("some", 0.0), ("new", 0.0), ("long", MOST_DELAY + 2)], 1
+        ):
+            threads.append(begin(lambda name=name, delay=delay: ask(name, delay)))  # type: ignore[misc]
             until(lambda place=place: turns.waiting == place)  # type: ignore[misc]
     for thread in threads:
         thread.join(20)
-    assert served == ["new", "some", "much", "long"]  # never later than by LATER
-    assert turns.use.of("new") > 0 == turns.use.of("nobody")
+    assert served == ["new", "some", "much", "long"]  # never later than by MOST_DELAY
+    assert turns.recent_use.of("new") > 0 == turns.recent_use.of("nobody")
 
 
 def test_use_halves_and_is_bounded() -> None:
     now = [100.0]
-    use = Use(lambda: now[0])
+    use = RecentUse(lambda: now[0])
     use.add("a", 8.0)
-    now[0] += HALF
+    now[0] += HALF_LIFE
     use.add("a", 1.0)
     use.add("", 5.0)
     assert (use.of("a"), use.of(""), use.of("b")) == (5.0, 0.0, 0.0)
     for number in range(2 * MOST_VIEWERS):
         use.add(f"viewer {number}", 0.001)
-    assert len(use._held) <= MOST_VIEWERS and use.of("a") == 5.0
+    assert len(use._used) <= MOST_VIEWERS and use.of("a") == 5.0
 
 
 def test_the_queue_lets_in_only_its_number_of_threads() -> None:
@@ -153,7 +164,7 @@ def test_a_viewer_who_leaves_right_before_the_turn_passes_it_on() -> None:
     def look() -> None:
         raise Gone
 
-    queue.LOOK = 30.0  # nobody looks while they wait (the fixture puts it back)
+    queue.CHECK_EVERY = 30.0  # nobody looks while they wait (the fixture puts it back)
     with queue.turn(nobody_left):
         threads = queue_up(queue, "ab", served.append, {"a": look})
     for thread in threads:
@@ -217,12 +228,12 @@ def test_two_calls_at_once_make_a_value_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_short_work_passes_long_work_within_limits() -> None:
-    """A long text waits for short ones that come within its grace, not for later ones."""
+    """A long text waits for short ones that come within its delay, not for later ones."""
     queue, served = TurnQueue(1), []
 
-    def wait(name: str, grace: float) -> threading.Thread:
+    def wait(name: str, delay: float) -> threading.Thread:
         def run() -> None:
-            with queue.turn(nobody_left, grace):
+            with queue.turn(nobody_left, delay):
                 served.append(name)
 
         count = queue.waiting
@@ -253,15 +264,15 @@ def test_long_work_lets_short_work_pass_between_its_steps_and_goes_on() -> None:
 
     threads: list[threading.Thread] = []
     with queue.turn(nobody_left):
-        step("early")  # the work has taken less than STEP
+        step("early")  # the work has taken less than SLACK
         turn = queue._turn()
         assert turn is not None
-        turn.since -= LATER  # as if it had taken long
+        turn.since -= MOST_DELAY  # as if it had taken long
         queue.give_way()
         step("late")
-        turn.held = 0.0
+        turn.used = 0.0
         with queue.turn(nobody_left):  # a turn inside the turn gives way as well
-            turn.since -= LATER
+            turn.since -= MOST_DELAY
             step("nested")
     for thread in threads:
         thread.join(20)
@@ -281,7 +292,7 @@ def test_work_of_a_viewer_who_leaves_ends_where_it_gives_way() -> None:
         with queue.turn(nobody_left):
             pass
 
-    with pytest.raises(Gone), queue.turn(look, last=True):
+    with pytest.raises(Gone), queue.turn(look, background=True):
         other = begin(short)
         until(lambda: queue.waiting == 1)
         here[0] = False
@@ -296,7 +307,7 @@ def test_who_needs_what_a_thread_that_gave_way_makes_waits_without_a_turn(monkey
     found: list[str] = []
 
     def ask(last: bool) -> None:
-        with queue.turn(nobody_left, last=last):
+        with queue.turn(nobody_left, background=last):
             found.append(values.get("key", make))
 
     def make() -> str:

@@ -83,7 +83,7 @@ def test_a_class_that_presses_train_has_one_run_for_each_experiment(code: str, s
     run.frames.append(FRAME)
     for app in members:
         app.run()
-    weighed = [key for cache, key in RECORDED.accountant.places(RECORDED)]
+    weighed = [key for cache, key in RECORDED.accountant.cache_keys(RECORDED)]
     assert len(weighed) == 2  # a run counts once, whoever watches it
 
 
