@@ -208,7 +208,7 @@ def test_a_page_of_another_host_gets_no_session_and_no_request_leaves(serving: t
     with websockets.connect(address, subprotocols=["streamlit"], origin=f"http://127.0.0.1:{port}"):
         pass
     text = log.read_text()
-    assert "Rejecting WebSocket connection" in text and "external IP" not in text
+    assert "Rejecting WebSocket connection of a page with another origin" in text and "external IP" not in text
 
 
 @POSIX
