@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from pathlib import Path
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ TEXT, TARGET = "nu re sta ti vu", "ka lo mi"
 
 
 def named(model: Transformer) -> Pretrained:
-    return Pretrained("tiny", None, model, tiny_tokenizer(), ("a", "b"), {})  # type: ignore[arg-type]
+    return Pretrained("tiny", Path("tiny"), model, tiny_tokenizer(), ("a", "b"), {})
 
 
 @functools.cache
