@@ -150,7 +150,8 @@ def test_changes_by_switches_are_reported(model: Pretrained, before: Trace, afte
     header, _ = unpack(trace_pack(model, after, before, SWITCHES["everything"]))
     assert header["switches"] == SWITCHES["everything"] and header["id"] == after.id
     assert header["holding"] == after.interventions.to_params()
-    assert header["forms"]["causal"] == {"kinds": ["decoder_self"], "bare": False} and header["forms"]["zero"]["bare"]
+    form = {"kinds": ["decoder_self"], "bare": False, "settings": ["off"]}
+    assert header["forms"]["causal"] == form and header["forms"]["zero"]["bare"]
     for name, value in header["changed"].items():
         if name in header["strips"]:
             assert value == pytest.approx(float((recorded(after, name) - recorded(before, name)).abs().max()))
