@@ -79,7 +79,7 @@ class Gate:
 
     Streamlit's browser side fetches the code that inserts a style sheet of the app when it meets one, and draws what
     needs no such code at once: without `style`, parts of the page would show for a moment, on a slow device for a
-    second, at places where they do not stay. The app sends its style sheets all the same; they come later in the page.
+    second, at places where they do not stay. The runs of the app send only what a page has beyond it (`run_style`).
     """
 
     def __init__(
