@@ -80,9 +80,9 @@ def draw(frame: PageFrame) -> None:
     picture, below = st.container(), st.container()
     given = []
     with below:
-        columns = st.columns(2)
-    for number in range(1, REFERENCES + 1):
-        with columns[(number - 1) % 2]:
+        fields = [field for _row in range(0, REFERENCES, 2) for field in st.columns(2)]  # on a phone 1 to 4, down
+    for number, field in enumerate(fields[:REFERENCES], start=1):
+        with field:
             known = references[number - 1] if number <= len(references) else ""
             label = _("Reference {number}: a right translation").format(number=number)
             given.append(_field(frame, f"reference{number}", label, known))
