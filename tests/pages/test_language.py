@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,17 @@ from babel.messages.pofile import PoFileError
 from streamlit.testing.v1 import AppTest
 
 from pages.runtime.language import MENU
-from tests.support.app import EXAMPLE, address, components, every_part, figures, linked, messages, switch_page
+from tests.support.app import (
+    EXAMPLE,
+    address,
+    components,
+    every_part,
+    figures,
+    linked,
+    messages,
+    open_page,
+    switch_page,
+)
 from tests.support.build import tiny_pretrained
 from tests.support.english import english
 from tests.support.locale_template import catalogue
@@ -23,7 +33,7 @@ from transformer.__main__ import COMMANDS, main
 from transformer.figures import embedding
 from transformer.inference.pretrained import InputError
 from transformer.texts import ENGLISH, use_language
-from transformer.view.languages import best_language, browser_texts, languages, load_language, script_texts
+from transformer.view.languages import best_language, languages, load_language, script_texts
 
 LENGTH = embedding.LABELS["length"]
 PICTURE = next(text for text in script_texts("explorer") if "{low}" in text)
@@ -66,25 +76,24 @@ def texts(app: AppTest) -> list[str]:
 @pytest.mark.usefixtures("kept")
 class TestEveryPart:
     @pytest.mark.parametrize("page, part", every_part())
-    def test_no_text_of_a_page_stays_english(self, open_page: Callable[..., AppTest], page: str, part: str) -> None:
+    def test_no_text_of_a_page_stays_english(self, page: str, part: str) -> None:
         app = open_page(page, **linked(part), lang=CODE)
-        assert not app.exception
         left = {text: words for text in texts(app) if (words := untranslated(text))}
         assert left == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page, part", every_part())
-def test_no_english_is_left_on_a_korean_page(open_page: Callable[..., AppTest], page: str, part: str) -> None:
+def test_no_english_is_left_on_a_korean_page(page: str, part: str) -> None:
     found = texts(open_page(page, **linked(part), lang="ko"))
     assert any("헤드" in text for text in found)
     examples = html_texts(" ".join((EXAMPLE["title"], EXAMPLE["look"])))
     assert {text: left for text in found if text not in examples and (left := english(text))} == {}
 
 
-def test_errors_notices_and_link_messages_are_translated(open_page: Callable[..., AppTest], locale: Path) -> None:
+def test_errors_notices_and_link_messages_are_translated(locale: Path) -> None:
     app = open_page(lang=CODE, source="ka " * 200, layer="99", zero="cross.9.9", checkpoint="gone", open="x")
-    assert not app.exception and "hs-message" in messages(app, notes=True)
+    assert "hs-message" in messages(app, notes=True)
     assert [words for text in html_texts(messages(app, notes=True)) if (words := untranslated(text))] == []
 
 
@@ -97,43 +106,33 @@ def test_no_help_text_of_the_command_line_stays_english(command: str, locale: Pa
     assert "⟦" in printed and untranslated_output(printed) == ""
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "translate",
-        "translate --checkpoint",
-        "evaluate --checkpoint tiny --beam x",
-        "train --output tiny --preset huge",
-        "train --output tiny --source tiny",
-        "describe --checkpoint gone",
-        "describe --target tiny",
-    ],
-)
-def test_errors_of_the_command_line_are_translated(
-    command: str, locale: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.setenv("HEADSCOPE_LANGUAGE", CODE)
-    with suppress(SystemExit):
-        assert main(command.split()) == 2
-    printed = capsys.readouterr().err
-    assert "⟦" in printed and untranslated_output(printed) == ""
+OUTPUTS = {
+    "describe --sentence 123 --checkpoint reverse": 0,
+    "describe --all --checkpoint reverse": 0,
+    "evaluate --data {data} --checkpoint reverse": 0,
+    "translate": 2,
+    "translate --checkpoint": 2,
+    "evaluate --checkpoint tiny --beam x": 2,
+    "train --output tiny --preset huge": 2,
+    "train --output tiny --source tiny": 2,
+    "describe --checkpoint gone": 2,
+    "describe --target tiny": 2,
+}
 
 
-@pytest.mark.parametrize("command", ["describe --sentence 123", "describe --all", "evaluate --data {data}"])
-def test_tables_of_the_command_line_are_translated(
+@pytest.mark.parametrize("command", OUTPUTS)
+def test_tables_and_errors_of_the_command_line_are_translated(
     command: str, locale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_LANGUAGE", CODE)
     (tmp_path / "data").write_text("ka\tak\n")
-    arguments = command.format(data=tmp_path / "data").split()
-    assert main([*arguments, "--checkpoint", "reverse"]) == 0
-    printed = capsys.readouterr().out
+    with suppress(SystemExit):
+        assert main(command.format(data=tmp_path / "data").split()) == OUTPUTS[command]
+    printed = capsys.readouterr()[OUTPUTS[command] != 0]
     assert "⟦" in printed and untranslated_output(printed) == ""
 
 
-def test_a_german_catalogue_of_a_few_texts_shows_on_a_page_in_a_picture_and_in_an_error(
-    open_page: Callable[..., AppTest], locale: Path
-) -> None:
+def test_a_german_catalogue_of_a_few_texts_shows_on_a_page_in_a_picture_and_in_an_error(locale: Path) -> None:
     app = open_page(lang="de")
     header = unpack(components(app, "pack")[0].bytes)[0]
     assert header["texts"] == {PICTURE: GERMAN[PICTURE]}
@@ -145,9 +144,7 @@ def test_a_german_catalogue_of_a_few_texts_shows_on_a_page_in_a_picture_and_in_a
     assert "Der Quelltext ist leer" in messages(open_page(lang="de", source=" "))
 
 
-def test_the_language_of_a_link_is_taken_over_and_leaves_the_address(
-    open_page: Callable[..., AppTest], locale: Path
-) -> None:
+def test_the_language_is_that_of_the_link_the_menu_or_the_server(locale: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page(lang="de")
     assert "lang" not in address(app) and app.selectbox(key=MENU).value == "de"
     switch_page(switch_page(app, "lab").run(), "heads").run()
@@ -155,24 +152,16 @@ def test_the_language_of_a_link_is_taken_over_and_leaves_the_address(
     app.selectbox(key=MENU).set_value("en").run()
     assert "Köpfe" not in " ".join(texts(app)) and "Heads" in " ".join(texts(app))
     assert app.selectbox(key=MENU).options == ["English", "Deutsch", CODE]
-
-
-def test_the_servers_language_applies_until_a_viewer_selects_one(
-    open_page: Callable[..., AppTest], locale: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HEADSCOPE_LANGUAGE", "de")
-    assert "Köpfe" in " ".join(texts(open_page()))
-    assert "Köpfe" not in " ".join(texts(open_page(lang="en")))
-
-
-def test_without_catalogues_there_is_no_menu(open_page: Callable[..., AppTest], locale: Path) -> None:
+    monkeypatch.setenv("HEADSCOPE_LANGUAGE", "de")  # the server's, until a viewer selects one
+    assert "Köpfe" in " ".join(texts(open_page())) and "Köpfe" not in " ".join(texts(open_page(lang="en")))
     for file in locale.iterdir():
         file.unlink()
+    languages.cache_clear()
     app = open_page(lang="de")
-    assert not [menu for menu in app.selectbox if menu.key == MENU] and "Heads" in " ".join(texts(app))
+    assert MENU not in [menu.key for menu in app.selectbox] and "Heads" in " ".join(texts(app))
 
 
-def test_shared_results_appear_in_each_viewers_language(open_page: Callable[..., AppTest], locale: Path) -> None:
+def test_shared_results_appear_in_each_viewers_language(locale: Path) -> None:
     for code in ("de", "en", "de"):
         figure = next(iter(figures(open_page("embeddings", part="norms", lang=code)).values()))
         assert ("Länge" in json.dumps(figure["layout"], ensure_ascii=False)) == (code == "de")
@@ -190,12 +179,3 @@ def test_a_catalogue_that_is_damaged_is_named(locale: Path) -> None:
 )
 def test_the_best_language_is_the_first_available(locale: Path, asked: list[str], found: str | None) -> None:
     assert best_language(asked) == found
-
-
-def test_a_script_gets_its_own_texts(locale: Path) -> None:
-    use_language(load_language(CODE))
-    try:
-        assert set(browser_texts("figure").values()) == {f"⟦{text}⟧" for text in browser_texts("figure")}
-        assert "Save" in browser_texts("figure") and browser_texts("feed") == {}
-    finally:
-        use_language(ENGLISH)

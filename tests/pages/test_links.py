@@ -67,6 +67,7 @@ def test_every_parameter_of_a_link_is_understood(link: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("bundled")
 @pytest.mark.parametrize("link", one_of_each_part())
 def test_a_link_to_every_part_opens_without_a_complaint(link: str) -> None:
     path, params = parsed(link)

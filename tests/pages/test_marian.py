@@ -1,64 +1,29 @@
-"""Every page with Marian folders: each part opens, and its sentences are true of that model."""
+"""The pages with Marian folders: their sentences are true of that model."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.components.descriptions import with_table
 from pages.components.pieces import shown
 from pages.embeddings import inputs
 from pages.model import card
-from tests.support.app import (
-    SOURCE,
-    TARGET,
-    components,
-    every_part,
-    failed_checks,
-    figures,
-    messages,
-    model_sizes,
-    page_text,
-)
-from tests.support.marian import CODE, KINDS, marian_folder
+from tests.support.app import SOURCE, TARGET, components, figures, messages, model_sizes, open_variant, page_text
+from tests.support.marian import marian_folder
 from transformer.analysis.embedding import neighbours
-from transformer.checkpoints.importers import open_folder
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.probing.neuron_survey import reading
 from transformer.probing.probes import probe_pairs
 
-pytestmark = pytest.mark.slow  # every part with every model
-
-SOME = [
-    ("heads", ""),
-    ("anatomy", "flow"),
-    ("embeddings", "norms"),
-    ("embeddings", "output"),
-    ("feedforward", "neurons"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("variants")]
 
 
-@pytest.mark.parametrize(
-    ("kind", "page", "part"),
-    [("apart-untied", *part) for part in every_part()]
-    + [(kind, *part) for kind in KINDS if kind != "apart-untied" for part in SOME],
-)
-def test_every_part_opens(open_variant: Callable[..., AppTest], kind: str, page: str, part: str) -> None:
-    app = open_variant(kind, page, part)
-    assert not app.exception and not messages(app)
-    assert not failed_checks(app)
-    assert "<s>" not in page_text(app)  # this model has no such token: its decoder is fed <pad> first
-
-
-def test_the_text_fields_count_the_tokens_of_their_own_side(
-    open_variant: Callable[..., AppTest], variants: Path
-) -> None:
+def test_the_text_fields_count_the_tokens_of_their_own_side(variants: Path) -> None:
     model = transformer.load(variants / "apart")
     trace = model.trace(SOURCE, TARGET)
     assert len(trace.source_ids) != len(model.encode(SOURCE, "target"))  # or the test could not tell
@@ -68,9 +33,7 @@ def test_the_text_fields_count_the_tokens_of_their_own_side(
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_neighbours_are_words_of_one_side_from_its_table(
-    open_variant: Callable[..., AppTest], variants: Path, side: str
-) -> None:
+def test_neighbours_are_words_of_one_side_from_its_table(variants: Path, side: str) -> None:
     model = transformer.load(variants / "apart")
     tokenizer, config = model.tokenizer_of(side), model.config
     app = open_variant("apart", "embeddings", "neighbours", side=side, word="zen")
@@ -83,9 +46,7 @@ def test_neighbours_are_words_of_one_side_from_its_table(
     assert f"this is the table of the {side}" in page_text(app) and f"Of the {len(table)} rows" in page_text(app)
 
 
-def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
-    open_variant: Callable[..., AppTest], variants: Path
-) -> None:
+def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(variants: Path) -> None:
     """<pad> stands last in the vocabulary here, not among the first four ids."""
     model = transformer.load(variants / "swish")
     start = open_variant("swish", "embeddings", "neighbours", side="target").selectbox(key="embeddings_token").value
@@ -107,9 +68,7 @@ def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
         ("apart-untied", "the output projection another one of that size", "a separate matrix W", "Wᵀ + b"),
     ],
 )
-def test_the_output_names_the_embedding_tables(
-    open_variant: Callable[..., AppTest], kind: str, tables: str, projection: str, product: str
-) -> None:
+def test_the_output_names_the_embedding_tables(kind: str, tables: str, projection: str, product: str) -> None:
     app = open_variant(kind, "embeddings", "output")
     text = page_text(app)
     assert tables in text and projection in text and f"decoder output × {product} in 64-bit" in text
@@ -122,21 +81,17 @@ def test_the_output_names_the_embedding_tables(
     assert f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(lens)["logit-lens"]["layout"]["title"]["subtitle"]["text"]
 
 
-def test_figures_of_the_papers_model_keep_its_equation() -> None:
-    paper = transformer.load("reverse").config
-    text = "softmax(<i>x</i> E<sup>⊤</sup>), <i>s</i> = E<i>w<sub>i</sub></i>"
-    assert with_table(text, paper) == text
-
-
-def test_the_page_says_that_embeddings_are_not_multiplied(open_variant: Callable[..., AppTest]) -> None:
+def test_the_page_says_whether_embeddings_are_multiplied() -> None:
     text = page_text(open_variant("relu", "embeddings", "norms"))
     assert "This model adds its embeddings without the factor" in text and "made without that factor" in text
     assert "Without the factor" not in text
     text = page_text(open_variant("swish", "embeddings", "norms"))
     assert "made without" not in text and "√40 = 6.325" in text
+    equation = "softmax(<i>x</i> E<sup>⊤</sup>), <i>s</i> = E<i>w<sub>i</sub></i>"
+    assert with_table(equation, transformer.load("reverse").config) == equation  # the paper's model keeps it
 
 
-def test_the_page_explains_the_order_of_marians_positions(open_variant: Callable[..., AppTest]) -> None:
+def test_the_page_explains_the_order_of_marians_positions() -> None:
     """The picture explains it, as it is told."""
     for part in ("encoding", "distance"):
         (picture,) = components(open_variant("swish", "positions", part), "positions")
@@ -145,7 +100,7 @@ def test_the_page_explains_the_order_of_marians_positions(open_variant: Callable
     assert json.loads(picture.json)["layout"] == ""
 
 
-def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
+def test_swish_is_drawn_and_named() -> None:
     app = open_variant("swish", "feedforward", "nonlinearity")
     figure = figures(app)["feedforward-nonlinearity"]
     curves = figure["data"][:6:2]
@@ -158,9 +113,7 @@ def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
     assert data["numbers"]["activation"] == "swish" and data["state"]["threshold"] == 30
 
 
-def test_the_model_page_lists_differences_and_unknown_values(
-    open_variant: Callable[..., AppTest], variants: Path
-) -> None:
+def test_the_model_page_lists_differences_and_unknown_values(variants: Path) -> None:
     app = open_variant("apart-untied", "model")
     text = page_text(app)
     for words in ("From en to de", "swish", "sines before all cosines", "not multiplied by √ d model", "output matrix",
@@ -180,31 +133,8 @@ def test_the_front_matter_of_a_card_stays_readable() -> None:
     assert card.tamed("---\nno end") == "---\nno end"
 
 
-def test_a_bad_folder_gives_one_sentence_and_leaves_the_others_usable(
-    open_variant: Callable[..., AppTest], variants: Path
-) -> None:
-    bad = variants / "zz-bad"
-    marian_folder(bad, "relu")
-    about = json.loads((bad / "config.json").read_text())
-    (bad / "config.json").write_text(json.dumps({**about, "activation_function": "tanh"}))
-    try:
-        app = open_variant("swish")
-        menu = app.selectbox(key="checkpoint")
-        assert {*KINDS, "zz-bad"} <= {option.partition(":")[0] for option in menu.options}
-        menu.set_value("zz-bad").run()
-        assert not app.exception and "cannot be opened" in messages(app) and "tanh" in messages(app)
-        app.selectbox(key="checkpoint").set_value("apart").run()
-        assert not app.exception and not messages(app) and app.text_input
-    finally:
-        for file in bad.iterdir():
-            file.unlink()
-        bad.rmdir()
-
-
 @pytest.mark.filterwarnings("ignore:zz-noted")
-def test_what_is_done_in_another_way_is_said_on_opening_and_on_the_model_page(
-    open_variant: Callable[..., AppTest], variants: Path
-) -> None:
+def test_what_is_done_in_another_way_is_said_on_opening_and_on_the_model_page(variants: Path) -> None:
     noted = variants / "zz-noted"
     marian_folder(noted, "relu")
     (noted / "generation_config.json").write_text(json.dumps({"do_sample": True}))
@@ -218,8 +148,8 @@ def test_what_is_done_in_another_way_is_said_on_opening_and_on_the_model_page(
 
 
 @pytest.fixture(scope="module")
-def apart(variants: Path) -> Pretrained:
-    return transformer.load(variants / "apart")
+def apart(every_variant: Path) -> Pretrained:
+    return transformer.load(every_variant / "apart")
 
 
 def test_a_pair_is_read_with_the_tokenizer_of_each_side(apart: Pretrained) -> None:
@@ -229,6 +159,7 @@ def test_a_pair_is_read_with_the_tokenizer_of_each_side(apart: Pretrained) -> No
     assert encoder.ids == trace.source_ids and encoder.labels == trace.source_labels
     assert decoder.ids == trace.target_in_ids and decoder.labels == trace.target_in_labels
     assert decoder.pieces[0] == "<pad>" and decoder.following == trace.target_out_ids
+    assert apart.languages == ("en", "de") and probe_pairs(apart)
 
 
 def test_labels_name_the_words_of_their_own_side(apart: Pretrained) -> None:
@@ -237,13 +168,3 @@ def test_labels_name_the_words_of_their_own_side(apart: Pretrained) -> None:
         plain = readable(apart.tokenizer_of(side).pieces(ids))
         assert tuple(label.removeprefix("…") for label in shown(apart, ids, side)) == plain
     assert shown(apart, ids, "source") != shown(apart, ids, "target")
-
-
-def test_the_probe_set_serves_english_to_german_by_its_codes(variants: Path) -> None:
-    assert open_folder(variants / "swish").languages == ("en", "de")
-    assert probe_pairs(transformer.load(variants / "swish"))
-
-
-def test_a_language_code_is_a_token_like_any_other(open_variant: Callable[..., AppTest]) -> None:
-    app = open_variant("swish", source=f"{CODE} {SOURCE}")
-    assert not app.exception and not messages(app)

@@ -36,10 +36,9 @@ def read(page: str, part: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("bundled")
 @pytest.mark.parametrize("page", [page.name for page in pages()])
-def test_the_first_use_of_a_term_has_the_english_one(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_CHECKPOINTS", "HEADSCOPE_DEVICE"):
-        monkeypatch.delenv(name, raising=False)
+def test_the_first_use_of_a_term_has_the_english_one(page: str) -> None:
     content = next(one.content for one in pages() if one.name == page)
     first: dict[str, tuple[str, str]] = {}
     for part in content.parts() or ("",):

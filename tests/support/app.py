@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import html
 import json
@@ -9,11 +10,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from pages.components import task
+from pages.components import figure, task
 from pages.registry import pages
 from tests.support.payloads import unpack
 from transformer.inference.pretrained import Pretrained, load
@@ -66,6 +69,33 @@ def app_test(page: str = "heads", /, **params: str) -> AppTest:
     return switch_page(app, page)
 
 
+def open_page(page: str = "heads", /, **params: str) -> AppTest:
+    """A page by link, drawn without an error, with a sentence pair unless the link has another."""
+    return opened_well(app_test(page, **{"source": "ka lo mi", "target": "re sta vu", **params}).run())
+
+
+def open_link(page: str, /, **params: str) -> AppTest:
+    """A page by link, drawn without an error; without a sentence in the link, it begins with the model's example."""
+    return opened_well(app_test(page, **params).run())
+
+
+def open_variant(kind: str, page: str = "heads", part: str = "", **params: str) -> AppTest:
+    """A part of a page with one of the checkpoints of the fixture `variants`, drawn without an error."""
+    return open_page(page, **{"checkpoint": kind, "source": SOURCE, "target": TARGET, **linked(part), **params})
+
+
+def opened_well(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception
+    return app
+
+
+def worked(app: AppTest) -> AppTest:
+    """The page after the background job behind its button has ended."""
+    app.button(key="hs-task-start").click().run()
+    app.session_state[task.SESSION].thread.join(60)
+    return opened_well(app.run())
+
+
 def switch_page(app: AppTest, page: str) -> AppTest:
     """Go to another page, which the next run shows. Streamlit's own method knows pages that are files only."""
     app._page_hash = calc_hash(page)
@@ -116,6 +146,27 @@ def figures(app: AppTest) -> dict[str, Any]:
     """Name -> figure, of what the page draws."""
     found = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
     return {one["name"]: json.loads(one["figure"]) for one in found if "figure" in one}
+
+
+def click_figure(monkeypatch: pytest.MonkeyPatch, key: str, clicks: list[int]) -> None:
+    """Each run that draws the figure of a key hears one of the clicks, as long as there are some: the number of what
+    was clicked."""
+    draw = figure.draw
+
+    def clicked(drawn: Any, name: str, *rest: Any, on_pick: Any = None, **more: Any) -> Any:
+        if name == key and clicks:
+            on_pick(clicks.pop(0))
+        return draw(drawn, name, *rest, on_pick=on_pick, **more)
+
+    monkeypatch.setattr(figure, "draw", clicked)
+
+
+def array(packed: Any) -> np.ndarray:
+    """Numbers of a figure, which plotly packs where they are many."""
+    if not isinstance(packed, dict):
+        return np.array(packed, float)
+    flat = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
+    return flat.reshape([int(size) for size in str(packed.get("shape", flat.size)).split(",")])
 
 
 def model_sizes(app: AppTest) -> dict[str, str]:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.anatomy import complexity, complexity_texts, layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, paths, winners
-from pages.anatomy.layer_timing import POINTS, Jobs, Measurement, key_of
-from pages.runtime import job
+from pages.anatomy.layer_timing import POINTS, Measurement, key_of
 from pages.runtime.shared import clear_caches
 from tests.support.app import MODELS, address, content_test, figures, page_text, written
 from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
@@ -30,7 +30,6 @@ from transformer.figures import complexity as complexity_figures
 pytestmark = pytest.mark.slow  # many cold pages
 
 SENTENCE = "ka lo mi nu"
-SIZES = Sizes(12, 64, 4)
 
 
 def start(model: str = "tiny", source: str = SENTENCE, **asked: str) -> AppTest:
@@ -98,14 +97,11 @@ def test_the_table_has_the_numbers_of_this_sentence_and_model() -> None:
 
 
 def test_the_table_has_the_formulas_of_the_paper() -> None:
-    rows = written(start()).split('class="hs-cx-table"')[1].split("</table>")[0].split('<th scope="row">')[1:]
-    formulas = [[re.sub("<[^>]*>", "", one) for one in re.findall(r"<td.*?<small>(.*?)</small>", row)] for row in rows]
-    assert formulas == [
-        ["O(n² · d)", "O(1)", "O(1)"],
-        ["O(n · d²)", "O(n)", "O(n)"],
-        ["O(k · n · d²)", "O(1)", "O(logk n)"],
-        ["O(r · n · d)", "O(1)", "O(n / r)"],
-    ]
+    table = written(start()).split('class="hs-cx-table"')[1].split("</table>")[0]
+    assert [re.sub("<[^>]*>", "", one) for one in re.findall(r"<td.*?<small>(.*?)</small>", table)] == [
+        "O(n² · d)", "O(1)", "O(1)", "O(n · d²)", "O(n)", "O(n)", "O(k · n · d²)", "O(1)", "O(logk n)", "O(r · n · d)",
+        "O(1)", "O(n / r)",
+    ]  # fmt: skip
 
 
 def test_every_product_is_listed_and_adds_up() -> None:
@@ -145,19 +141,6 @@ def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
     assert app.run().number_input("anatomy_n").value == longer > sentence_tokens  # it follows the sentence again
 
 
-@pytest.mark.parametrize(
-    ("asked", "shown"),
-    [({"n": "1"}, "2"), ({"n": "99999999999999"}, "10000"), ({"n": "x<b>"}, ""), ({"kernel": "4"}, "3"),
-     ({"restricted": "-1"}, "5")],
-)  # fmt: skip
-def test_forbidden_values_in_a_link_give_a_message(asked: dict[str, str], shown: str) -> None:
-    app = start(**asked)
-    assert "The link asks for" in page_text(app) and f"{shown}" in page_text(app) and "<b>'" not in written(app)
-    assert not app.exception and len(cells(written(app))) == 4
-    app.run()
-    assert "The link asks for" not in page_text(app)
-
-
 def test_the_curves_are_the_counts() -> None:
     app = start(n="300")
     for name, count in (("anatomy-orders", order), ("anatomy-multiply-adds", multiply_adds)):
@@ -172,12 +155,10 @@ def test_the_curves_are_the_counts() -> None:
 
 def test_every_kind_of_layer_and_every_product_has_a_name() -> None:
     assert set(complexity_texts.names()) == set(KINDS) | set(MEASURED) == set(complexity_figures.STROKES)
-    assert set(complexity._ORDERS) == set(KINDS)
-    named = {product.name for kind in KINDS for product in products(kind, Sizes(3, 4))}
-    assert set(complexity._product_names()) == named
+    assert set(complexity._product_names()) == {one.name for kind in KINDS for one in products(kind, Sizes(3, 4))}
 
 
-# -- measured on demand -----------------------------------------------------------------------------------------------
+# -- measured on demand; what holds for every background job: tests/pages/runtime/test_job.py
 
 
 class Slow:
@@ -260,11 +241,12 @@ def test_a_stopped_measurement_keeps_its_results(slow: Slow) -> None:
 
 
 def test_times_are_shown_only_for_their_widths(slow: Slow) -> None:
-    slow.go.set()
     app = start()
-    finished(app.button(key="hs-layers-start").click().run())
-    assert "anatomy-timing" in figures(app)
+    begun(app, slow)
     app.button_group("anatomy_kernel").set_value(7).run()
+    assert labels(app) == ["Stop"] and "anatomy-timing" not in figures(app)
+    slow.go.set()
+    finished(app)
     assert "anatomy-timing" not in figures(app) and labels(app) == ["Measure on this machine"]
     app.button_group("anatomy_kernel").set_value(3).run()
     assert "anatomy-timing" in figures(app) and labels(app) == ["Measure again"]
@@ -274,12 +256,21 @@ def test_times_are_shown_only_for_their_widths(slow: Slow) -> None:
     assert len(slow.asked) == 1
 
 
-def test_a_running_measurement_is_shown_for_other_widths_too(slow: Slow) -> None:
-    app = start()
-    begun(app, slow)
-    app.button_group("anatomy_restricted").set_value(9).run()
-    (bar,) = app.get("progress")
-    assert "r = 5" in bar.proto.text and labels(app) == ["Stop"] and "anatomy-timing" not in figures(app)
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({"stage": "waiting", "done": 0}, "Another measurement is running. This one starts when it ends."),
+        ({"stage": "stopped", "done": 12}, "You left this part of the page, so the measurement ended after 8%"),
+    ],
+)
+def test_a_measurement_that_waits_or_was_left_says_so(state: dict[str, Any], said: str) -> None:
+    app, config = start(), MODELS["tiny"].config
+    app.session_state[layer_timing.KEY] = SimpleNamespace(
+        key=key_of(Sizes(9, D_MODEL, HEADS, 3, 5, config.d_k, config.d_v)), found=(), running=state["done"] == 0,
+        stopping=False, look=lambda: None, stop=lambda: None, **state,
+    )  # fmt: skip
+    app.run()
+    assert said in page_text(app) + "".join(bar.proto.text for bar in app.get("progress"))
 
 
 def test_an_error_in_the_thread_gives_one_sentence(
@@ -292,59 +283,3 @@ def test_an_error_in_the_thread_gives_one_sentence(
     assert "The measurement failed: RuntimeError: no <b>memory." in page_text(app) and "<b>memory" not in written(app)
     assert labels(app) == ["Measure on this machine"] and "RuntimeError" in caplog.text
     assert "anatomy-timing" in figures(app)  # what came before it
-
-
-def test_an_odd_width_gives_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layer_timing, "fits", lambda sizes: False)
-    app = start()
-    assert f"with d = {D_MODEL} needs more memory than this page allows." in page_text(app) and not labels(app)
-
-
-def test_one_measurement_at_a_time(slow: Slow) -> None:
-    jobs = Jobs("tried")
-    first = Measurement(jobs, SIZES)
-    assert slow.there.wait(30)
-    second = Measurement(jobs, dataclasses.replace(SIZES, kernel=5))
-    third = Measurement(jobs, dataclasses.replace(SIZES, kernel=7))
-    assert [measurement.stage for measurement in (first, second, third)] == ["running", "waiting", "waiting"]
-    third.stop()
-    third.thread.join(30)
-    assert third.stage == "stopped" and first.running and len(slow.asked) == 1  # who waits can leave
-    slow.go.set()
-    for measurement in (first, second):
-        measurement.thread.join(30)
-    assert (first.stage, second.stage) == ("done", "done") and [sizes.kernel for sizes in slow.asked] == [3, 5]
-    assert jobs.find(first.key) == first.found and len(first.found) == POINTS and first.done == ROUNDS * POINTS
-    assert not jobs.find(third.key)
-
-
-def test_a_waiting_viewer_gets_a_message(slow: Slow) -> None:
-    blocked = Measurement(layer_timing.JOBS, SIZES)
-    assert slow.there.wait(30)
-    app = start()
-    app.button(key="hs-layers-start").click().run()
-    (bar,) = app.get("progress")
-    assert bar.proto.text == "Another measurement is running. This one starts when it ends." and bar.proto.value == 0
-    slow.go.set()
-    blocked.thread.join(30)
-    assert labels(finished(app)) == ["Measure again"]
-
-
-def test_work_stops_when_its_viewer_no_longer_looks(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(job.time, "monotonic", lambda: now[0])
-    app = start()
-    measurement = begun(app, slow)
-    for _visit in range(3):
-        now[0] += layer_timing.PATIENCE - 1
-        app.run()
-        assert measurement.running
-    now[0] += layer_timing.PATIENCE + 1
-    measurement.thread.join(30)
-    assert measurement.stage == "stopped" and not measurement.stopping
-    assert "You left this part of the page, so the measurement ended after 8% of the passes." in page_text(app.run())
-    assert "anatomy-timing" in figures(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
-
-
-def test_times_depend_on_all_sizes_except_n() -> None:
-    assert key_of(SIZES) == key_of(dataclasses.replace(SIZES, n=99)) != key_of(dataclasses.replace(SIZES, d_k=3))

@@ -71,9 +71,8 @@ def test_conclusions_from_the_measured_times() -> None:
     assert nearest(times, 12) == (
         "At n = 8, the measured length nearest to 12: Self-attention 0.100 ms, Recurrent 0.200 ms."
     )
-    assert (
-        nearest(times, 128) == "At n = 128: Self-attention (fused) 2.00 ms, Recurrent 3.00 ms, Self-attention 10.0 ms."
-    )
+    at_128 = "At n = 128: Self-attention (fused) 2.00 ms, Recurrent 3.00 ms, Self-attention 10.0 ms."
+    assert nearest(times, 128) == at_128
     assert crossing(times, SIZES) == (
         "Self-attention was faster than the GRU up to n = 64 and slower from n = 128 on; in multiply-adds the two meet "
         "at 64."

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import html
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.anatomy.rnn import KINDS, LETTERS, recorded, right_letters
-from tests.support.app import address, figures, messages, page_text
+from tests.support.app import address, array, figures, messages, open_page, page_text
 from transformer import rnn
 from transformer.cost.complexity import Sizes, path
 from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
@@ -28,9 +25,7 @@ MODELS = ("recurrent, no attention", "recurrent, attention", "Transformer")
 BUNDLED = Path(transformer.__file__).resolve().parent.parent / "checkpoints"
 
 
-@pytest.fixture
-def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
-    return functools.partial(open_page, "anatomy", part="before", target="")
+open_before = functools.partial(open_page, "anatomy", part="before", target="")
 
 
 def rows(app: AppTest) -> dict[str, list[str]]:
@@ -45,13 +40,6 @@ def outputs(app: AppTest) -> list[str]:
     return [f"{rows(app)[name][0]} {rows(app)[name][1][0]}" for name in MODELS]
 
 
-def weights(figure: dict[str, Any]) -> np.ndarray:
-    """The heatmap's numbers, as a browser gets them."""
-    z = figure["data"][0]["z"]
-    shape = [int(size) for size in z["shape"].split(",")]
-    return np.frombuffer(base64.b64decode(z["bdata"]), np.dtype(z["dtype"])).reshape(shape)
-
-
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
@@ -59,17 +47,17 @@ PATH = "longest path, in steps from the input of the first token to the output a
 
 
 @pytest.mark.parametrize("heads", ["best", "mean"])
-def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], heads: str) -> None:
-    app = open_page(heads=heads)
-    assert not app.exception and not messages(app)
+def test_both_maps_are_those_of_the_models(heads: str) -> None:
+    app = open_before(heads=heads)
+    assert not messages(app)
     old = rnn.load("reverse-recurrent").trace(LETTERS)
     new = transformer.load(BUNDLED / "reverse").trace(LETTERS)
     drawn = figures(app)
     del drawn["input-length"]
-    np.testing.assert_allclose(weights(drawn["before-additive-attention"]), old.weights, atol=1e-6)
+    np.testing.assert_allclose(array(drawn["before-additive-attention"]["data"][0]["z"]), old.weights, atol=1e-6)
     head = best_head(new.cross.weights)
     wanted = new.cross.weights[head] if heads == "best" else new.cross.weights.mean((0, 1))
-    np.testing.assert_allclose(weights(drawn["before-cross-attention"]), wanted, atol=1e-6)
+    np.testing.assert_allclose(array(drawn["before-cross-attention"]["data"][0]["z"]), wanted, atol=1e-6)
     for figure, trace in zip(drawn.values(), (old, new), strict=True):
         labels = figure["layout"]["meta"]["labels"]
         assert labels == {"x": list(trace.source_labels), "y": list(trace.target_out_labels)}
@@ -97,37 +85,32 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
     assert [latex.value.count("e_{ij}") for latex in app.latex] == [1, 1]
 
 
-def test_a_checkpoint_of_another_task_gets_its_own_letters(open_page: Callable[..., AppTest]) -> None:
-    app = open_page()
+def test_a_checkpoint_of_another_task_gets_its_own_letters() -> None:
+    app = open_before()
     assert "The open model, tiny, reads Invented" in page_text(app)
     app.text_input("anatomy_letters").input("abc").run()
     assert not app.exception and outputs(app) == ["cba ✓"] * 3
-    assert address(app)["letters"] == "abc"
+    assert open_before(letters="abc").text_input("anatomy_letters").value == address(app)["letters"] == "abc"
     app.button_group("anatomy_heads").set_value("mean").run()
     assert address(app)["heads"] == "mean" and "(mean of all heads)" in rows(app)["weight on the right letter, mean"][1]
 
 
-def test_a_link_opens_cold(open_page: Callable[..., AppTest]) -> None:
-    app = open_page(letters="mississippi", heads="mean")
-    assert not app.exception and not messages(app) and outputs(app)[1] == "ippississim ✓"
-    assert app.text_input("anatomy_letters").value == "mississippi"
-    app = open_page(heads="nope")
-    assert not app.exception and "Allowed: best, mean" in messages(app)
+def test_letters_right_are_counted_from_the_first() -> None:
+    trace = rnn.load("reverse-recurrent").trace
+    counted = [right_letters(trace("abc", written)) for written in ("cba", "cbx", "xcba", "cb")]
+    assert counted == [3, 2, 0, 2]
+    app = open_before(letters="q")
+    assert rows(app)[PATH] == ["2", "1, in each layer"]
 
 
-def test_a_checkpoint_that_reverses_begins_with_the_source(open_page: Callable[..., AppTest]) -> None:
-    app = open_page(checkpoint="reverse-gelu", source="Hello")
-    assert not app.exception and outputs(app) == ["olleh ✓"] * 3
+def test_a_checkpoint_that_reverses_begins_with_the_source() -> None:
+    app = open_before(checkpoint="reverse-gelu", source="Hello")
+    assert outputs(app) == ["olleh ✓"] * 3
     assert [field.key for field in app.text_input] == ["anatomy_letters"]  # no sentence beside the letters
     assert "Transformer reverse-gelu" in page_text(app) and "The open model" not in page_text(app)
     gelu_trace = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
-    drawn = weights(figures(app)["before-cross-attention"])
+    drawn = array(figures(app)["before-cross-attention"]["data"][0]["z"])
     np.testing.assert_allclose(drawn, gelu_trace.cross.weights[best_head(gelu_trace.cross.weights)], atol=1e-6)
-
-
-def test_one_letter(open_page: Callable[..., AppTest]) -> None:
-    app = open_page(letters="q")
-    assert not app.exception and rows(app)[PATH] == ["2", "1, in each layer"]
 
 
 @pytest.mark.parametrize(
@@ -138,18 +121,15 @@ def test_one_letter(open_page: Callable[..., AppTest]) -> None:
         ("abcdefghijklmnopqrstuvwxyz", (False, False, False)),
     ],
 )
-def test_which_model_still_writes_without_an_error(
-    open_page: Callable[..., AppTest], letters: str, right: tuple[bool, ...]
-) -> None:
-    app = open_page(letters=letters)
-    assert not app.exception
+def test_which_model_still_writes_without_an_error(letters: str, right: tuple[bool, ...]) -> None:
+    app = open_before(letters=letters)
     assert [output[-1] == "✓" for output in outputs(app)] == list(right)
     assert [output[:-2] == letters[::-1] for output in outputs(app)] == list(right)
     assert (f"These are {len(letters)} letters" in messages(app, notes=True)) == (len(letters) > 16)
 
 
-def test_the_point_and_the_curves_are_the_recorded_numbers(open_page: Callable[..., AppTest]) -> None:
-    app, found = open_page(), recorded()
+def test_the_point_and_the_curves_are_the_recorded_numbers() -> None:
+    app, found = open_before(), recorded()
     assert list(found["lengths"]) == sorted(found["lengths"]) and found["trained"] in found["lengths"]
     at = found["lengths"].index(found["trained"])
     curves = figures(app)["input-length"]["data"]
@@ -163,12 +143,6 @@ def test_the_point_and_the_curves_are_the_recorded_numbers(open_page: Callable[.
     assert max(run[at] for run in none) < min(run[at] for run in with_attention)  # the page's point, in every seed
 
 
-def test_letters_right_are_counted_from_the_first() -> None:
-    trace = rnn.load("reverse-recurrent").trace
-    assert right_letters(trace("abc", "cba")) == 3 and right_letters(trace("abc", "cbx")) == 2
-    assert right_letters(trace("abc", "xcba")) == 0 and right_letters(trace("abc", "cb")) == 2
-
-
 @pytest.mark.parametrize(
     ("letters", "sentence"),
     [
@@ -178,30 +152,28 @@ def test_letters_right_are_counted_from_the_first() -> None:
         ("<b>", "leave out: < >"),
     ],
 )
-def test_letters_that_cannot_be_read_get_one_sentence_and_stay(
-    open_page: Callable[..., AppTest], letters: str, sentence: str
-) -> None:
-    app = open_page(letters=letters)
-    assert not app.exception and list(figures(app)) == ["input-length"]
+def test_letters_that_cannot_be_read_get_one_sentence_and_stay(letters: str, sentence: str) -> None:
+    app = open_before(letters=letters)
+    assert list(figures(app)) == ["input-length"]
     assert sentence in html.unescape(messages(app)) and "<b>" not in messages(app)
     assert app.text_input("anatomy_letters").value == letters
     app.text_input("anatomy_letters").input("ab").run()
     assert not app.exception and not messages(app) and outputs(app)[0] == "ba ✓"
 
 
-def test_a_source_that_cannot_be_traced_gives_one_message(open_page: Callable[..., AppTest]) -> None:
+def test_a_source_that_cannot_be_traced_gives_one_message() -> None:
     for source in ("", "a" * 1000):
-        app = open_page(checkpoint="reverse", source=source)
-        assert not app.exception and list(figures(app)) == ["input-length"]
+        app = open_before(checkpoint="reverse", source=source)
+        assert list(figures(app)) == ["input-length"]
         assert messages(app).count("hs-message") == 1
-    app = open_page(source="")  # of the other checkpoint: the letters here are others
-    assert not app.exception and len(figures(app)) == 3
+    app = open_before(source="")  # of the other checkpoint: the letters here are others
+    assert len(figures(app)) == 3
 
 
-def test_without_the_bundled_transformer(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_without_the_bundled_transformer(folder: Path) -> None:
     (folder / "tiny").rename(folder / "reverse")  # first in the order of the folders searched
-    app = open_page(checkpoint="reverse")
-    assert not app.exception and "The checkpoint &#x27;reverse&#x27; does not reverse letters." in messages(app)
+    app = open_before(checkpoint="reverse")
+    assert "The checkpoint &#x27;reverse&#x27; does not reverse letters." in messages(app)
 
 
 # -- the figures ------------------------------------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ import transformer
 from pages.attribution import patching, token
 from pages.attribution.patching import EXCHANGED, exchanged
 from pages.components import task
-from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from tests.support.app import address, app_test, components, messages, open_link, page_text
 from transformer.attribution import METHODS, attribute, kendall_tau, one_head, one_token
 from transformer.attribution.faithfulness import removable
 from transformer.cancellation import Stopped
@@ -25,20 +26,17 @@ from transformer.probing.patching import head_places, recovery
 from transformer.tracing.patch import Place
 from transformer.view.examples import read_examples
 
-
-@pytest.fixture
-def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
-    return lambda **params: app_test("attribution", checkpoint="en-de", **params).run()
+pytestmark = pytest.mark.usefixtures("bundled")
+open_attribution = functools.partial(open_link, "attribution", checkpoint="en-de")
 
 
 def grids(app: AppTest) -> list[Any]:
     return [json.loads(one.json) for one in components(app, "headgrid")]
 
 
-def test_every_method_is_shown_for_the_chosen_token(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(source="I see a dog.", output="4")
-    assert not app.exception and not messages(app)
+def test_every_method_is_shown_for_the_chosen_token() -> None:
+    app = open_attribution(source="I see a dog.", output="4")
+    assert not messages(app)
     chooser, grid, agreement = grids(app)
     assert chooser["chosen"] == [0, 0, 3] and address(app)["output"] == "4"
     model = transformer.load("en-de")
@@ -62,14 +60,15 @@ def test_every_method_is_shown_for_the_chosen_token(bundled: Callable[..., AppTe
     assert taus["rows"][1] == "2 mean attention" and len(taus["columns"]) == len(contributions)
     text = page_text(app)
     assert "Attention agrees most with" in text and "random order" in text
+    assert "The darker a word, the more of the 9 methods put it first for “Hund”." in text
     (areas,) = (one for one in components(app, "saving") if "attribution-areas" in one.json)
     table = json.loads(areas.json)["rows"]
     assert table[0] == ["method", "tau", "area"] and {row[0] for row in table[1:]} == {*contributions, "random"}
 
 
-def test_the_first_sentence_claims_no_difference_where_there_is_none(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(source="No", output="1")
-    assert not app.exception and "has only “No” to rest on, so there is no order to compare" in page_text(app)
+def test_the_first_sentence_claims_no_difference_where_there_is_none() -> None:
+    app = open_attribution(source="No", output="1")
+    assert "has only “No” to rest on, so there is no order to compare" in page_text(app)
     trace = transformer.load("en-de").trace("Go.")
     row = [float(label == "Go") for label in (*trace.source_labels, *trace.target_in_labels)]
     agreed: Any = SimpleNamespace(
@@ -87,9 +86,9 @@ def test_the_first_sentence_claims_no_difference_where_there_is_none(bundled: Ca
     assert token._attention_agrees(agreed) == "Attention agrees with each of them alike (1.00)."
 
 
-def test_the_share_of_the_source_is_a_curve_over_the_steps(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(source="I see a dog.", part="source", by="attention")
-    assert not app.exception and not messages(app)
+def test_the_share_of_the_source_is_a_curve_over_the_steps() -> None:
+    app = open_attribution(source="I see a dog.", part="source", by="attention")
+    assert not messages(app)
     (drawn,) = components(app, "figure")
     (line,) = json.loads(json.loads(drawn.json)["figure"])["data"]
     model = transformer.load("en-de")
@@ -98,10 +97,9 @@ def test_the_share_of_the_source_is_a_curve_over_the_steps(bundled: Callable[...
 
 
 @pytest.mark.parametrize("way", ["denoise", "noise"])
-def test_patching_shows_the_recovery_of_every_head_and_place(bundled: Callable[..., AppTest], way: str) -> None:
+def test_patching_shows_the_recovery_of_every_head_and_place(way: str) -> None:
     sentences = {"source": "My brother is here.", "other": "My sister is here."}
-    app = bundled(part="patching", way=way, **sentences)
-    assert not app.exception
+    app = open_attribution(part="patching", way=way, **sentences)
     model = transformer.load("en-de")
     first, second = (model.trace(text) for text in sentences.values())
     assert not messages(app)
@@ -147,22 +145,13 @@ def test_patching_shows_the_recovery_of_every_head_and_place(bundled: Callable[.
         ),
         ("My brother is here.", "Both sentences have the same output; choose two that differ in one word."),
         ("a " * 190, "The source text has 191 tokens; at most 128 are allowed, shorten it."),
+        (" ", "Type a second sentence with as many tokens as the first: 6"),
     ],
 )
-def test_sentences_that_cannot_be_patched_are_refused(bundled: Callable[..., AppTest], other: str, said: str) -> None:
-    app = bundled(part="patching", source="My brother is here.", other=other)
-    assert not app.exception and said in messages(app) and not grids(app)
+def test_sentences_that_cannot_be_patched_are_refused(other: str, said: str) -> None:
+    app = open_attribution(part="patching", source="My brother is here.", other=other)
+    assert said in page_text(app) and not grids(app)
     assert app.text_input(key="attribution_other").value.strip() == other.strip()
-
-
-def test_without_a_second_sentence_the_page_says_what_it_needs(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(part="patching", source="My brother is here.", other=" ")
-    assert not app.exception and "Type a second sentence with as many tokens as the first: 6" in page_text(app)
-
-
-def test_words_are_exchanged_one_at_a_time() -> None:
-    assert exchanged("My brother, I.") == ["My sister, I.", "My brother, we.", "Your brother, I."]
-    assert all(word == word.lower() for pair in EXCHANGED.items() for word in pair)
 
 
 @pytest.mark.parametrize(
@@ -174,24 +163,26 @@ def test_words_are_exchanged_one_at_a_time() -> None:
     ids=lambda params: params.get("part", "token"),
 )
 def test_what_is_long_is_a_background_job_with_the_same_result(
-    bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, params: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, params: dict[str, str]
 ) -> None:
     monkeypatch.setattr(task, "LONG", 1e15)
-    at_once = bundled(**params)
+    at_once = open_attribution(**params)
     assert "headscope_task" not in at_once.session_state
     wanted = grids(at_once)
     for jobs in (token.JOBS, patching.JOBS):
         jobs.clear()
     monkeypatch.setattr(task, "LONG", 0)
-    app = bundled(**params)
-    assert not app.exception and not messages(app) and grids(app) == wanted
+    app = open_attribution(**params)
+    assert not messages(app) and grids(app) == wanted
     job = app.session_state["headscope_task"]
     assert job.stage == "done" and job.done == job.total > 0
+    # Of seven tokens and seven: 2 s of a free core for all methods.
+    monkeypatch.undo()
+    model = transformer.load("en-de")
+    assert not task.is_long(model, 14 * 14) and task.is_long(model, 14 * (19 * 14 + token.POINTS))
 
 
-def test_progress_is_shown_until_stop_and_another_head_replaces_the_job(
-    bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_is_shown_until_stop_and_another_head_replaces_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
 
     def slow(*given: Any) -> None:
@@ -201,7 +192,7 @@ def test_progress_is_shown_until_stop_and_another_head_replaces_the_job(
             time.sleep(0.01)
         raise Stopped
 
-    bundled(source="I see a red cat.", output="2")
+    open_attribution(source="I see a red cat.", output="2")
     monkeypatch.setattr(task, "LONG", 0)
     monkeypatch.setattr(token, "removal_curve", slow)
     app = app_test("attribution", checkpoint="en-de", source="I see a red cat.", output="2", one="cross.1.1")
@@ -253,24 +244,18 @@ def test_every_example_of_en_de_opens_on_what_ships() -> None:
         assert one_token.shipped(trace, one_token.least_sure(trace), data) is not None, example.source
 
 
-def test_the_sentence_is_shaded_before_the_matrix(bundled: Callable[..., AppTest]) -> None:
-    text = page_text(bundled(source="I see a dog.", output="4"))
-    assert "The darker a word, the more of the 9 methods put it first for “Hund”." in text
-
-
-def test_one_head_is_not_long_and_all_methods_are() -> None:
-    """Of seven tokens and seven: 2 s of a free core for all methods."""
-    model = transformer.load("en-de")
-    assert not task.is_long(model, 14 * 14) and task.is_long(model, 14 * (19 * 14 + token.POINTS))
-
-
 @pytest.mark.parametrize("target", ["Meine Schwester ist hier!", ""])
-def test_the_second_sentence_may_have_a_target_of_its_own(bundled: Callable[..., AppTest], target: str) -> None:
+def test_the_second_sentence_may_have_a_target_of_its_own(target: str) -> None:
     sentences = {"source": "My brother is here.", "other": "My sister is here."}
-    app = bundled(part="patching", other_target=target, **sentences)
-    assert not app.exception and not messages(app)
+    app = open_attribution(part="patching", other_target=target, **sentences)
+    assert not messages(app)
     model = transformer.load("en-de")
     other = model.trace(sentences["other"], target or None)
     assert f"B: “My sister is here.” → “{other.target_text}”" in page_text(app)
     assert app.text_input(key="attribution_other_target").value == target
     assert address(app).get("other_target", "") == target
+
+
+def test_words_are_exchanged_one_at_a_time() -> None:
+    assert exchanged("My brother, I.") == ["My sister, I.", "My brother, we.", "Your brother, I."]
+    assert all(word == word.lower() for pair in EXCHANGED.items() for word in pair)

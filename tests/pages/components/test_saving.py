@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import transformer
 from pages.components.saving import told
 from pages.recipe.rate import recorded
 from pages.results import table3
+from tests.support.app import open_page
 from tests.support.build import tiny_pretrained
 from transformer.analysis.leak import moved
 from transformer.analysis.lens import logit_lens
@@ -44,7 +44,7 @@ def test_captions_and_names_say_the_model_the_sentences_and_the_switches() -> No
     assert told(after, Interventions()) == plain
 
 
-def test_the_leak_is_saved_with_its_numbers(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_the_leak_is_saved_with_its_numbers(folder: Path) -> None:
     app = open_page("lab", part="leak", position="3", token="lo")
     (data,) = data_of(app, "saving")
     head, *rows = data["rows"]
@@ -61,7 +61,7 @@ def test_the_leak_is_saved_with_its_numbers(open_page: Callable[..., AppTest], f
     assert data["stem"][:3] == [trace.checkpoint, "leak", "position3"]
 
 
-def test_table_1_is_saved_with_whole_numbers(open_page: Callable[..., AppTest]) -> None:
+def test_table_1_is_saved_with_whole_numbers() -> None:
     (data,) = data_of(open_page("anatomy", part="compare", n="9"), "saving")
     config = tiny_pretrained().config
     found = costs(Sizes(9, config.d_model, config.heads, 3, 5, config.d_k))
@@ -73,9 +73,7 @@ def test_table_1_is_saved_with_whole_numbers(open_page: Callable[..., AppTest]) 
     assert data["stem"][:2] == ["table-1", "n9"] and "n = 9 tokens" in data["caption"][0]
 
 
-def test_the_tables_of_the_lens_are_saved_with_all_their_tokens(
-    open_page: Callable[..., AppTest], folder: Path
-) -> None:
+def test_the_tables_of_the_lens_are_saved_with_all_their_tokens(folder: Path) -> None:
     steps, step = data_of(open_page("embeddings", part="lens", step="2"), "saving")
     model = transformer.load(str(folder / "tiny"))
     lens = logit_lens(model.trace(SOURCE, TARGET), model.model)
@@ -87,7 +85,7 @@ def test_the_tables_of_the_lens_are_saved_with_all_their_tokens(
     assert step["rows"] == [head, *(row for row in rows if row[0] == 2)] and step["stem"][-1] == "step2"
 
 
-def test_the_cost_of_training_is_saved_in_numbers(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_the_cost_of_training_is_saved_in_numbers(folder: Path) -> None:
     (folder / "tiny" / "training.csv").write_text("step,seconds,tokens\n5,3600,1000\n9,7200,500\n")
     (data,) = data_of(open_page("recipe", part="cost", speed="0.5"), "saving")
     counted = 9000 * transformer.load(folder / "tiny").model.parameter_count()  # 6 × 1,500 tokens
@@ -100,7 +98,7 @@ def test_the_cost_of_training_is_saved_in_numbers(open_page: Callable[..., AppTe
     ]  # fmt: skip
 
 
-def test_label_smoothing_is_saved_run_by_run(open_page: Callable[..., AppTest]) -> None:
+def test_label_smoothing_is_saved_run_by_run() -> None:
     (data,) = data_of(open_page("recipe", part="smoothing"), "saving")
     head, *rows = data["rows"]
     assert head == ["epsilon", "seed", "perplexity", "accuracy", "exact", "confidence"]
@@ -111,7 +109,7 @@ def test_label_smoothing_is_saved_run_by_run(open_page: Callable[..., AppTest]) 
     assert [row[1] for row in rows] == recorded()["seeds"] * len(runs)
 
 
-def test_tables_2_and_3_are_saved_with_what_they_show(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_tables_2_and_3_are_saved_with_what_they_show(folder: Path) -> None:
     (folder / "tiny" / "metrics.json").write_text(json.dumps({"bleu": 12.345}))
     (data,) = data_of(open_page("results", part="table2"), "saving")
     head, *rows = data["rows"]
@@ -130,6 +128,6 @@ def test_tables_2_and_3_are_saved_with_what_they_show(open_page: Callable[..., A
 @pytest.mark.parametrize(
     ("page", "part"), [("embeddings", "residual"), ("feedforward", "nonlinearity"), ("positions", "order")]
 )
-def test_figures_of_a_sentence_say_it(open_page: Callable[..., AppTest], page: str, part: str) -> None:
+def test_figures_of_a_sentence_say_it(page: str, part: str) -> None:
     figures = data_of(open_page(page, part=part), "figure")
     assert figures and all(figure["told"]["sentences"] == f"{SOURCE} → {TARGET}" for figure in figures)

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 
-from pages.components import figure
 from pages.components.translation import number
 from pages.feedforward.knockouts import ListError, read_neurons, strongest, write_neurons
-from tests.support.app import address, figures, messages
+from tests.support.app import address, click_figure, figures, messages, open_page, written
 from tests.support.build import D_FF, tiny_pretrained
 from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions import sets
 from transformer.interventions.sets import Interventions
-
-
-def shown(app: AppTest) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
 
 
 @given(st.sets(st.integers(0, 99)))
@@ -35,16 +27,11 @@ def test_a_list_is_read_back(neurons: set[int]) -> None:
 def test_lists_as_people_write_them() -> None:
     assert read_neurons("17, 30-32", 40) == [16, 29, 30, 31] and read_neurons(" 3 – 4 ,,", 40) == [2, 3]
     assert read_neurons("", 40) == [] and write_neurons([0, 1, 2, 7]) == "1-3, 8"
-    for text, word in (
-        ("x", "“x”"),
-        ("0", "1 to 40"),
-        ("41", "1 to 40"),
-        ("9-3", "9-3 runs backwards; write 3-9"),
-        ("50-3", "1 to 40"),
-        ("1;2", "commas"),
-    ):
+    for text, word in (("x", "“x”"), ("0", "1 to 40"), ("9-3", "write 3-9"), ("50-3", "1 to 40"), ("1;2", "commas")):
         with pytest.raises(ListError, match=word):
             read_neurons(text, 40)
+    with pytest.raises(ListError, match=r"these are 2,000; leave out the whole FFN"):
+        read_neurons("1-2000", 3000)
 
 
 def test_the_strongest_are_those_of_a_loop() -> None:
@@ -57,16 +44,19 @@ def test_the_strongest_are_those_of_a_loop() -> None:
     assert strongest(trace, "decoder", 1, 5) == wanted
 
 
-def test_sub_layers_and_neurons_by_link(open_page: Callable[..., AppTest]) -> None:
+def test_sub_layers_and_neurons_by_link() -> None:
     app = open_page("feedforward", part="knock", skip="encoder.1.ff,decoder.2.cross", neurons="encoder.2.3")
-    assert not app.exception and not messages(app)
+    assert not messages(app)
     assert app.session_state["feedforward_skip_encoder"] == ["encoder.1.ff"]
     assert app.session_state["feedforward_skip_decoder"] == ["decoder.2.cross"]
     expected = (
         "left out: cross-attention, decoder layer 2 and feed-forward, encoder layer 1; neuron 3 of encoder layer 2"
     )
-    assert f"After: {expected}" in shown(app)
+    assert f"After: {expected}" in written(app)
     assert address(app)["skip"] == "decoder.2.cross,encoder.1.ff"
+    app.button_group("feedforward_skip_decoder").set_value(["decoder.1.self", "decoder.2.ff"]).run()
+    app.button_group("feedforward_skip_encoder").set_value([]).run()
+    assert not app.exception and address(app)["skip"] == "decoder.1.self,decoder.2.ff"
 
 
 def perplexity_of(model: Pretrained, switches: str) -> float:
@@ -75,22 +65,7 @@ def perplexity_of(model: Pretrained, switches: str) -> float:
     return math.exp(-sum(logs) / len(logs))
 
 
-def test_perplexity_without_a_sub_layer_is_that_of_the_given_target(
-    open_page: Callable[..., AppTest], folder: Path
-) -> None:
-    app = open_page("feedforward", part="knock", skip="decoder.2.ff")
-    model = load(folder / "tiny")
-    numbers = [number(perplexity_of(model, switches)) for switches in ("", "skip=decoder.2.ff")]
-    assert numbers[0] != numbers[1]
-    assert f"Perplexity of your target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown(app)
-
-
-def test_more_neurons_than_can_be_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ListError, match=r"these are 2,000; leave out the whole FFN"):
-        read_neurons("1-2000", 3000)
-
-
-def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> None:
+def test_neurons_are_typed_and_put_back() -> None:
     app = open_page("feedforward", part="knock")
     field = "feedforward_neurons_encoder_0"
     app.text_input(field).input("2, 5-7").run()
@@ -116,30 +91,25 @@ def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> No
 
 @pytest.mark.parametrize(
     ("typed", "text"),
-    [("17, 9-3", "9-3 runs backwards; write 3-9."), ("38", "38 is outside this layer; its neurons are 1 to 37.")],
+    [
+        ("17, 9-3", "9-3 runs backwards; write 3-9."),
+        ("38", "38 is outside this layer; its neurons are 1 to 37."),
+        ("1-6", "leave out the whole FFN instead"),
+    ],
 )
 def test_an_error_stands_under_a_list_until_it_is_corrected(
-    open_page: Callable[..., AppTest], typed: str, text: str
-) -> None:
-    app = open_page("feedforward", part="knock")
-    app.text_input("feedforward_neurons_encoder_0").input(typed).run()
-    assert not app.exception and text in html.unescape(messages(app)) and "neurons" not in address(app)
-    assert app.text_input("feedforward_neurons_encoder_0").value == typed
-    app.text_input("feedforward_neurons_encoder_0").input("3-9").run()
-    assert not messages(app) and address(app)["neurons"].count("encoder.1.") == 7
-
-
-def test_too_many_neurons_give_a_message_under_the_list(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, typed: str, text: str
 ) -> None:
     monkeypatch.setattr(sets, "MANY", 5)
     app = open_page("feedforward", part="knock", skip="encoder.1.ff")
-    app.text_input("feedforward_neurons_encoder_0").input("1-6").run()
-    assert not app.exception and "leave out the whole FFN instead" in messages(app)
-    assert app.text_input("feedforward_neurons_encoder_0").value == "1-6" and "neurons" not in address(app)
+    app.text_input("feedforward_neurons_encoder_0").input(typed).run()
+    assert not app.exception and text in html.unescape(messages(app)) and "neurons" not in address(app)
+    assert app.text_input("feedforward_neurons_encoder_0").value == typed
+    app.text_input("feedforward_neurons_encoder_0").input("3-6").run()
+    assert not messages(app) and address(app)["neurons"].count("encoder.1.") == 4
 
 
-def test_every_sub_layer_is_left_out_alone(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_every_sub_layer_is_left_out_alone(folder: Path) -> None:
     app = open_page("feedforward", part="knock")
     model = load(folder / "tiny")
     skips = [
@@ -154,42 +124,26 @@ def test_every_sub_layer_is_left_out_alone(open_page: Callable[..., AppTest], fo
     trained = perplexity_of(model, "")
     assert line["y"] == pytest.approx([trained] * 2, rel=1e-4)
     small = sum(value < 1.1 * trained for value in wanted)
-    assert "by less than 10%" in shown(app)
-    assert f"for {small} of the {len(skips)}" in shown(app)
-    assert f"it goes from {number(trained)} to {number(max(wanted))}" in shown(app)
+    assert "by less than 10%" in written(app)
+    assert f"for {small} of the {len(skips)}" in written(app)
+    assert f"it goes from {number(trained)} to {number(max(wanted))}" in written(app)
+    app = open_page("feedforward", part="knock", skip="decoder.2.ff")
+    without = number(perplexity_of(model, "skip=decoder.2.ff"))
+    assert f"Perplexity of your target</th><td>{number(trained)}</td><td>{without}</td>" in written(app)
 
 
-def test_a_click_on_a_bar_leaves_its_sub_layer_out_or_puts_it_back(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    draw, clicks = figure.draw, [9, 3, 9]
-
-    def clicked(drawn: Any, name: str, *rest: Any, on_pick: Any = None, **more: Any) -> Any:
-        if name == "feedforward_alone" and clicks:
-            on_pick(clicks.pop(0))
-        return draw(drawn, name, *rest, on_pick=on_pick, **more)
-
-    monkeypatch.setattr(figure, "draw", clicked)
+def test_a_click_on_a_bar_leaves_its_sub_layer_out_or_puts_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    click_figure(monkeypatch, "feedforward_alone", clicks := [9, 3, 9])
     app = open_page("feedforward", part="knock")
     for wanted in ("decoder.2.ff", "decoder.2.ff,encoder.2.ff", "encoder.2.ff"):
         assert not app.run().exception and address(app)["skip"] == wanted
     assert not clicks and address(app)["skip"] == "encoder.2.ff"
     (bars, _line) = figures(app)["feedforward-left-out"]["data"]
     assert [opacity == 1 for opacity in bars["marker"]["opacity"]] == [index == 3 for index in range(10)]
-    assert "of the translation differ. For the translation as trained, the perplexity" in shown(app)
-
-
-def test_sub_layers_are_chosen(open_page: Callable[..., AppTest]) -> None:
-    app = open_page("feedforward", part="knock")
-    app.button_group("feedforward_skip_decoder").set_value(["decoder.1.self", "decoder.2.ff"]).run()
-    assert not app.exception and address(app)["skip"] == "decoder.1.self,decoder.2.ff"
-    app.button_group("feedforward_skip_decoder").set_value([]).run()
-    assert "skip" not in address(app)
+    assert "of the translation differ. For the translation as trained, the perplexity" in written(app)
 
 
 @pytest.mark.parametrize("params", [{"skip": "encoder.9.ff"}, {"neurons": "encoder.1.99999"}, {"skip": "x"}])
-def test_sub_layers_and_neurons_that_the_model_lacks_are_ignored_with_a_message(
-    open_page: Callable[..., AppTest], params: dict[str, str]
-) -> None:
+def test_sub_layers_and_neurons_that_the_model_lacks_are_ignored_with_a_message(params: dict[str, str]) -> None:
     app = open_page("feedforward", part="knock", **params)
-    assert not app.exception and "which is ignored" in messages(app) and not set(params) & set(address(app))
+    assert "which is ignored" in messages(app) and not set(params) & set(address(app))

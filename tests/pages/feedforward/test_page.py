@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import html
 import json
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,46 +18,31 @@ from streamlit.testing.v1 import AppTest
 from pages.components import task
 from pages.feedforward import activity, neurons
 from pages.runtime import cache
-from tests.support.app import ROOT, address, app_test, components, messages, switch_page
+from tests.support.app import (
+    ROOT,
+    address,
+    app_test,
+    array,
+    click_figure,
+    components,
+    figures,
+    messages,
+    open_page,
+    page_text,
+)
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.activations import active_counts, histogram, spread, thresholds
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import load
 from transformer.probing.neuron_survey import TOP_TOKENS, Reading
 
-PARTS = {
-    "activity": set(),  # a picture of its own
-    "neurons": {"feedforward-strongest", "feedforward-vocabulary"},
-    "nonlinearity": {"feedforward-nonlinearity"},
-}
-
-
-@pytest.fixture
-def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
-    return functools.partial(open_page, "feedforward")
+open_feedforward = functools.partial(open_page, "feedforward")
 
 
 @pytest.fixture
 def sort(folder: Path) -> Path:
     """A checkpoint with a probe set."""
     return Path(shutil.copytree(ROOT / "checkpoints" / "sort", folder / "sort"))
-
-
-def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
-    """The data of the figures, by the stem of their files."""
-    sent = [
-        json.loads(element.proto.json)
-        for element in app.get("bidi_component")
-        if "figure" in element.proto.component_name
-    ]
-    return {figure["name"]: {**figure, "figure": json.loads(figure["figure"])} for figure in sent}
-
-
-def says(app: AppTest) -> str:
-    """Every sentence of the page, without tags."""
-    found = [element.proto.body for element in app.get("html") if "<style" not in element.proto.body]
-    bodies = [body for body in found if "hs-ff-" in body or "hs-said" in body or "hs-point" in body]
-    return html.unescape(re.sub(r"<[^>]+>", "", " ".join(bodies)))
 
 
 def picture(app: AppTest) -> dict[str, Any]:
@@ -75,18 +57,8 @@ def chosen(app: AppTest, **state: Any) -> AppTest:
     return app.run()
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_part_is_reached_by_link(open_page: Callable[..., AppTest], part: str) -> None:
-    app = open_page(part=part, stack="decoder", layer="2")
-    assert not app.exception and not messages(app) and set(drawn(app)) == PARTS[part]
-    for figure in drawn(app).values():
-        assert "equation 2" in figure["figure"]["layout"]["title"]["subtitle"]["text"]
-    params = address(app)
-    assert (params["stack"], params["layer"], params.get("part", "activity")) == ("decoder", "2", part)
-
-
-def test_the_counts_are_those_of_the_trace(open_page: Callable[..., AppTest], folder: Path) -> None:
-    found = picture(open_page())["numbers"]
+def test_the_counts_are_those_of_the_trace(folder: Path) -> None:
+    found = picture(open_feedforward())["numbers"]
     trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
     assert (found["source"], found["target"], found["activation"]) == ("ka lo mi", "re sta vu", "relu")
     for stack, side in activity.sides(trace).items():
@@ -101,13 +73,8 @@ def test_the_counts_are_those_of_the_trace(open_page: Callable[..., AppTest], fo
         assert first["zero"] == int((side.activation[0] == 0).sum())
 
 
-def test_a_layer_with_numbers_that_are_not_finite_is_not_counted() -> None:
-    overflowing = torch.tensor([[1.0, torch.inf]])
-    assert activity._histogram(overflowing, overflowing) is None
-
-
-def test_what_a_person_chooses_is_in_the_link(open_page: Callable[..., AppTest]) -> None:
-    app = open_page(threshold="50", panel="few")
+def test_what_a_person_chooses_is_in_the_link() -> None:
+    app = open_feedforward(threshold="50", panel="few")
     assert picture(app)["state"] == {"stack": "encoder", "layer": 1, "threshold": 50, "panel": "few"}
     assert address(app)["panel"] == "few"
     app = chosen(app, threshold=100, stack="decoder", layer=2, panel="")
@@ -121,81 +88,54 @@ def test_what_a_person_chooses_is_in_the_link(open_page: Callable[..., AppTest])
     assert picture(app)["state"]["threshold"] == 100  # older than Python's last change
 
 
-def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_a_gelu_has_another_threshold(folder: Path) -> None:
     tiny = tiny_pretrained()
     model = tiny_model(vocab_size=len(tiny.tokenizer), activation="gelu")
     save_checkpoint(folder / "gelu", model, tiny.tokenizer, tiny.languages)
-    app = open_page(checkpoint="gelu", threshold="3")
-    assert not app.exception and "from 0 to 200 in steps of 5. Shown: 5." in messages(app)
-    app = open_page(checkpoint="gelu")
+    assert "from 0 to 200 in steps of 5. Shown: 5." in messages(open_feedforward(checkpoint="gelu", threshold="3"))
+    app = open_feedforward(checkpoint="gelu")
     assert picture(app)["state"]["threshold"] == 20 and "threshold" not in address(app)
     assert picture(app)["numbers"]["activation"] == "gelu"
-    for part in ("neurons", "nonlinearity"):
-        app = open_page(checkpoint="gelu", part=part)
-        assert not app.exception and set(drawn(app)) == PARTS[part]
+    overflowing = torch.tensor([[1.0, torch.inf]])
+    assert activity._histogram(overflowing, overflowing) is None  # what is not finite is not counted
+    assert [activity.percent(share) for share in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
+        "0%", "<\xa00.01%", "0.04%", "3.0%", ">\xa099.9%", "100%"
+    ]  # fmt: skip
 
 
-BAD = [
-    ("activity", "layer", "99", "2"),
-    ("activity", "layer", "-1", "1"),
-    ("activity", "stack", "middle", "encoder"),
-    ("activity", "threshold", "999", "200"),
-    ("neurons", "token", "40", "7"),
-    ("neurons", "neuron", "1" * 400, "37"),
-    ("neurons", "neuron", "0", "1"),
-    ("nonlinearity", "token", "-5", "0"),
-    ("neurons", "layer", "<script>alert(1)</script>", "2"),
-]
-
-
-@pytest.mark.parametrize(("part", "name", "asked", "shown"), BAD, ids=lambda one: str(one)[:12])
-def test_a_value_out_of_bounds_in_a_link_gives_a_message_and_the_nearest(
-    open_page: Callable[..., AppTest], part: str, name: str, asked: str, shown: str
-) -> None:
-    app = open_page(part=part, **{name: asked})
-    tokens = str(len(tiny_pretrained().encode("re sta vu", "target")))
-    shown = tokens if (name, asked) == ("token", "40") else shown
-    assert not app.exception and f"The link asks for {name} " in messages(app) and "<script>" not in messages(app)
-    assert f"Shown: {shown}." in messages(app) and set(drawn(app)) == PARTS[part]
-    assert address(app)["source"] == "ka lo mi" and address(app).get(name, shown) == shown
-    assert not messages(app.run())
-
-
-def test_without_a_choice_the_neuron_is_the_tokens_strongest(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_without_a_choice_the_neuron_is_the_tokens_strongest(folder: Path) -> None:
     trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
     for token in (1, 3):
-        app = open_page(part="neurons", stack="decoder", layer="2", token=str(token))
+        app = open_feedforward(part="neurons", stack="decoder", layer="2", token=str(token))
         first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
         assert app.number_input("feedforward_neuron").value == first and "neuron" not in address(app)
-        assert f"neuron {first} of decoder layer 2" in says(app) and "rank 1 of 37" in says(app)
+        assert f"neuron {first} of decoder layer 2" in page_text(app) and "rank 1 of 37" in page_text(app)
     app.number_input("feedforward_neuron").set_value(5).run()
-    assert address(app)["neuron"] == "5" and "euron 5 of decoder layer 2" in says(app)
+    assert address(app)["neuron"] == "5" and "euron 5 of decoder layer 2" in page_text(app)
     app.selectbox("feedforward_token").select(2).run()
-    assert "euron 5 of decoder layer 2" in says(app)
+    assert "euron 5 of decoder layer 2" in page_text(app)
 
 
-def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token(
-    open_page: Callable[..., AppTest], folder: Path
-) -> None:
+def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token(folder: Path) -> None:
     trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
-    app = open_page(part="neurons")
+    app = open_feedforward(part="neurons")
     labels = trace.target_in_labels[1:]  # without <s>, which is longer than any
     token = 2 + [len(label) for label in labels].index(max(map(len, labels)))
     first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
     assert app.selectbox("feedforward_token").value == token and app.selectbox("feedforward_layer").value == 2
-    assert f"neuron {first} of decoder layer 2" in says(app)
+    assert f"neuron {first} of decoder layer 2" in page_text(app)
     assert not {"stack", "layer", "token", "neuron"} & set(address(app))
+    assert "There is no probe set from Invented to Imagined" in messages(app, notes=True)
+    assert "Its strongest activations" not in page_text(app) and "feedforward-silent" not in figures(app)
 
 
-def test_a_neuron_with_examples_is_selected_after_counting_unless_one_was_shown(
-    open_page: Callable[..., AppTest], sort: Path
-) -> None:
+def test_a_neuron_with_examples_is_selected_after_counting_unless_one_was_shown(sort: Path) -> None:
     params = {"checkpoint": "sort", "source": "314", "target": "", "part": "neurons"}
     model = load(sort)
     activation = model.trace("314", None).decoder_ff.activation[-1, 1]
     first, second = activation.topk(2).indices.tolist()
-    app = open_page(**params)
-    assert f"neuron {first + 1} of" in says(app)
+    app = open_feedforward(**params)
+    assert f"neuron {first + 1} of" in page_text(app)
     key = neurons.key_of(cache.load("sort", str(sort)))  # as the page has it, with the state of its folder
 
     def seldom(*which: int) -> None:
@@ -207,83 +147,50 @@ def test_a_neuron_with_examples_is_selected_after_counting_unless_one_was_shown(
         neurons.JOBS.store(key, replace(found, decoder=replace(found.decoder, counts=counts)))
 
     seldom(first)
-    assert f"neuron {first + 1} of" in says(app.run())
-    assert f"neuron {second + 1} of" in says(open_page(**params))
+    assert f"neuron {first + 1} of" in page_text(app.run())
+    assert f"neuron {second + 1} of" in page_text(open_feedforward(**params))
     seldom(*range(model.config.d_ff))
-    assert f"neuron {first + 1} of" in says(open_page(**params))
+    assert f"neuron {first + 1} of" in page_text(open_feedforward(**params))
 
 
-def test_a_click_on_a_bar_chooses_its_neuron(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    picks = []
-    real = neurons.figure.draw
-
-    def draw(figure: Any, key: str, name: str, **more: Any) -> Any:
-        if "on_pick" in more:
-            picks.append((figure(), more["on_pick"]))
-            if clicks:
-                more["on_pick"](clicks.pop())
-        return real(figure, key, name, **more)
-
-    clicks: list[int] = []
-    monkeypatch.setattr(neurons.figure, "draw", draw)
-    app = open_page(part="neurons")
-    assert not app.exception and "Click a bar" in says(app) and len(picks) == 1
-    third = picks[0][0].data[0]["customdata"][2]
+def test_a_click_on_a_bar_chooses_its_neuron(monkeypatch: pytest.MonkeyPatch) -> None:
+    click_figure(monkeypatch, "feedforward_strongest", clicks := list[int]())
+    app = open_feedforward(part="neurons")
+    assert "Click a bar" in page_text(app)
+    third = figures(app)["feedforward-strongest"]["data"][0]["customdata"][2]
     clicks.append(2)
     app.run()
     app.run()
-    assert address(app)["neuron"] == third and f"neuron {third} of decoder layer 2" in says(app)
+    assert address(app)["neuron"] == third and f"neuron {third} of decoder layer 2" in page_text(app)
     assert app.number_input("feedforward_neuron").value == int(third)
     clicks.append(99)  # of a figure that had more bars
     assert not app.run().exception and address(app)["neuron"] == third
 
 
-def test_the_bars_are_the_activations_and_their_lengths(open_page: Callable[..., AppTest], folder: Path) -> None:
-    app = open_page(part="neurons", stack="encoder", layer="1", token="2")
+def test_the_bars_are_the_activations_and_their_lengths(folder: Path) -> None:
+    app = open_feedforward(part="neurons", stack="encoder", layer="1", token="2")
     model = load(folder / "tiny")
     activation = model.trace("ka lo mi", "re sta vu").encoder_ff.activation[0, 1]
     lengths = activation.abs() * model.model.encoder[0].feed_forward.outer.weight.norm(dim=0)
     count = min(12, int((activation != 0).sum()))
     order = activation.argsort(descending=True)[:count].tolist()
-    bars, marks = drawn(app)["feedforward-strongest"]["figure"]["data"]
+    bars, marks = figures(app)["feedforward-strongest"]["data"]
     assert bars["customdata"] == [str(neuron + 1) for neuron in order]
-    assert _numbers(bars["y"]) == pytest.approx(activation[order].tolist())
-    assert _numbers(marks["y"]) == pytest.approx(lengths[order].tolist())
+    assert array(bars["y"]) == pytest.approx(activation[order].tolist())
+    assert array(marks["y"]) == pytest.approx(lengths[order].tolist())
     missed = [neuron for neuron in lengths.argsort(descending=True)[:count].tolist() if neuron not in order]
-    match = re.search(r"These also lead by length: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
+    match = re.search(r"These also lead by length: ([^.]*(?:\.\d[^.]*)*)\.", page_text(app))
     assert (match is not None) == bool(missed) and all(f"{neuron + 1} (" in match[1] for neuron in missed if match)
 
 
-def _numbers(packed: Any) -> list[float]:
-    """Plotly's packed arrays as a list."""
-    return np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"]).tolist()
-
-
-def test_a_language_pair_without_a_probe_set_says_so(open_page: Callable[..., AppTest]) -> None:
-    app = open_page(part="neurons")
-    assert "There is no probe set from Invented to Imagined" in messages(app, notes=True)
-    assert "Its strongest activations" not in says(app) and "feedforward-silent" not in drawn(app)
-
-
-def test_the_probe_set_is_counted_once(
-    open_page: Callable[..., AppTest], sort: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_probe_set_is_counted_once(sort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = neurons.neuron_statistics
     monkeypatch.setattr(neurons, "neuron_statistics", lambda *given: calls.append(1) or real(*given))
-    params = {
-        "checkpoint": "sort",
-        "source": "31415926",
-        "target": "",
-        "part": "neurons",
-        "stack": "decoder",
-        "layer": "2",
-    }
-    app = open_page(**params)
-    assert not app.exception and len(calls) == 1
-    text = says(app)
+    params = {"checkpoint": "sort", "source": "31415926", "target": "", "part": "neurons", "layer": "2"}
+    app = open_feedforward(**params, stack="decoder")
+    assert len(calls) == 1
+    text = page_text(app)
     assert "Its strongest activations in the probe set" in text and "120 sentence pairs" in text
     assert re.search(
         r"At \d of these \d, the reference continues with one of the \d+ pieces that the neuron promotes most, "
@@ -292,13 +199,10 @@ def test_the_probe_set_is_counted_once(
     )
     (tokens,) = [element.proto.body for element in app.get("html") if "<ol" in element.proto.body]
     assert 1 <= tokens.count("<mark>") == tokens.count("<li>") <= 8 and "hs-ff-decoder" in tokens
-    assert open_page(**params).exception == [] and len(calls) == 1
-    app = open_page(**{**params, "stack": "encoder"})
-    assert (
-        len(calls) == 1
-        and "does not write to the vocabulary" in says(app)
-        and "the reference continues" not in says(app)
-    )
+    open_feedforward(**params, stack="decoder")
+    app = open_feedforward(**params, stack="encoder")
+    assert len(calls) == 1 and "does not write to the vocabulary" in page_text(app)
+    assert "the reference continues" not in page_text(app)
 
 
 @pytest.mark.parametrize(("part", "drawn_last"), [("neurons", "feedforward-silent"), ("knock", "feedforward-left-out")])
@@ -310,50 +214,14 @@ def test_what_is_long_shows_its_progress_below_the_page_until_stop(
     monkeypatch.setattr(task, "WAIT", 0)
     monkeypatch.setattr(task.Task, "_progress", lambda self, done, total: self._stop.wait(30) is None)
     app.run()
-    assert not app.exception and len(app.get("progress")) == 1 and drawn_last not in drawn(app)
+    assert not app.exception and len(app.get("progress")) == 1 and drawn_last not in figures(app)
     app.button(key="hs-task-stop").click().run()
     app.session_state[task.SESSION].thread.join(30)
     assert not app.run().exception and app.session_state[task.SESSION].stage == "stopped"
     monkeypatch.setattr(task.Task, "_progress", lambda self, done, total: True)
     app.button(key="hs-task-start").click().run()
     app.session_state[task.SESSION].thread.join(30)
-    assert not app.run().exception and drawn_last in drawn(app) and not app.get("progress")
-
-
-@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום"])
-@pytest.mark.parametrize("part", PARTS)
-def test_odd_text_stays_text(open_page: Callable[..., AppTest], text: str, part: str) -> None:
-    app = open_page(source=text, target=text, part=part)
-    assert not app.exception and set(drawn(app)) == PARTS[part]
-    assert "<script>" not in "".join(element.proto.body for element in app.get("html"))
-
-
-@pytest.mark.parametrize("text", ["", "ka " * 500])
-@pytest.mark.parametrize("part", PARTS)
-def test_unusable_text_gets_one_sentence(open_page: Callable[..., AppTest], text: str, part: str) -> None:
-    app = open_page(source=text, part=part, layer="2")
-    assert not app.exception and "The source text" in messages(app) and not drawn(app)
-    assert address(app)["layer"] == "2" or address(app)["layer"] == 2
-
-
-def test_a_note_says_that_switches_have_no_effect_here(open_page: Callable[..., AppTest]) -> None:
-    app = open_page(scaling="off")
-    assert "They have no effect here" in messages(app, notes=True) and address(app)["scaling"] == "off"
-
-
-def test_choices_stay_while_another_page_is_open(open_page: Callable[..., AppTest]) -> None:
-    app = open_page(part="neurons", stack="decoder", layer="2", token="3", neuron="9")
-    switch_page(app, "model").run()
-    switch_page(app, "feedforward").run()
-    assert not app.exception and "neuron 9 of decoder layer 2" in says(app)
-    params = address(app)
-    assert [params[name] for name in ("part", "stack", "layer", "token", "neuron")] == [
-        "neurons",
-        "decoder",
-        "2",
-        "3",
-        "9",
-    ]
+    assert not app.run().exception and drawn_last in figures(app) and not app.get("progress")
 
 
 @pytest.mark.parametrize(
@@ -370,44 +238,30 @@ def test_a_token_in_its_sentence(pieces: tuple[str, ...], place: int, wanted: st
     assert neurons.in_context(read, place) == wanted
 
 
-def test_shares_in_words() -> None:
-    assert [activity.percent(share) for share in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
-        "0%", "<\xa00.01%", "0.04%", "3.0%", ">\xa099.9%", "100%"
-    ]  # fmt: skip
+def columns(app: AppTest) -> list[np.ndarray]:
+    """What the pictures of the part Position-wise draw, after attention and after the network: [d_model, token]."""
+    drawn = [json.loads(proto.json)["figure"] for proto in components(app, "figure")]
+    return [array(json.loads(figure)["data"][0]["z"]) for figure in drawn]
 
 
-def columns(app: AppTest, name: str) -> np.ndarray:
-    """What a picture of the part Position-wise draws: [d_model, token]."""
-    (part,) = [
-        json.loads(element.proto.json)["figure"]
-        for element in app.get("bidi_component")
-        if element.proto.json and name in element.proto.json
-    ]
-    z = json.loads(part)["data"][0]["z"]
-    values = np.frombuffer(base64.b64decode(z["bdata"]), np.float32)
-    return values.reshape([int(size) for size in str(z["shape"]).split(",")])
-
-
-def test_a_token_is_exchanged_in_the_text_and_only_its_column_moves_after_the_network(
-    open_page: Callable[..., AppTest], folder: Path
-) -> None:
+def test_a_token_is_exchanged_in_the_text_and_only_its_column_moves_after_the_network(folder: Path) -> None:
     model = load(folder / "tiny")
     trace = model.trace("ka lo mi", "re sta vu")
-    app = open_page(part="position", token="1", other="sta")
+    app = open_feedforward(part="position", token="1", other="sta")
     after = model.retrace(trace, read={0: model.encode("sta")[0]})
     assert not app.exception and not messages(app) and address(app)["other"] == "sta"
     difference = (after.encoder_self.update[0] - trace.encoder_self.update[0]).abs().T.numpy()
-    assert np.allclose(columns(app, "After attention"), difference, atol=1e-6)
-    assert np.flatnonzero(columns(app, "After the feed-forward network").max(0)).tolist() == [0]
+    after_attention, after_ff = columns(app)
+    assert np.allclose(after_attention, difference, atol=1e-6) and np.flatnonzero(after_ff.max(0)).tolist() == [0]
     count = len(trace.source_ids)
     drawn = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
     names = [one["about"] for one in drawn if one.get("name") == "position-wise"]
     assert names == ["self-encoder-1-1", "ff-encoder-1-1"]  # of the saved files
-    assert f"1 of {count} vectors that enter layer 1 change, and attention changes {count} of {count}" in says(app)
-    app = open_page(part="position", stack="decoder", layer="2", token="2")
+    assert f"1 of {count} vectors that enter layer 1 change, and attention changes {count} of {count}" in page_text(app)
+    app = open_feedforward(part="position", stack="decoder", layer="2", token="2")
     later = list(range(1, len(trace.target_in)))
-    assert np.flatnonzero(columns(app, "After attention").max(0) > 1e-7).tolist() == later
-    assert "In the masked decoder no token before it changes." in says(app)
+    assert np.flatnonzero(columns(app)[0].max(0) > 1e-7).tolist() == later
+    assert "In the masked decoder no token before it changes." in page_text(app)
 
 
 @pytest.mark.parametrize(
@@ -420,7 +274,7 @@ def test_a_token_is_exchanged_in_the_text_and_only_its_column_moves_after_the_ne
         ("<b>", "“<” instead of “lo”"),
     ],
 )
-def test_what_is_typed_as_the_other_token_is_answered(open_page: Callable[..., AppTest], typed: str, said: str) -> None:
-    app = open_page(part="position", token="4", other=typed)
-    assert not app.exception and said in says(app) and address(app).get("other", "") == typed
+def test_what_is_typed_as_the_other_token_is_answered(typed: str, said: str) -> None:
+    app = open_feedforward(part="position", token="4", other=typed)
+    assert said in page_text(app) and address(app).get("other", "") == typed
     assert app.text_input(key="feedforward_other").value == typed

@@ -58,10 +58,55 @@ def student(code: str) -> AppTest:
     return app
 
 
-def test_the_teachers_view_is_the_view_of_the_room(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    switch_page(app, "heads").run()
-    app.text_input(key="source").set_value("cab").run()
+def keys(app: AppTest) -> list[str]:
+    return [str(one.key) for one in (*app.button, *app.text_input, *app.radio)]
+
+
+def opened_menu(app: AppTest, name: str) -> AppTest:
+    """The page after a menu of the room has been opened, or something in it."""
+    app.session_state[f"hs-room-{name}"] = True
+    return app.run()
+
+
+def follow(app: AppTest, follows: bool) -> None:
+    app.toggle(key="hs-room-follow").set_value(follows).run()
+
+
+def type_source(app: AppTest, text: str) -> None:
+    app.text_input(key="source").set_value(text).run()
+
+
+def answer(app: AppTest, text: str) -> None:
+    """The member answers the question of the second stop."""
+    next(one for one in app.radio if str(one.key).startswith("hs-answer-one-2")).set_value(text)
+    next(one for one in app.button if str(one.key).startswith("hs-answer") and one.key.endswith("-send")).click().run()
+
+
+@pytest.fixture
+def at_heads(teacher: Opened) -> Opened:
+    """The teacher shows the page of heads."""
+    switch_page(teacher[0], "heads").run()
+    return teacher
+
+
+@pytest.fixture
+def at_lesson(teacher: Opened) -> Opened:
+    """The teacher shows the first stop of a lesson."""
+    press(teacher[0], "hs-lesson-start-one")
+    switch_page(teacher[0], "heads").run()
+    return teacher
+
+
+@pytest.fixture
+def at_question(at_lesson: Opened) -> Opened:
+    """The teacher shows the question of the lesson's second stop."""
+    press(at_lesson[0], "hs-lesson-next")
+    return at_lesson
+
+
+def test_the_teachers_view_is_the_view_of_the_room(at_heads: Opened, store: Rooms) -> None:
+    app, code = at_heads
+    type_source(app, "cab")
     found = store.find(code)
     assert found is not None and found.path == "" and found.params["source"] == "cab"
     assert "room" not in found.params
@@ -84,9 +129,8 @@ def test_the_page_of_lessons_does_not_move_a_class_that_has_seen_another(teacher
     assert store.find(code) == before
 
 
-def test_a_lesson_that_the_teacher_writes_stays_with_the_teacher(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    switch_page(app, "heads").run()
+def test_a_lesson_that_the_teacher_writes_stays_with_the_teacher(at_heads: Opened, store: Rooms) -> None:
+    app, code = at_heads
     app.session_state["hs-link"] = True
     app.run().button(key="hs-add-to-lesson").click().run()
     view = app.session_state[draft.KEY].stops[0].values["view"]
@@ -98,52 +142,40 @@ def test_a_lesson_that_the_teacher_writes_stays_with_the_teacher(teacher: Opened
     assert found is not None and not {"lesson", "stop"} & found.params.keys() and "source" in found.params
 
 
-def test_a_member_sees_it_follows_looks_around_and_comes_back(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    switch_page(app, "heads").run()
-    app.text_input(key="source").set_value("cab").run()
+def test_a_member_sees_it_follows_looks_around_and_comes_back(at_heads: Opened, store: Rooms) -> None:
+    app, code = at_heads
+    type_source(app, "cab")
     member = student(code)
     assert (address(member)["source"], address(member)["room"]) == ("cab", code)
-    app.text_input(key="source").set_value("bca").run()
+    type_source(app, "bca")
     member.button(key="hs-big").click().run()  # any run; a server asks for one
     assert address(member)["source"] == "bca"
-    member.toggle(key="hs-room-follow").set_value(False).run()
-    member.text_input(key="source").set_value("mine").run()
-    app.text_input(key="source").set_value("abc").run()
+    follow(member, False)
+    type_source(member, "mine")
+    type_source(app, "abc")
     member.run()
     assert address(member)["source"] == "mine" and [one.follows for one in store.here(code)] == [False]
-    member.toggle(key="hs-room-follow").set_value(True).run()
+    follow(member, True)
     assert address(member)["source"] == "abc" and member.session_state["headscope"].view.big
-    member.toggle(key="hs-room-follow").set_value(False).run()
-    member.text_input(key="source").set_value("mine").run()
+    follow(member, False)
+    type_source(member, "mine")
     press(app, "hs-room-call")
     member.run()
     assert address(member)["source"] == "abc" and member.toggle(key="hs-room-follow").value
-
-
-def test_a_member_who_goes_to_another_page_follows_no_longer(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    switch_page(app, "heads").run()
-    member = student(code)
-    member.text_input(key="source").set_value("mine").run()  # on the same page: the teacher's next step comes
-    assert member.toggle(key="hs-room-follow").value and [one.follows for one in store.here(code)] == [True]
-    switch_page(member, "positions").run()
+    type_source(member, "mine")  # on the same page: the teacher's next step comes
+    assert [one.follows for one in store.here(code)] == [True]
+    switch_page(member, "positions").run()  # who goes to another page follows no longer
     assert not member.toggle(key="hs-room-follow").value and [one.follows for one in store.here(code)] == [False]
     assert address(member)["source"] == "mine"
 
 
-def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    press(app, "hs-lesson-start-one")
-    press(switch_page(app, "heads"), "hs-lesson-next")
+def test_a_question_is_asked_answered_and_revealed(at_question: Opened, store: Rooms) -> None:
+    app, code = at_question
     member = student(code)
     assert address(member)["stop"] == "2"
     assert "The class predicts first" in page_text(app) and "when the answer is revealed" in page_text(member)
-    [choice] = [one for one in member.radio if one.key and one.key.startswith("hs-answer-one-2")]
-    choice.set_value("b")
-    [send] = [one for one in member.button if one.key and one.key.endswith("-send") and "answer" in one.key]
-    send.click().run()
-    assert not [one for one in member.button if one.key == "hs-lesson-next"]  # the teacher moves on
+    answer(member, "b")
+    assert "hs-lesson-next" not in keys(member)  # the teacher moves on
     assert cards(member, "hs-mine") == ["b"] and not cards(member, "hs-right")
     assert "Your teacher will reveal what is right." in page_text(member)
     assert "1 of 1 have answered" in page_text(member)
@@ -166,15 +198,10 @@ def test_a_question_is_asked_answered_and_revealed(teacher: Opened, store: Rooms
     assert verdict in page_text(member) and verdict not in page_text(app)
 
 
-def test_the_right_answer_stays_that_of_the_sentence_that_was_asked_about(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    press(app, "hs-lesson-start-one")
-    press(switch_page(app, "heads"), "hs-lesson-next")
+def test_the_right_answer_stays_that_of_the_sentence_that_was_asked_about(at_question: Opened) -> None:
+    app, code = at_question
     member, silent = student(code), student(code)
-    [choice] = [one for one in member.radio if one.key and one.key.startswith("hs-answer-one-2")]
-    choice.set_value("b")
-    [send] = [one for one in member.button if one.key and one.key.endswith("-send") and "answer" in one.key]
-    send.click().run()
+    answer(member, "b")
     press(app.run(), "hs-room-reveal")
     model = transformer.load("reverse")
 
@@ -186,36 +213,34 @@ def test_the_right_answer_stays_that_of_the_sentence_that_was_asked_about(teache
     screens = (app, member, silent)
     for one in screens:
         assert cards(one.run(), "hs-right") == [asked] and "The sentence abc" not in page_text(one)
-    app.text_input(key="source").set_value("dce").run()  # the others follow
+    type_source(app, "dce")  # the others follow
     for one in screens:
         text = page_text(one.run())
         assert address(one)["source"] == "dce"
         assert cards(one, "hs-right") == [asked] and "The sentence abc" in text and not one.exception
-    app.text_input(key="source").set_value("").run()  # there is no second row
+    type_source(app, "")  # there is no second row
     for one in screens:
         assert cards(one.run(), "hs-right") == [asked]
     assert cards(member, "hs-mine") == ["b"] and "<span>b</span><b>1</b>" in written(app)
 
 
-def test_a_member_who_hides_the_lesson_sees_its_question_when_called_back(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    press(app, "hs-lesson-start-one")
-    switch_page(app, "heads").run()
+def test_a_member_who_hides_the_lesson_sees_its_question_when_called_back(at_lesson: Opened, store: Rooms) -> None:
+    app, code = at_lesson
     member = student(code)
     press(member, "hs-lesson-fold")
-    app.text_input(key="source").set_value("cab").run()
+    type_source(app, "cab")
     assert "Every row adds up" not in page_text(member.run())  # another sentence is no news of the panel
     press(app, "hs-lesson-next")
     assert "Which token has the largest weight" in page_text(member.run())
     press(member, "hs-lesson-fold")
     assert "when the answer is revealed" in page_text(member) and covers(member)
-    member.toggle(key="hs-room-follow").set_value(False).run()
+    follow(member, False)
     assert "Predict it." not in page_text(member)
     press(app, "hs-room-call")
     member.run()
     assert "Predict it." in page_text(member) and "Which token has the largest weight" in page_text(member)
     assert "Your teacher has called you back." in messages(member)
-    member.toggle(key="hs-room-follow").set_value(False).run()  # sent by a browser that has not drawn the call yet
+    follow(member, False)  # sent by a browser that has not drawn the call yet
     assert member.toggle(key="hs-room-follow").value and [one.follows for one in store.here(code)] == [True]
     press(member, "hs-lesson-fold")
     press(app, "hs-lesson-fold")
@@ -224,12 +249,11 @@ def test_a_member_who_hides_the_lesson_sees_its_question_when_called_back(teache
     assert "It is the darkest cell." in page_text(member.run()) and "called you back" not in messages(member)
 
 
-def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    switch_page(app, "heads").run()
+def test_names_views_and_answers_reach_the_teacher_as_text(at_heads: Opened, store: Rooms) -> None:
+    app, code = at_heads
     member = student(code)
     member.text_input(key="hs-room-first-name").set_value("Lee").run()  # who came by a link is asked, once
-    assert not [one for one in member.text_input if one.key == "hs-room-first-name"]
+    assert "hs-room-first-name" not in keys(member)
     member.session_state["hs-room-menu"] = True
     assert member.run().text_input(key="hs-room-name").value == "Lee"
     assert (
@@ -237,10 +261,9 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
         == "<i>Kim</i>"
     )
     member.session_state["hs-room-menu"] = False
-    member.session_state["hs-room-view"] = True
-    member.run()
-    member.toggle(key="hs-room-follow").set_value(False).run()
-    member.text_input(key="source").set_value("found").run()
+    opened_menu(member, "view")
+    follow(member, False)
+    type_source(member, "found")
     member.text_area(key="hs-room-note").set_value("<b>look</b>").run()
     press(member, "hs-room-send")
     assert [one.value for one in member.toast] == ["Your view was sent to the teacher."]
@@ -263,8 +286,7 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
     assert (shown := store.find(code)) is not None and shown.params["source"] == "found"
     assert shown.params["find"] == str(find.number) and "find" not in address(app)
     [one] = store.here(code)
-    app.session_state["hs-room-class"] = True
-    app.run()
+    opened_menu(app, "class")
     press(app, f"hs-room-unname-{one.id}")
     assert store.here(code)[0].name == ""
     press(app, f"hs-room-unfind-{find.number}")
@@ -275,15 +297,12 @@ def test_names_views_and_answers_reach_the_teacher_as_text(teacher: Opened, stor
 
 
 def test_a_students_view_keeps_the_teachers_place_in_the_lesson_and_shows_its_note(
-    teacher: Opened, store: Rooms
+    at_lesson: Opened, store: Rooms
 ) -> None:
-    app, code = teacher
-    press(app, "hs-lesson-start-one")
-    switch_page(app, "heads").run()
+    app, code = at_lesson
     member = student(code)
-    member.text_input(key="source").set_value("cab").run()
-    member.session_state["hs-room-view"] = True
-    member.run()
+    type_source(member, "cab")
+    opened_menu(member, "view")
     member.text_area(key="hs-room-note").set_value("look").run()
     press(member, "hs-room-send")
     press(app, "hs-lesson-next")
@@ -303,37 +322,32 @@ def test_a_students_view_keeps_the_teachers_place_in_the_lesson_and_shows_its_no
         assert note not in written(screen) and covers(screen)
 
 
-def test_a_member_who_changed_the_view_has_a_way_back_to_the_teachers(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    press(app, "hs-lesson-start-one")
-    press(switch_page(app, "heads"), "hs-lesson-next")
+def test_a_member_who_changed_the_view_has_a_way_back_to_the_teachers(at_question: Opened) -> None:
+    app, code = at_question
     member = student(code)
     shown = address(member)["source"]
     back = "hs-room-back"
-    assert covers(member) and not [one for one in member.button if one.key == back]
-    member.text_input(key="source").set_value("cab").run()
+    assert covers(member) and back not in keys(member)
+    type_source(member, "cab")
     press(member, back)
-    assert address(member)["source"] == shown and not [one for one in member.button if one.key == back]
+    assert address(member)["source"] == shown and back not in keys(member)
     switch_page(member, "positions").run()  # which gives nothing away
-    assert not covers(member) and [one for one in member.button if one.key == back]
+    assert not covers(member) and back in keys(member)
     press(member, back)
     assert covers(member) and member.toggle(key="hs-room-follow").value
-    member.toggle(key="hs-room-follow").set_value(False).run()
+    follow(member, False)
     press(app, "hs-lesson-back")
     assert address(member.run())["stop"] == "2"  # the teacher's view of before: the same as the member's own
     press(member, back)
-    assert address(member)["stop"] == "1" and not [one for one in member.button if one.key == back]
+    assert address(member)["stop"] == "1" and back not in keys(member)
 
 
-def test_the_list_by_name_is_a_table_without_names_until_they_are_asked_for(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    press(app, "hs-lesson-start-one")
-    switch_page(app, "heads").run()
+def test_the_list_by_name_is_a_table_without_names_until_they_are_asked_for(at_lesson: Opened, store: Rooms) -> None:
+    app, code = at_lesson
     first, second = (store.join(code, name=name).id for name in ("<i>Kim</i>", ""))
     store.answer(code, first, "one 2", "b", True)
     store.answer(code, second, "one 2", "a", False)
-    app.session_state["hs-room-class"] = True
-    app.run()
+    opened_menu(app, "class")
     assert "<tr><th>Person 1</th><td>b</td></tr><tr><th>Person 2</th><td>a</td></tr>" in written(app)
     store.reveal(code, app.session_state[room.SEAT].secret, "one 2")
     app.run()
@@ -345,10 +359,8 @@ def test_the_list_by_name_is_a_table_without_names_until_they_are_asked_for(teac
     assert [given.answer for given in store.answers(code)] == ["a"]
 
 
-def test_what_the_room_kept_over_a_reload_is_shown_at_every_stop(teacher: Opened, store: Rooms) -> None:
-    app, code = teacher
-    press(app, "hs-lesson-start-one")
-    press(switch_page(app, "heads"), "hs-lesson-next")
+def test_what_the_room_kept_over_a_reload_is_shown_at_every_stop(at_question: Opened, store: Rooms) -> None:
+    app, code = at_question
     member = student(code)
     [one] = store.here(code)
     store.answer(code, one.id, "one 2", "b", False)
@@ -379,13 +391,7 @@ def test_leaving_and_the_end_are_said(teacher: Opened, store: Rooms) -> None:
     assert "source" in address(stays)  # the view stays
 
 
-def test_the_code_stays_until_it_is_closed(teacher: Opened) -> None:
-    app, _code = teacher
-    assert "Or type these letters" in page_text(press(app, "hs-room-qr"))
-    assert "Or type these letters" in page_text(app.run())  # something else has asked for a run
-
-
-def test_before_the_start_a_member_sees_the_code_and_no_lessons(teacher: Opened, store: Rooms) -> None:
+def test_before_the_start_a_member_sees_the_code_and_no_lessons(teacher: Opened) -> None:
     app, code = teacher
     member = student(code)
     assert f"<b>Room {code}</b>" in written(member) and "Your teacher's view will appear here." in page_text(member)
@@ -397,11 +403,9 @@ def test_before_the_start_a_member_sees_the_code_and_no_lessons(teacher: Opened,
 
 
 def test_what_a_room_has_revealed_stays_revealed_when_it_has_ended(
-    teacher: Opened, store: Rooms, monkeypatch: pytest.MonkeyPatch
+    at_question: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app, code = teacher
-    press(app, "hs-lesson-start-one")
-    press(switch_page(app, "heads"), "hs-lesson-next")
+    app, code = at_question
     member = student(code)
     assert covers(member) and covers(app)
     press(app, "hs-room-reveal")
@@ -423,10 +427,9 @@ def test_what_a_room_has_revealed_stays_revealed_when_it_has_ended(
 
 
 def test_while_the_store_does_not_answer_the_page_works_and_the_seat_stays(
-    teacher: Opened, store: Rooms, monkeypatch: pytest.MonkeyPatch
+    at_heads: Opened, store: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app, code = teacher
-    switch_page(app, "heads").run()
+    app, code = at_heads
     member = student(code)
     app.session_state["hs-room-class"] = True
 
@@ -436,9 +439,9 @@ def test_while_the_store_does_not_answer_the_page_works_and_the_seat_stays(
     with monkeypatch.context() as patch:
         for module in (room, runtime_rooms):
             patch.setattr(module, "rooms", gone)
-        app.text_input(key="source").set_value("cab").run()
+        type_source(app, "cab")
         press(app, "hs-room-call")
-        member.toggle(key="hs-room-follow").set_value(False).run()
+        follow(member, False)
         fresh = app_test(room=code).run()
         for one in (app, member, fresh):
             assert not one.exception and "The store is gone." in messages(one)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.comparison import Compared
 from pages.lab import measures
+from tests.support.app import components, opened_well
 from tests.support.build import tiny_pretrained
 from transformer.analysis.saturation import MEASURES, saturation
 from transformer.interventions.sets import Interventions
@@ -51,15 +51,9 @@ def test_without_switches_one_trace_is_measured_once(monkeypatch: pytest.MonkeyP
     real = measures.saturation
     monkeypatch.setattr(measures, "saturation", lambda *given: calls.append(1) or real(*given))
     data = measures.payload(compared(""), View("all", 0, 0))
-    assert not data["switched"] and data["before"] == data["after"] and len(calls) == 3
-    assert data["chosen"] is None  # all three kinds are looked at, not one head
-
-
-@pytest.mark.parametrize(
-    "view", [View("cross", None, 0), View("cross", 0, None), View("cross", 9, 0), View("cross", 0, 9)]
-)
-def test_without_a_chosen_head_none_is_outlined(view: View) -> None:
-    assert measures.payload(compared(""), view)["chosen"] is None
+    assert not data["switched"] and data["before"] == data["after"] and len(calls) == 3  # one for each kind
+    for view in (View("all", 0, 0), View("cross", None, 0), View("cross", 0, None), View("cross", 9, 0)):
+        assert measures.payload(compared(""), view)["chosen"] is None, view  # no head of the model
 
 
 def test_rows_of_padding_are_left_out() -> None:
@@ -93,16 +87,12 @@ def test_a_decoder_fed_one_token_has_nothing_to_measure() -> None:
         (("encoder_self", 0.0, 1.0), ["encoder_self", 0, 1]),
         (["cross", 2, 0], None),
         (["cross", 0, 3], None),
-        (["cross", -1, 0], None),
         (["cross", 0.5, 0], None),
-        (["cross", "0", 0], None),
         (["cross", True, 0], None),
         (["cross", math.nan, 0], None),
         (["self", 0, 0], None),
         ([["cross"], 0, 0], None),
         (["cross", 0], None),
-        ("cross", None),
-        ({"kind": "cross"}, None),
         (None, None),
     ],
     ids=repr,
@@ -127,30 +117,24 @@ st.session_state["chosen"] = options.for_address()
 """
 
 
-@pytest.fixture
-def open_page() -> Callable[[str], AppTest]:
-    def start(text: str) -> AppTest:
-        app = AppTest.from_string(SCRIPT, default_timeout=30)
-        app.session_state["switches"] = text
-        return app.run()
-
-    return start
+def drawn(switches: str) -> AppTest:
+    app = AppTest.from_string(SCRIPT, default_timeout=30)
+    app.session_state["switches"] = switches
+    return opened_well(app.run())
 
 
-def test_the_component_is_drawn_with_its_numbers(open_page: Callable[[str], AppTest]) -> None:
+def test_the_component_is_drawn_with_its_numbers() -> None:
     for text in ("", "scaling=off", "pad=2 padding=off zero=cross"):
-        app = open_page(text)
-        assert not app.exception
-        (drawn,) = app.get("bidi_component")
-        assert drawn.proto.component_name == "headscope.measures"
-        data = json.loads(drawn.proto.json)
+        app = drawn(text)
+        (proto,) = components(app, "measures")
+        data = json.loads(proto.json)
         assert data.pop("measure") == "saturated"
         assert data == json.loads(json.dumps(measures.payload(compared(text), View("cross", 0, 1))))
-        assert len(drawn.proto.json) < 12_000 and app.session_state["picked"] is None
+        assert len(proto.json) < 12_000 and app.session_state["picked"] is None
 
 
-def test_the_chosen_measure_is_in_the_link(open_page: Callable[[str], AppTest]) -> None:
-    app = open_page("scaling=off")
+def test_the_chosen_measure_is_in_the_link() -> None:
+    app = drawn("scaling=off")
     for name, wanted in (("entropy", {"measure": "entropy"}), ("nonsense", {"measure": "entropy"}), ("saturated", {})):
         app.session_state["lab_measures"] = {"measure": name}
         app.run()

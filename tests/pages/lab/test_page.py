@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.lab import scaling
-from tests.support.app import address, app_test, messages, opened, payloads, switch_page, trace_ids
+from tests.support.app import address, app_test, messages, open_page, opened, payloads, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_pretrained
 from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
@@ -25,9 +24,7 @@ SWITCHES = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def open_lab(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
-    return functools.partial(open_page, "lab")
+open_lab = functools.partial(open_page, "lab")
 
 
 def switch(app: AppTest, **values: Any) -> AppTest:
@@ -44,9 +41,9 @@ def traced(**params: str) -> str:
     return model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(params)).id
 
 
-def test_every_switch_is_reached_by_link_and_the_address_keeps_it(open_lab: Callable[..., AppTest]) -> None:
+def test_every_switch_is_reached_by_link_and_the_address_keeps_it() -> None:
     app = open_lab(**SWITCHES)
-    assert not app.exception and not messages(app)
+    assert not messages(app)
     assert {name: address(app)[name] for name in SWITCHES} == SWITCHES
     assert trace_ids(app) == (traced(pad="2"), traced(**SWITCHES))
     header = unpack(payloads(app, "lab")["after"])[0]
@@ -54,15 +51,7 @@ def test_every_switch_is_reached_by_link_and_the_address_keeps_it(open_lab: Call
     assert header["kinds"]["encoder_self"]["zero"][0] == [True] * 3
 
 
-@pytest.mark.parametrize("name", SWITCHES)
-def test_each_switch_alone(open_lab: Callable[..., AppTest], name: str) -> None:
-    app = open_lab(**{name: SWITCHES[name]})
-    assert not app.exception and not messages(app)
-    pads = {"pad": "2"} if name == "pad" else {}
-    assert trace_ids(app) == (traced(**pads), traced(**{name: SWITCHES[name]}))
-
-
-def test_a_switch_in_the_browser_and_back(open_lab: Callable[..., AppTest]) -> None:
+def test_a_switch_in_the_browser_and_back() -> None:
     app = open_lab(**{"try": "nothing"})
     first = payloads(app, "lab")
     assert trace_ids(app) == (traced(), traced())
@@ -76,7 +65,7 @@ def test_a_switch_in_the_browser_and_back(open_lab: Callable[..., AppTest]) -> N
     assert unpack(payloads(app, "lab")["after"])[1] == unpack(first["after"])[1]  # every byte of every picture
 
 
-def test_without_a_link_scaling_is_off_until_it_is_put_back(open_lab: Callable[..., AppTest]) -> None:
+def test_without_a_link_scaling_is_off_until_it_is_put_back() -> None:
     app = open_lab()
     assert trace_ids(app) == (traced(), traced(scaling="off")) and not {"scaling", "try"} & set(address(app))
     assert unpack(payloads(app, "lab")["before"])[0]["switches"] == {"scaling": "off"}
@@ -93,14 +82,14 @@ def test_without_a_link_scaling_is_off_until_it_is_put_back(open_lab: Callable[.
     assert address(app)["scaling"] == "off"
 
 
-def test_the_leak_has_no_switch_but_those_of_the_person(open_lab: Callable[..., AppTest]) -> None:
+def test_the_leak_has_no_switch_but_those_of_the_person() -> None:
     app = open_lab(part="leak")
     assert trace_ids(app) == (traced(), traced()) and not messages(app)
     switch_page(app, "heads").run()
     assert "Your switches" not in messages(app, notes=True)
 
 
-def test_what_is_shown_of_the_picture_is_in_the_link(open_lab: Callable[..., AppTest]) -> None:
+def test_what_is_shown_of_the_picture_is_in_the_link() -> None:
     app = switch(open_lab(), switches={"causal": "off"}, cards="open", pane="difference", row=2)
     assert {name: address(app)[name] for name in ("cards", "pane", "row")} == {
         "cards": "open", "pane": "difference", "row": "2",
@@ -114,7 +103,7 @@ def test_what_is_shown_of_the_picture_is_in_the_link(open_lab: Callable[..., App
         assert not switch(app, switches={}, **nonsense).exception
 
 
-def test_the_position_and_token_of_the_leak_are_in_the_link(open_lab: Callable[..., AppTest]) -> None:
+def test_the_position_and_token_of_the_leak_are_in_the_link() -> None:
     app = open_lab(part="leak", position="3", token="lo")
     assert (app.selectbox(key="lab_position").value, app.text_input(key="lab_token").value) == (3, "lo")
     app.selectbox(key="lab_position").select(2).run()
@@ -124,7 +113,7 @@ def test_the_position_and_token_of_the_leak_are_in_the_link(open_lab: Callable[.
     assert "Allowed: a whole number from 2" in messages(open_lab(part="leak", position="99"))
 
 
-def test_depth_and_scores_are_in_the_link(open_lab: Callable[..., AppTest]) -> None:
+def test_depth_and_scores_are_in_the_link() -> None:
     app = open_lab(part="scaling", d_k="256", draw="3", quantity="key")
     wanted = {"d_k": "256", "draw": "3", "quantity": "key"}
     assert not messages(app) and {name: address(app)[name] for name in wanted} == wanted
@@ -142,58 +131,47 @@ def test_depth_and_scores_are_in_the_link(open_lab: Callable[..., AppTest]) -> N
 
 
 BAD = {
-    "scaling": ["0", "-1", "1e30", "nan", "inf", "x", "", "1" * 5000, "off@nowhere", "off@cross.9", "off@cross.1.9"],
-    "causal": ["on", "off@cross", "off@decoder_self.7"],
+    "scaling": ["0", "1" * 5000, "off@cross.1.9"],
+    "causal": ["off@cross"],
     "padding": ["1"],
-    "pad": ["0", "-3", "9999", "two", "²"],
-    "hide": ["source", "source.0", "middle.2", "target.-1"],
-    "zero": ["cross.99.1", "cross.1.99", "", "<script>alert(1)</script>", "cross.1.2.3"],
-    "weights": ["everything", "argmax@cross.0", "softmax"],
-    "mean": ["everything", "cross.99", ""],
-    "resample": ["word", "10000", "text.", "text.ti@cross.9", "text.<script>@cross.0"],
+    "pad": ["9999"],
+    "hide": ["target.-1"],
+    "zero": ["cross.99.1", "", "<script>alert(1)</script>"],
+    "weights": ["softmax"],
+    "mean": ["cross.99"],
+    "resample": ["text.<script>@cross.0"],
     "part": ["nonsense"],
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in BAD.items() for text in texts])
-def test_a_bad_switch_in_a_link_is_left_out_and_reported(
-    open_lab: Callable[..., AppTest], name: str, text: str
-) -> None:
+def test_a_bad_switch_in_a_link_is_left_out_and_reported(name: str, text: str) -> None:
     app = open_lab(**{name: text, "padding" if name != "padding" else "causal": "off"})
-    assert not app.exception
     assert f"The link asks for {name} " in messages(app) and "<script>" not in messages(app)
     assert len(messages(app)) < 600
     assert name not in address(app) and address(app)["padding" if name != "padding" else "causal"] == "off"
     assert not messages(app.run())
 
 
-@pytest.mark.parametrize(
-    "switches", [None, 7, [], {"scaling": "0"}, {"scaling": 1}, {"zero": "cross.9.1"}, {"x": "off"}, {1: "off"}]
-)
-def test_nonsense_from_a_browser_changes_nothing(open_lab: Callable[..., AppTest], switches: Any) -> None:
-    app = switch(open_lab(causal="off"), switches=switches)
-    assert not app.exception and address(app)["causal"] == "off" and trace_ids(app) == (traced(), traced(causal="off"))
+def test_nonsense_and_old_reports_from_a_browser_change_nothing() -> None:
+    app = open_lab(causal="off")
+    for switches in (None, 7, [], {"scaling": "0"}, {"scaling": 1}, {"zero": "cross.9.1"}, {"x": "off"}, {1: "off"}):
+        assert not switch(app, switches=switches).exception and address(app)["causal"] == "off", switches
+    switch(app, switches={}, revision=-1)  # older than a change of Python's
+    assert address(app)["causal"] == "off" and trace_ids(app) == (traced(), traced(causal="off"))
 
 
-def test_browser_reports_older_than_a_python_change_are_ignored(open_lab: Callable[..., AppTest]) -> None:
-    app = switch(open_lab(causal="off"), switches={}, revision=-1)
-    assert address(app)["causal"] == "off"
+def test_more_padding_than_fits_is_refused() -> None:
+    assert "at most 40 are allowed together" in messages(open_lab(pad="40"))
 
 
-def test_a_mask_that_hides_a_whole_row_is_refused_and_the_switch_can_be_taken_back(
-    open_lab: Callable[..., AppTest],
-) -> None:
+def test_a_mask_that_hides_a_whole_row_is_refused_and_the_switch_can_be_taken_back() -> None:
     app = switch(open_lab(), switches={"hide": "target.1", "scaling": "off"})
     assert not app.exception and "nothing to attend to" in messages(app)
     assert "Your other switches still apply" in messages(app)
     assert address(app)["hide"] == "target.1" and trace_ids(app) == (traced(), traced(scaling="off"))
     assert not messages(switch(app, switches={}))
-
-
-def test_more_padding_than_fits_is_refused(open_lab: Callable[..., AppTest]) -> None:
-    app = open_lab(pad="40")
-    assert not app.exception and "at most 40 are allowed together" in messages(app)
 
 
 @pytest.mark.parametrize(
@@ -204,23 +182,13 @@ def test_more_padding_than_fits_is_refused(open_lab: Callable[..., AppTest]) -> 
         ("resample", "text." + "ka+" * 200, "The sentence to resample from does not fit: the source text has"),
     ],
 )
-def test_a_head_output_that_is_not_to_be_had_is_left_out(
-    open_lab: Callable[..., AppTest], name: str, value: str, reason: str
-) -> None:
+def test_a_head_output_that_is_not_to_be_had_is_left_out(name: str, value: str, reason: str) -> None:
     app = open_lab(**{name: value, "scaling": "off"})
-    assert not app.exception and reason in messages(app) and "Your other switches still apply" in messages(app)
+    assert reason in messages(app) and "Your other switches still apply" in messages(app)
     assert name in address(app) and trace_ids(app) == (traced(), traced(scaling="off"))
 
 
-@pytest.mark.parametrize("part", ["compare", "measures", "leak", "scaling", "softmax"])
-def test_every_part_is_reached_by_link(open_lab: Callable[..., AppTest], part: str) -> None:
-    app = open_lab(part=part, causal="off")
-    assert not app.exception and not messages(app)
-    assert address(app).get("part", "compare") == part
-    assert ("before" in payloads(app, "lab")) == (part not in ("scaling", "softmax"))
-
-
-def test_switches_stay_when_the_person_goes_to_another_page_and_back(open_lab: Callable[..., AppTest]) -> None:
+def test_switches_stay_when_the_person_goes_to_another_page_and_back() -> None:
     app = app_test()
     app.query_params.update({"source": "ka lo mi", "scaling": "off"})
     app.run()
@@ -234,7 +202,7 @@ def test_switches_stay_when_the_person_goes_to_another_page_and_back(open_lab: C
     assert header["switches"] == {"scaling": "off", "causal": "off"}
 
 
-def test_a_model_without_the_heads_switched_begins_unswitched(open_lab: Callable[..., AppTest], folder: Path) -> None:
+def test_a_model_without_the_heads_switched_begins_unswitched(folder: Path) -> None:
     tiny = tiny_pretrained()
     small = tiny_model(vocab_size=len(tiny.tokenizer), encoder_layers=1, decoder_layers=1)
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
@@ -244,28 +212,7 @@ def test_a_model_without_the_heads_switched_begins_unswitched(open_lab: Callable
     assert "zero" not in address(app) and address(app)["scaling"] == "off"
 
 
-@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום"])
-@pytest.mark.parametrize("part", ["compare", "leak"])
-def test_odd_text_stays_text(open_lab: Callable[..., AppTest], text: str, part: str) -> None:
-    app = open_lab(source=text, target=text, part=part, causal="off")
-    assert not app.exception
-    assert "<script>" not in "".join(element.proto.body for element in app.get("html"))
-
-
-@pytest.mark.parametrize("text", ["", " ", "ka " * 500])
-def test_unusable_text_gets_one_sentence(open_lab: Callable[..., AppTest], text: str) -> None:
-    app = open_lab(source=text, scaling="off")
-    assert not app.exception and "The source text" in messages(app)
-    assert app.text_input("source").value == text and address(app)["scaling"] == "off"
-
-
-def test_a_first_step_that_sees_nothing_gives_a_message(open_lab: Callable[..., AppTest]) -> None:
-    for part in ("compare", "leak"):
-        app = open_lab(hide="target.1", causal="off", part=part)  # can be traced, but not written token by token
-        assert not app.exception and trace_ids(app)[1] == traced(hide="target.1", causal="off")
-
-
-def test_a_hidden_token_that_a_new_sentence_lacks_leaves_the_other_switches(open_lab: Callable[..., AppTest]) -> None:
+def test_a_hidden_token_that_a_new_sentence_lacks_leaves_the_other_switches() -> None:
     app = open_lab(hide="source.5", scaling="off")
     app.text_input("source").input("ka").run()
     assert not app.exception and "Token 5 of the source cannot be hidden" in messages(app)
@@ -275,7 +222,7 @@ def test_a_hidden_token_that_a_new_sentence_lacks_leaves_the_other_switches(open
     )
 
 
-def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept(open_lab: Callable[..., AppTest]) -> None:
+def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept() -> None:
     app = open_lab()
     state = app.session_state["headscope"]
     app.session_state["lab"] = {"lab": {"switches": {"causal": "off"}, "revision": state.revision}}
@@ -285,16 +232,7 @@ def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept(open_lab: Calla
     assert header["switches"] == {"causal": "off"} and header["state"]["revision"] == state.revision + 1
 
 
-def test_a_picture_shown_again_knows_the_switches(open_lab: Callable[..., AppTest]) -> None:
-    app = switch(open_lab(), switches={"scaling": "off"}, kind="encoder_self", layer=1)
-    app.text_input("source").input("").run()
-    app.text_input("source").input("ka lo mi").run()
-    header = unpack(payloads(app, "lab")["before"])[0]
-    assert header["switches"] == {"scaling": "off"} and header["state"]["kind"] == "encoder_self"
-    assert header["state"]["revision"] == app.session_state["headscope"].revision > 0
-
-
-def test_a_model_with_fewer_heads_shows_its_nearest_head(open_lab: Callable[..., AppTest], folder: Path) -> None:
+def test_a_model_with_fewer_heads_shows_its_nearest_head(folder: Path) -> None:
     tiny = tiny_pretrained()
     small = tiny_model(vocab_size=len(tiny.tokenizer), heads=2, encoder_layers=1, decoder_layers=1)
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
@@ -305,20 +243,7 @@ def test_a_model_with_fewer_heads_shows_its_nearest_head(open_lab: Callable[...,
         assert not app.exception and (address(app)["layer"], address(app)["head"]) == ("1", "2"), page
 
 
-def test_the_fields_hold_the_sentence_on_every_page(open_lab: Callable[..., AppTest], folder: Path) -> None:
-    tiny = tiny_pretrained()
-    save_checkpoint(folder / "twin", tiny.model, tiny.tokenizer, tiny.languages)
-    app = open_lab(checkpoint="twin")
-    for page in ("heads", "model", "lab", "heads", "lab"):
-        switch_page(app, page).run()
-        if page != "model":
-            assert (app.text_input("source").value, app.text_input("target").value) == ("ka lo mi", "re sta vu"), page
-        assert app.selectbox("checkpoint").value == "twin"
-
-
-def test_a_head_and_a_depth_reported_together_are_both_in_the_link(
-    open_lab: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_head_and_a_depth_reported_together_are_both_in_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
     depths = scaling._random(0).depths
     values = {"depth": depths[-1], "quantity": "key", "chosen": {"kind": "encoder_self", "layer": 1, "head": 0}}
     app = open_lab(part="scaling")

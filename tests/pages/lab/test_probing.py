@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-import logging
 import random
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,15 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components import probe_results, probing
 from pages.components.probe_results import chance, moved, rows_of
-from pages.components.probing import Jobs, Measurement, key_of
 from pages.components.translation import relative
 from pages.runtime import job
 from tests.support.sections import cells, plain, prepared, raw, start
 from transformer.cancellation import Stopped
-from transformer.inference.pretrained import Pretrained, load
+from transformer.inference.pretrained import load
 from transformer.interventions.sets import NONE, Interventions
 from transformer.probing.probes import ProbeScores, bleu_interval, probe, probe_pairs
-from transformer.training.data import Pair
 
 pytestmark = pytest.mark.slow  # many cold pages
 
@@ -75,12 +70,6 @@ def test_before_and_after_are_measured() -> None:
     assert cells(raw(app.run()))[0] == ["120 sentences", "no switches"]
     app.session_state["switches"] = "zero=cross.1"
     assert cells(raw(app.run()))[0][2] == "4 heads knocked out in cross-attention, layer 1"
-
-
-def test_rows_have_bleu_where_words_are_words() -> None:
-    scores = ProbeScores(120, 43.21, 3.456, 0.125, 0.5, 0.01)
-    assert rows_of([scores, scores], toy=False)[0] == ("BLEU", "43.2", "43.2")
-    assert [row[1] for row in rows_of([scores], toy=True)] == ["3.46", "12.5%", "50.0%", "1.0%"]
 
 
 class Slow:
@@ -140,30 +129,6 @@ def test_progress_and_stop(slow: Slow) -> None:
     assert "120 of 120 translations changed." in plain(app) and "section 3.2.1" in plain(app)
 
 
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (RuntimeError("no <b>memory"), "The evaluation failed: RuntimeError: no <b>memory."),
-        (probing.InterventionError("hiding leaves nothing"), "The evaluation failed: hiding leaves nothing."),
-    ],
-)
-def test_an_error_in_the_thread_gives_one_sentence(
-    slow: Slow, error: Exception, sentence: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    slow.error = error
-    slow.go.set()
-    app = start("probing", "scaling=off", "3142", model="sort")
-    with caplog.at_level(logging.ERROR):
-        finished(app.button(key="hs-probe-start").click().run())
-    assert sentence in plain(app) and "<b>memory" not in raw(app) and labels(app) == ["Measure on 120 sentences"]
-    assert ("RuntimeError" in caplog.text) == isinstance(error, RuntimeError)  # the log gets what is ours to mend
-
-
-def test_a_model_without_probes_says_so() -> None:
-    app = start("probing")
-    assert "There is no probe set from Invented to Imagined. The command evaluate" in plain(app) and not labels(app)
-
-
 def stopped_in_the_second_half(slow: Slow, app: AppTest) -> None:
     """Measures the model without switches, and returns while it measures with them."""
     slow.only = NONE
@@ -209,98 +174,64 @@ def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: p
     assert probing.STAY < probing.PATIENCE / 2  # who only reads is seen too
 
 
-def test_a_stop_before_anything_was_done_says_so() -> None:
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (RuntimeError("no <b>memory"), "The evaluation failed: RuntimeError: no <b>memory."),
+        (probing.InterventionError("hiding leaves nothing"), "The evaluation failed: hiding leaves nothing."),
+    ],
+)
+def test_an_error_in_the_thread_gives_one_sentence(slow: Slow, error: Exception, sentence: str) -> None:
+    slow.error = error
+    slow.go.set()
+    app = start("probing", "scaling=off", "3142", model="sort")
+    finished(app.button(key="hs-probe-start").click().run())
+    assert sentence in plain(app) and "<b>memory" not in raw(app) and labels(app) == ["Measure on 120 sentences"]
+
+
+def test_sentences_about_what_is_missing() -> None:
+    assert "There is no probe set from Invented to Imagined. The command evaluate" in plain(start("probing"))
+    stopped = "The evaluation was stopped before its first sentences were done."
     measurement = SimpleNamespace(done=0, total=240, stopping=True)
-    assert probing._stopped_sentences(measurement, False).startswith(
-        "The evaluation was stopped before its first sentences were done."
-    )
+    assert probing._stopped_sentences(measurement, False).startswith(stopped)  # type: ignore[arg-type]
     measurement.stopping = False
-    assert "You left the lab for a minute" in probing._stopped_sentences(measurement, True)
+    assert "You left the lab for a minute" in probing._stopped_sentences(measurement, True)  # type: ignore[arg-type]
+    easy = probe_results._easy_sentences_note
+    assert "do not compare this BLEU with the model card's " in easy(load("en-de"), 120)
+    assert easy(load("sort"), 9).startswith("These 9 sentences are Headscope's own, short and easy")
 
 
-English = tuple[Pretrained, list[Pair], ProbeScores, ProbeScores]
+def test_rows_have_bleu_where_words_are_words() -> None:
+    scores = ProbeScores(120, 43.21, 3.456, 0.125, 0.5, 0.01)
+    assert rows_of([scores, scores], toy=False)[0] == ("BLEU", "43.2", "43.2")
+    assert [row[1] for row in rows_of([scores], toy=True)] == ["3.46", "12.5%", "50.0%", "1.0%"]
 
 
-@pytest.fixture(scope="module")
-def english() -> English:
-    """en-de with 24 pairs, measured before and after."""
+def test_the_change_of_bleu_is_said_with_its_interval() -> None:
     model = load("en-de")
     pairs = (probe_pairs(model) or [])[:24]
     before, after = (probe(model, pairs, switches) for switches in (NONE, Interventions.parse("zero=cross.4")))
-    return model, pairs, before, after
-
-
-def test_the_translations_stand_by_their_references(
-    english: tuple[Pretrained, list[Pair], ProbeScores, ProbeScores],
-) -> None:
-    model, pairs, before, after = english
-    sources = {target: source for source, target in pairs}
-    assert before.references == after.references == tuple(target for _source, target in pairs)
-    for text, reference in zip(before.texts[:6], before.references[:6], strict=True):
-        assert text == model.translate(sources[reference]).text
-    changed = sum(old_text != new_text for old_text, new_text in zip(before.texts, after.texts, strict=True))
-    sentence = moved(before, after, toy=False)
+    changed = sum(old != new for old, new in zip(before.texts, after.texts, strict=True))
     shown = [float(cell_text) for cell_text in rows_of([before, after], toy=False)[0][1:]]
+    sentence = moved(before, after, toy=False)
     assert sentence.startswith(f"BLEU changed by {shown[1] - shown[0]:+.1f} and perplexity by ")
     assert sentence.endswith(f"; {changed} of 24 translations changed.") and changed > 0
-
-
-def test_the_interval_is_of_the_difference(english: English) -> None:
-    *_model, before, after = english
     low, high = bleu_interval(before.texts, after.texts, before.references)
-    difference = after.bleu - before.bleu
-    assert low < difference < high and bleu_interval(before.texts, before.texts, before.references) == (0, 0)
+    assert low < after.bleu - before.bleu < high
+    assert bleu_interval(before.texts, before.texts, before.references) == (0, 0)
     # As plain resampling with sacreBLEU's own corpus score has it.
     draws, rows = random.Random(1), range(len(before.texts))
     plainly = []
     for _draw in range(200):
         drawn = draws.choices(rows, k=len(rows))
-        old_score, new_score = (
-            BLEU().corpus_score([scores.texts[row] for row in drawn], [[scores.references[row] for row in drawn]]).score
-            for scores in (before, after)
+        references = [[before.references[row] for row in drawn]]
+        old, new = (
+            BLEU().corpus_score([scores.texts[row] for row in drawn], references).score for scores in (before, after)
         )
-        plainly.append(new_score - old_score)
+        plainly.append(new - old)
     plainly.sort()
     width = high - low
     assert abs(plainly[5] - low) < width / 4 and abs(plainly[-6] - high) < width / 4
     says = chance(before, after)
     assert f"BLEU changes by {low:+.1f} to {high:+.1f} (95%" in says and ("includes 0" in says) == (low <= 0 <= high)
     assert "includes 0" in chance(before, before)
-
-
-def test_a_note_says_that_the_probe_sentences_are_easy() -> None:
-    model = load("en-de")
-    assert (
-        f"do not compare this BLEU with the model card's {model.metrics['bleu']:.1f}, which was measured on other "
-        "sentences."
-    ) in probe_results._easy_sentences_note(model, 120)
-    assert probe_results._easy_sentences_note(load("sort"), 9).startswith(
-        "These 9 sentences are Headscope's own, short and easy"
-    )
-
-
-PAIRS = (("31", "13"), ("210", "012"))
-
-
-def test_one_measurement_at_a_time(slow: Slow) -> None:
-    jobs, model = Jobs("tried"), load("sort")
-    first = Measurement(jobs, model, PAIRS, NONE)
-    assert slow.there.wait(30)
-    second = Measurement(jobs, model, PAIRS, Interventions.parse("scaling=off"))
-    assert (first.stage, second.stage) == ("running", "waiting") and len(slow.asked) == 1
-    third = Measurement(jobs, model, PAIRS, NONE)
-    third.stop()
-    third.thread.join(30)
-    assert third.stage == "stopped" and first.running  # who waits can leave
-    slow.go.set()
-    for measurement in (first, second):
-        measurement.thread.join(30)
-    assert (first.stage, second.stage) == ("done", "done")
-    # Nothing switched was measured once, for both.
-    assert slow.asked == [NONE, Interventions.parse("scaling=off")]
-    assert set(second.scores) == {key_of(model, switches) for switches in slow.asked} and second.total == len(PAIRS)
-
-
-def test_scores_belong_to_a_model_and_its_switches() -> None:
-    assert key_of(load("sort"), NONE) != key_of(dataclasses.replace(load("sort"), path=Path("other")), NONE)
-    assert key_of(load("sort"), NONE) != key_of(load("sort"), Interventions.parse("scaling=off"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,8 +15,8 @@ from pages.frame.lesson import files
 from pages.lessons import own as own_page
 from pages.lessons.own import COMPUTED, FILE, as_typed, file_name, from_view, functions_for
 from pages.registry import pages
-from tests.support.app import address, messages, page_text, switch_page
-from transformer.lessons import Computed, Lesson, LessonError, Question, parse_lesson, to_toml
+from tests.support.app import address, messages, open_page, page_text, switch_page
+from transformer.lessons import Computed, Lesson, LessonError, Link, Question, Stop, parse_lesson, to_toml
 from transformer.lessons.answers import FUNCTIONS
 from transformer.lessons.lesson import MOST_STOPS
 from transformer.lessons.questions import KINDS
@@ -38,7 +37,7 @@ def to_editor(app: AppTest) -> AppTest:
     return app
 
 
-def added(open_page: Callable[..., AppTest], **params: str) -> AppTest:
+def added(**params: str) -> AppTest:
     """A session that added a view of the heads, in the editor."""
     app = open_page(kind="cross", layer="2", head="1", cell="2,3", **params)
     app.session_state["hs-link"] = True
@@ -65,8 +64,8 @@ def write(app: AppTest, what: str, text: str) -> None:
     assert not app.exception
 
 
-def test_a_view_becomes_a_stop_with_a_computed_question(open_page: Callable[..., AppTest]) -> None:
-    app = added(open_page)
+def test_a_view_becomes_a_stop_with_a_computed_question() -> None:
+    app = added()
     assert address(app)["part"] == "own"
     write(app, "title", "Look <b>here</b>")
     write(app, "text", "The **second** row.")
@@ -80,12 +79,8 @@ def test_a_view_becomes_a_stop_with_a_computed_question(open_page: Callable[...,
     choose(app, "answer-how", "largest_key")
     app.checkbox[0].check().run()
     (stop,) = own(app).lesson(PATHS).stops
-    assert (stop.title, stop.text, stop.section, stop.lit) == (
-        "Look <b>here</b>",
-        "The **second** row.",
-        "3.2.1",
-        "picture",
-    )
+    told = ("Look <b>here</b>", "The **second** row.", "3.2.1", "picture")
+    assert (stop.title, stop.text, stop.section, stop.lit) == told
     assert stop.view.page == "" and dict(stop.view.params)["cell"] == "2,3" and "lesson" not in dict(stop.view.params)
     here = {"kind": "cross", "layer": 2, "head": 1, "row": 2, "reading": "predicted"}  # from the view
     assert stop.question == Question(
@@ -94,8 +89,8 @@ def test_a_view_becomes_a_stop_with_a_computed_question(open_page: Callable[...,
     assert not app.button(key="hs-own-try").disabled and not messages(app, notes=True)
 
 
-def test_the_cell_that_is_pressed_on_arrival_is_computed_and_edited(open_page: Callable[..., AppTest]) -> None:
-    app = added(open_page)
+def test_the_cell_that_is_pressed_on_arrival_is_computed_and_edited() -> None:
+    app = added()
     cell = lambda: own(app).lesson(PATHS).stops[0].cell  # noqa: E731
     assert cell() is None
     choose(app, "cell-how", "largest_cell")
@@ -115,22 +110,8 @@ def test_the_cell_that_is_pressed_on_arrival_is_computed_and_edited(open_page: C
     assert cell() is None and "cell" not in own(app).stops[0].table()
 
 
-def test_it_is_tried_and_edited_again(open_page: Callable[..., AppTest]) -> None:
-    app = added(open_page)
-    write(app, "text", "What I wrote.")
-    app.button(key="hs-own-try").click().run()
-    switch_page(app, "heads").run()
-    assert (address(app)["lesson"], address(app)["stop"], address(app)["layer"]) == (draft.NAME, "1", "2")
-    assert "What I wrote." in page_text(app) and "1 of 1" in page_text(app)
-    app = to_editor(app)
-    write(app, "text", "")  # a lesson that is incomplete ends; nothing of it is lost
-    app.run()
-    assert "There is no lesson" in messages(app) or "lesson" not in address(app)
-    assert own(app).stops[0].values["text"] == "" and own(app).values["title"] == "My lesson"
-
-
-def test_stops_move_and_one_that_was_removed_comes_back(open_page: Callable[..., AppTest]) -> None:
-    app = added(open_page)
+def test_stops_move_and_one_that_was_removed_comes_back() -> None:
+    app = added()
     for title in ("B", "C"):
         own(app).stops.append(DraftStop({"title": title, "view": "paper", "text": "x"}))
     app.run()
@@ -168,9 +149,9 @@ def bring(app: AppTest, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_file_is_loaded_and_a_bad_one_refused_with_line_field_and_what_is_allowed(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app = added(open_page)
+    app = added()
     write(app, "title", "Mine")
     file = (FOLDER / "reading-heads.toml").read_text(encoding="utf-8")
     bring(app, file.replace('lit = "picture"', 'lit = "pictures"', 1).encode(), monkeypatch)
@@ -198,14 +179,8 @@ def test_every_kind_of_question_passes_through_the_editor() -> None:
         options = ("a", "b") if kind in ("choose", "order") else ()
         answer = {"shape": Computed("shape", {"tensor": "cross.values"}), "order": options, **typed}[kind]
         asked = Question(kind, "?", answer, options, 0.25 if kind == "number" else 0.0, "So.", True)
-        lesson = Lesson(draft.NAME, "One", "", 5, (own_stop(asked),))
+        lesson = Lesson(draft.NAME, "One", "", 5, (Stop("A", Link("paper"), "B", question=asked),))
         assert draft.read(to_toml(lesson), PATHS).lesson(PATHS) == lesson
-
-
-def own_stop(question: Question) -> object:
-    from transformer.lessons import Link, Stop
-
-    return Stop("A", Link("paper"), "B", question=question)
 
 
 def test_numbers_are_typed_with_a_point_or_a_comma_and_others_are_named() -> None:
@@ -214,15 +189,11 @@ def test_numbers_are_typed_with_a_point_or_a_comma_and_others_are_named() -> Non
     stop.question["answer"] = "half"
     with pytest.raises(LessonError, match="answer of the question of stop 1: it is 'half'; it must be a number"):
         Draft({"title": "One"}, [stop]).lesson(PATHS)
+    other = DraftStop(stop.values, {"kind": "text", "ask": "?", "options": "a\nb", "answer": "a", "tolerance": "0.1"})
+    assert other.table()["question"] == {"kind": "text", "ask": "?", "answer": "a"}  # without those of other kinds
+    other.question["kind"] = "choose"
+    assert other.table()["question"]["options"] == ["a", "b"]
     assert as_typed("2", (int, str)) == 2 and as_typed("▁ka", (int, str)) == "▁ka" and as_typed("0,5", (float,)) == 0.5
-
-
-def test_another_kind_of_question_keeps_what_was_typed_out_of_the_file() -> None:
-    question = {"kind": "text", "ask": "?", "options": "a\nb", "answer": "a", "tolerance": "0.1"}
-    stop = DraftStop({"title": "A", "view": "paper", "text": "B"}, question)
-    assert stop.table()["question"] == {"kind": "text", "ask": "?", "answer": "a"}
-    question["kind"] = "choose"
-    assert stop.table()["question"]["options"] == ["a", "b"]
 
 
 def test_every_function_is_offered_where_its_answer_fits() -> None:
@@ -234,8 +205,8 @@ def test_every_function_is_offered_where_its_answer_fits() -> None:
     assert from_view(stop, "translation") == {}  # may be left out
 
 
-def test_a_lesson_has_at_most_so_many_stops(open_page: Callable[..., AppTest]) -> None:
-    app = added(open_page)
+def test_a_lesson_has_at_most_so_many_stops() -> None:
+    app = added()
     for _ in range(MOST_STOPS - 1):
         own(app).stops.append(DraftStop({"title": "B", "view": "paper", "text": "x"}))
     app = switch_page(app, "heads").run()
@@ -244,11 +215,9 @@ def test_a_lesson_has_at_most_so_many_stops(open_page: Callable[..., AppTest]) -
     assert "Your lesson is full: it has 60 stops." in page_text(app) and len(own(app).stops) == MOST_STOPS
 
 
-def test_its_link_is_given_once_the_server_has_the_file(
-    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_its_link_is_given_once_the_server_has_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HEADSCOPE_LESSONS", str(tmp_path / "lessons"))
-    app = added(open_page)
+    app = added()
     assert "HEADSCOPE_LESSONS" in page_text(app)
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "my-lesson.toml").write_text(own(app).text(), encoding="utf-8")

@@ -16,14 +16,8 @@ from transformer.checkpoints.folder import CARDS
 @pytest.mark.parametrize(
     "name, said",
     [
-        (
-            "en-de",
-            "From English to German: the Transformer of 2017 at 1/3 of its size, with 20 million weights.",
-        ),
-        (
-            "sort",
-            "From digits to sorted: the Transformer of 2017 at 1/386 of its size, with 168,320 weights.",
-        ),
+        ("en-de", "From English to German: the Transformer of 2017 at 1/3 of its size, with 20 million weights."),
+        ("sort", "From digits to sorted: the Transformer of 2017 at 1/386 of its size, with 168,320 weights."),
     ],
 )
 def test_a_model_is_what_it_does_and_how_large_it_is(name: str, said: str) -> None:

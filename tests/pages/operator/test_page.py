@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.operator.page import KEY, NAME
 from pages.runtime import operator
 from tests.pages.runtime.test_operator import NOW
 from tests.pages.test_language import locale, texts
-from tests.support.app import address, app_test, messages, page_text, written
+from tests.support.app import address, app_test, messages, open_page, page_text, written
 from tests.support.pseudo import CODE, untranslated
 from transformer.operator_key import VARIABLE
 
@@ -23,13 +20,11 @@ SECRET = "a-key-that-is-long"
 
 
 @pytest.fixture
-def switched_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, SECRET)
 
 
-def test_without_the_option_there_is_no_such_page(
-    folder: Path, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_option_there_is_no_such_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     asked, unknown = (open_page(name, **{KEY: SECRET}) for name in (NAME, "no-such-page"))
     assert page_text(asked) == page_text(unknown) and address(asked) == address(unknown)
@@ -75,7 +70,7 @@ def test_the_numbers_are_those_of_this_process() -> None:
 
 
 @pytest.mark.usefixtures("switched_on")
-def test_no_other_page_shows_the_page_or_keeps_the_key(open_page: Callable[..., AppTest]) -> None:
+def test_no_other_page_shows_the_page_or_keeps_the_key() -> None:
     app = open_page("heads", **{KEY: SECRET})
     assert KEY not in address(app) and SECRET not in written(app)
     links = app.get("page_link")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +17,17 @@ from pages.components import task
 from pages.positions import encoding, learned
 from pages.positions.learned import COUNT, FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
 from pages.runtime.shared import clear_caches
-from tests.support.app import MODELS, address, content_test, figures
+from tests.support.app import (
+    MODELS,
+    address,
+    components,
+    content_test,
+    figures,
+    messages,
+    opened_well,
+    page_text,
+    written,
+)
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.positions import neighbour_cosines
 from transformer.cancellation import Stopped
@@ -42,36 +50,19 @@ def variant(name: str, **changes: Any) -> Pretrained:
 
 
 @pytest.fixture(autouse=True)
-def nothing_counted() -> None:
-    clear_caches()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fresh() -> Iterator[None]:
-    """Models to draw with, and empty caches before and after."""
+def fresh() -> None:
+    """Models to draw with, and empty caches."""
     clear_caches()
     MODELS.update(tiny=tiny_pretrained(), none=variant("none", positions="none"))
-    MODELS.update({"le<b>arned": variant("le<b>arned", positions="learned"), FORMULA: load(FORMULA)})
-    MODELS[LEARNED] = load(LEARNED)
-    yield
-    clear_caches()
-
-
-def page_text(app: AppTest, sort: str = "") -> str:
-    """Messages of a kind, or all HTML that a person reads."""
-    assert not app.exception, app.exception
-    bodies = [element.proto.body for element in app.get("html") if sort in element.proto.body]
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", " ".join(bodies))).split())
+    MODELS.update({"le<b>arned": variant("le<b>arned", positions="learned")})
+    MODELS.update({name: load(name) for name in (FORMULA, LEARNED)})
 
 
 def handed(app: AppTest) -> dict[str, Any]:
     """The data of the slider component."""
-    assert not app.exception, app.exception
-    (drawn,) = [
-        element for element in app.get("bidi_component") if element.proto.component_name == "headscope.positions"
-    ]
-    assert len(drawn.proto.json) < 60_000  # templates, not tables
-    return json.loads(drawn.proto.json)
+    (drawn,) = components(opened_well(app), "positions")
+    assert len(drawn.json) < 60_000  # templates, not tables
+    return json.loads(drawn.json)
 
 
 def chosen(app: AppTest) -> dict[str, str]:
@@ -90,35 +81,27 @@ def report(app: AppTest, **values: Any) -> AppTest:
 
 
 def test_the_sliders_begin_at_the_loaded_model() -> None:
+    model = MODELS["tiny"]
     app = start("encoding")
-    data = handed(app)
-    tokens = list(MODELS["tiny"].trace(SENTENCE).source_labels)
+    data, tokens = handed(app), list(model.trace(SENTENCE).source_labels)
     assert data["values"] == {"d_model": 66, "length": max(8, len(tokens)), "dims": None}
     assert (data["own"], data["model"]) == (66, "tiny")
     assert (data["part"], data["tokens"], data["big"], data["layout"]) == ("encoding", tokens, False, "")
     assert list(data["figures"]) == ["encoding", "curves", "wavelengths"]
-    assert not chosen(app) and not page_text(app, "hs-message")
+    assert not chosen(app) and not messages(app)
+    frame: Any = SimpleNamespace(trace=None, model=model, state=SimpleNamespace(source=SENTENCE))
+    assert list(encoding.source_labels(frame)) == tokens  # without a pass
     data = handed(start("distance"))
     assert data["values"] == {"d_model": 66, "length": 64, "k": 5, "q": 10}
     assert list(data["figures"]) == ["products", "offsets", "map", "shifted"]
-
-
-def test_without_a_pass_the_tokens_are_the_same() -> None:
-    model = MODELS["tiny"]
-    frame = SimpleNamespace(trace=None, model=model, state=SimpleNamespace(source=SENTENCE))
-    assert encoding.source_labels(frame) == model.trace(SENTENCE).source_labels  # type: ignore[arg-type]
-
-
-def test_a_long_sentence_has_room() -> None:
-    app = start("encoding", source=" ".join(["ka lo mi nu re sta"] * 9)[:120])
-    data = handed(app)
+    data = handed(start("encoding", source="ka lo mi nu re sta " * 5))
     assert data["values"]["length"] == len(data["tokens"]) > 8
 
 
 def test_a_link_is_shown_and_kept() -> None:
     app = start("encoding", d_model="128", length="30", dims="0,5,64", k="7")
     assert handed(app)["values"] == {"d_model": 128, "length": 30, "dims": [0, 5, 64]}
-    assert not page_text(app, "hs-message")
+    assert not messages(app)
     assert chosen(app) == {"d_model": "128", "length": "30", "dims": "0,5,64", "k": "7"}  # of the other part too
     app.session_state["part"] = "distance"
     assert handed(app.run())["values"] == {"d_model": 128, "length": 30, "k": 7, "q": 10}
@@ -126,50 +109,25 @@ def test_a_link_is_shown_and_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "wanted", "sentence"),
+    ("part", "asked", "wanted", "sentence"),
     [
-        (
-            {"d_model": "9999"},
-            {"d_model": 512},
-            "The link asks for d_model '9999'. Allowed: a whole number from 2 to 512",
-        ),
-        ({"d_model": "0"}, {"d_model": 2}, "d_model '0'"),
-        ({"d_model": "-4"}, {"d_model": 2}, "d_model '-4'"),
-        ({"d_model": "x<b>"}, {"d_model": 66}, "d_model 'x<b>'"),
-        ({"d_model": "7"}, {"d_model": 6}, "d_model is 7, but the encoding needs an even number: 6 is shown."),
-        ({"length": "1"}, {"length": 2, "k": 1, "q": 1}, "length '1'"),
-        ({"length": "9" * 50}, {"length": 512}, "length"),
-        ({"k": "64"}, {"k": 63}, "k '64'. Allowed: a whole number from 0 to 63. Shown: 63."),
-        ({"q": "-1"}, {"q": 0}, "q '-1'"),
-        ({"length": "8", "q": "8"}, {"length": 8, "q": 7}, "q '8'. Allowed: a whole number from 0 to 7"),
+        ("distance", {"d_model": "9999"}, {"d_model": 512}, "Allowed: a whole number from 2 to 512"),
+        ("distance", {"d_model": "x<b>"}, {"d_model": 66}, "d_model 'x<b>'"),
+        ("distance", {"d_model": "7"}, {"d_model": 6}, "the encoding needs an even number: 6 is shown."),
+        ("distance", {"length": "1"}, {"length": 2, "k": 1, "q": 1}, "length '1'"),
+        ("distance", {"k": "64"}, {"k": 63}, "Allowed: a whole number from 0 to 63. Shown: 63."),
+        ("distance", {"length": "8", "q": "8"}, {"length": 8, "q": 7}, "Allowed: a whole number from 0 to 7"),
+        ("encoding", {"dims": "x, -1, 65"}, {"dims": [65]}, "left out: x, -1."),
+        ("encoding", {"dims": "<b>"}, {"dims": None}, "left out: <b>."),
     ],
 )
-def test_a_slider_value_out_of_bounds_becomes_the_nearest_with_a_message(
-    asked: dict[str, str], wanted: dict[str, int], sentence: str
+def test_what_a_link_asks_out_of_bounds_becomes_the_nearest_with_a_message(
+    part: str, asked: dict[str, str], wanted: dict[str, Any], sentence: str
 ) -> None:
-    app = start("distance", **asked)
+    app = start(part, **asked)
     values = handed(app)["values"]
-    start_ = {"d_model": 66, "length": 64, "k": 5, "q": 10}
-    assert values == {**start_, **wanted} and sentence in page_text(app, "hs-message")
-    assert not page_text(app.run(), "hs-message")  # once
-    assert handed(app)["values"] == values
-
-
-@pytest.mark.parametrize(
-    ("dims", "wanted", "left"),
-    [
-        ("0,66", [0], "66"),
-        ("x, -1, 65", [65], "x, -1"),
-        ("1,2,3,4,5,6,7,8", [1, 2, 3, 4, 5, 6], "7, 8"),
-        ("<b>", None, "<b>"),
-        ("3 3 3", [3], ""),
-    ],
-)
-def test_dimensions_of_a_link_are_bounded(dims: str, wanted: list[int] | None, left: str) -> None:
-    app = start("encoding", dims=dims)
-    assert handed(app)["values"]["dims"] == wanted
-    assert (f"left out: {left}." in page_text(app, "hs-message")) == bool(left)
-    assert not page_text(app.run(), "hs-message") and handed(app)["values"]["dims"] == wanted
+    assert wanted.items() <= values.items() and sentence in html.unescape(messages(app))
+    assert not messages(app.run()) and handed(app)["values"] == values  # said once
 
 
 def test_values_from_the_browser_are_in_the_link() -> None:
@@ -183,39 +141,22 @@ def test_values_from_the_browser_are_in_the_link() -> None:
     assert chosen(app) == {"length": "20", "k": "19", "q": "3"}
     app = report(start("distance"), part="encoding", d_model=66, length=max(8, start_length))  # of the part before
     assert not chosen(app)
+    app = report(start("distance", k="40"), d_model=66, length=10, k=9, q=5)  # a shorter table has fewer shifts
+    assert handed(app)["values"] == {"d_model": 66, "length": 10, "k": 9, "q": 5} and not messages(app)
 
 
-def test_a_shorter_table_has_fewer_shifts() -> None:
-    app = report(start("distance", k="40"), d_model=66, length=10, k=9, q=5)
-    assert handed(app)["values"] == {"d_model": 66, "length": 10, "k": 9, "q": 5}
-    assert not page_text(app, "hs-message")
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"d_model": 7, "length": 10},
-        {"d_model": 1000, "length": 10},
-        {"d_model": "8", "length": 10},
-        {"d_model": True, "length": 10},
-        {"d_model": 8.5, "length": 10},
+def test_invalid_values_from_the_browser_are_not_stored() -> None:
+    app = start("encoding", dims="2")
+    before = handed(app)["values"]
+    for values in (
+        *({"d_model": d_model, "length": 10} for d_model in (7, 1000, "8", True, 8.5)),
+        *({"d_model": 66, "length": 8, "dims": dims} for dims in ([], "0,1", [0.5], ["0"], [66], [0] * 7, 3, {"0": 1})),
         {"d_model": 8},
         {},
         {"d_model": 8, "length": 10, "revision": -1},
         {"d_model": 8, "length": 1, "part": []},
-    ],
-    ids=str,
-)
-def test_invalid_values_from_the_browser_are_not_stored(values: dict[str, Any]) -> None:
-    app = start("encoding")
-    before = handed(app)["values"]
-    assert handed(report(app, **values))["values"] == before and not chosen(app)
-
-
-@pytest.mark.parametrize("dims", [[], "0,1", [0.5], ["0"], [66], [0] * 7, 3, {"0": 1}], ids=str)
-def test_dimensions_of_the_browser_are_checked(dims: Any) -> None:
-    app = report(start("encoding", dims="2"), d_model=66, length=64, dims=dims)
-    assert handed(app)["values"]["dims"] == [2]
+    ):
+        assert handed(report(app, **values))["values"] == before, values
 
 
 # -- learned positions ------------------------------------------------------------------------------------------------
@@ -242,9 +183,7 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     source = html.unescape(" ".join(element.proto.body for element in more.get("html")))
     assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / <i>d</i><sub>model</sub>" in source
     right = [f"{100 * exact(load(LEARNED), 'reverse', length):.0f}%" for length in (16, 17)]
-    assert f"It gets {right[0]} of the inputs with 16 symbols right and {right[1]} of those with 17." in page_text(
-        app, "hs-point"
-    )
+    assert f"It gets {right[0]} of the inputs with 16 symbols right and {right[1]} of those with 17." in page_text(app)
 
 
 @pytest.mark.slow
@@ -268,7 +207,7 @@ def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
     assert [line["name"] for line in drawn["positions_norms"]["data"]] == ["formula", "le&lt;b&gt;arned"]
     assert not drawn["positions_norms"]["layout"].get("shapes")
     assert "le<b>arned does not say which positions it was trained on" in page_text(app)
-    assert "positions_exact" in drawn and not page_text(app, "hs-point")  # exact answers are those of the toys
+    assert "positions_exact" in drawn and "hs-point" not in written(app)  # exact answers are those of the toys
 
 
 def test_without_toy_checkpoints_the_page_shows_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +215,7 @@ def test_without_toy_checkpoints_the_page_shows_a_sentence(monkeypatch: pytest.M
     app = start("learned")
     assert "No checkpoint with learned positions was found" in page_text(app) and not figures(app)
     app = start("learned", LEARNED, "abc")  # the other half is missing
-    assert len(figures(app)) == 3 and not page_text(app, "hs-point")
+    assert len(figures(app)) == 3 and "hs-point" not in written(app)
 
 
 def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +232,7 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
             assert exact(model, "reverse", length) == right / 12
         assert line["mode"] == "lines+markers"
     assert [exact(load(LEARNED), "reverse", length) for length in (15, 16, 17, 18)] == [1, 1, 0, 0]
-    text = page_text(app, "hs-said")
+    text = page_text(app)
     share = f"{100 * exact(load(FORMULA), 'reverse', 17):.0f}%"
     conclusion = "Here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
     assert f"{conclusion}({share} of those with 17), and reverse-learned none beyond 16." in text
@@ -305,26 +244,25 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
     ("by_formula", "by_table", "sentence"),
     [
         ([1, 0, 0], [1, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
-        (
-            [1, 0.5, 0.1],
-            [1, 0, None],
-            "up to 18 symbols right (50% of those with 17), and reverse-learned none beyond 16.",
-        ),
-        (
-            [1, 0, 0],
-            [1, 0.2, 0],
-            "right (0% of those with 17), and reverse-learned of up to 17 (20% of those with 17).",
-        ),
-        ([0, 0, 0], [0, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
+        ([1, 0.5, 0.1], [1, 0, None], "up to 18 symbols right (50% of those with 17), and reverse-learned none beyond"),
+        ([1, 0, 0], [1, 0.2, 0], "(0% of those with 17), and reverse-learned of up to 17 (20% of those with 17)."),
     ],
 )
 def test_the_conclusion_is_computed(
-    by_formula: list[float | None], by_table: list[float | None], sentence: str, monkeypatch: pytest.MonkeyPatch
+    by_formula: list[float], by_table: list[float | None], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learned, "LENGTHS", range(16, 19))
     shares = {FORMULA: by_formula, LEARNED: by_table}
     text = learned._conclusion((MODELS[FORMULA], MODELS[LEARNED]), shares, 16)
     assert text.startswith("Section 3.5 says sinusoids “may allow the model to extrapolate to") and sentence in text
+
+
+def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert exact(load(LEARNED), "reverse", 64) is None
+    monkeypatch.setattr(learned, "COUNT", 2)
+    monkeypatch.setattr(learned, "LENGTHS", range(62, 66))
+    app = start("learned", LEARNED, "abc")
+    assert f"{LEARNED} has 64 positions, </s> included: inputs of 64 symbols or more do not fit." in page_text(app)
 
 
 def test_dissimilar_rows_are_not_called_similar() -> None:
@@ -348,16 +286,6 @@ def test_a_long_count_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
     assert asked == [(0, 21), (1, 21), (2, 21)]
 
 
-def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load(LEARNED)
-    assert exact(model, "reverse", model.config.max_positions) is None
-    monkeypatch.setattr(learned, "COUNT", 2)
-    monkeypatch.setattr(learned, "LENGTHS", range(62, 66))
-    app = start("learned", LEARNED, "abc")
-    assert len(figures(app)["positions_exact"]["data"]) == 2
-    assert f"{LEARNED} has 64 positions, </s> included: inputs of 64 symbols or more do not fit." in page_text(app)
-
-
 @pytest.mark.parametrize(
     ("metrics", "lengths"),
     [
@@ -366,32 +294,20 @@ def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypat
         ({"data": ["9 to 3 symbols"]}, None),
         ({"data": "1 to 16 symbols"}, None),
         ({"data": [7, None]}, None),
+        ({"data": ["reverse, 1 to 63 symbols"]}, (1, 63)),
         ({}, None),
     ],
 )
 def test_the_trained_range_is_read_from_the_metrics(metrics: dict[str, Any], lengths: tuple[int, int] | None) -> None:
     model = dataclasses.replace(tiny_pretrained(), metrics=metrics)
     assert trained_lengths(model) == lengths
-    assert trained_positions(model) == (None if lengths is None else (0, lengths[1]))
+    assert trained_positions(model) == ((0, lengths[1]) if lengths and lengths[1] < 63 else None)
 
 
-def test_a_range_that_fills_every_position_is_not_shaded() -> None:
-    model = dataclasses.replace(tiny_pretrained(), metrics={"data": ["reverse, 1 to 63 symbols"]})
-    assert trained_lengths(model) == (1, 63) and trained_positions(model) is None
-
-
-def test_which_models_are_compared() -> None:
-    for name in (LEARNED, FORMULA, "tiny", "none"):
-        pair = pair_of(MODELS[name])
-        assert (
-            pair
-            and pair.formula
-            and (pair.learned.name, pair.formula.name, pair.task)
-            == (
-                LEARNED,
-                FORMULA,
-                "reverse",
-            )
-        )
-    pair = pair_of(MODELS["le<b>arned"])
-    assert pair and pair.learned is MODELS["le<b>arned"] and pair.formula is None and pair.task is None
+@pytest.mark.parametrize("name", [LEARNED, FORMULA, "tiny", "none", "le<b>arned"])
+def test_which_models_are_compared(name: str) -> None:
+    pair = pair_of(MODELS[name])
+    assert pair is not None
+    own = name == "le<b>arned"  # its task is not known
+    assert pair.learned.name == (name if own else LEARNED)
+    assert (pair.formula and pair.formula.name, pair.task) == ((None, None) if own else (FORMULA, "reverse"))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,25 +14,11 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.components.training_log import training_cost
 from pages.recipe import batches, dropout, rate, smoothing
-from pages.recipe.page import parts
-from tests.support.app import ROOT, address, app_test, components, figures, messages, page_text
+from tests.support.app import ROOT, address, array, figures, messages, open_link, open_page, page_text
 from tests.support.build import tiny_pretrained
 from transformer.analysis.smoothing import smooth
-from transformer.checkpoints.folder import save_checkpoint
-from transformer.inference.pretrained import Pretrained
 from transformer.probing.dropout import dropout_passes
 from transformer.training.schedule import learning_rate, paper_peak
-
-
-@pytest.mark.parametrize("part, count", [("rate", 3), ("dropout", 3), ("smoothing", 2), ("batches", 0), ("cost", 0)])
-def test_every_part_is_drawn_for_any_model(open_page: Callable[..., AppTest], part: str, count: int) -> None:
-    app = open_page("recipe", part=part)
-    assert not app.exception and not messages(app) and len(components(app, "figure")) == count
-
-
-def test_only_parts_that_read_the_sentence_show_it(open_page: Callable[..., AppTest]) -> None:
-    fields = {part: [field.key for field in open_page("recipe", part=part).text_input] for part in parts()}
-    assert {part for part, keys in fields.items() if "source" in keys} == {"dropout", "smoothing"}
 
 
 def test_the_curve_is_equation_3() -> None:
@@ -62,32 +46,23 @@ def test_what_is_said_of_a_log_by_hand() -> None:
     assert "falls from its highest point to 0.002 only" in two and "rises again at step 300," in two
 
 
-def with_log(tmp_path: Path, log: str | None) -> Pretrained:
-    """A tiny model in a checkpoint folder with this training.csv."""
-    tiny = tiny_pretrained()
-    save_checkpoint(tmp_path / "logged", tiny.model, tiny.tokenizer, tiny.languages)
+LOGS = [
+    None, "", "step,learning_rate\n", "step,loss\n1,2\n", "step,learning_rate\nx,1\n", "step,learning_rate\n1\n",
+    "step,learning_rate\n1,nan\n", "step,learning_rate\n1,inf\n", "step,learning_rate\n0,1\n", "step,seconds\n1,2\n",
+    "seconds,tokens\nx,1\n", "seconds,tokens\n1,nan\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_a_log_that_cannot_be_read_has_no_rates_and_no_cost(folder: Path, log: str | None) -> None:
     if log is not None:
-        (tmp_path / "logged" / "training.csv").write_text(log)
-    return transformer.load(tmp_path / "logged")
+        (folder / "tiny" / "training.csv").write_text(log)
+    model = transformer.load(folder / "tiny")
+    assert rate.logged(model) is training_cost(model) is None
 
 
-def test_the_log_of_the_open_model_is_read(tmp_path: Path) -> None:
-    found = rate.logged(with_log(tmp_path, "step,learning_rate,loss\n5,0.25,1\n10,0.5,1\n"))
-    assert found == ([5.0, 10.0], [0.25, 0.5])
-
-
-@pytest.mark.parametrize(
-    "log",
-    [None, "", "step,learning_rate\n", "step,loss\n1,2\n", "step,learning_rate\nx,1\n", "step,learning_rate\n1\n",
-     "step,learning_rate\n1,nan\n", "step,learning_rate\n1,inf\n", "step,learning_rate\n0,1\n"],
-)  # fmt: skip
-def test_a_log_that_cannot_be_read_is_none(tmp_path: Path, log: str | None) -> None:
-    assert rate.logged(with_log(tmp_path, log)) is None
-
-
-def test_the_figure_has_the_rates_of_paper_and_open_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
-    app = app_test("recipe", checkpoint="en-de", part="rate", width="256", warmup="1000", factor="2").run()
+def test_the_figure_has_the_rates_of_paper_and_open_model() -> None:
+    app = open_link("recipe", checkpoint="en-de", part="rate", width="256", warmup="1000", factor="2")
     yours, base, big, own = figures(app)["learning-rate"]["data"]
     assert max(yours["y"]) == pytest.approx(2 * (256 * 1000) ** -0.5)
     assert max(base["y"]) == pytest.approx((512 * 4000) ** -0.5)
@@ -102,30 +77,21 @@ def recorded_ends() -> dict[int, list[float]]:
     return {int(steps): [run[-1] for run in of["loss"]] for steps, of in rate.recorded()["warmup"].items()}
 
 
-def test_the_best_warm_up_is_the_one_with_the_lowest_mean_loss() -> None:
-    last = {0: [1.0, 3.0], 30: [0.5, 2.5], 300: [4.0]}
-    assert "with a warm-up of 30 steps the mean loss ends at 1.500, without warm-up at 2.000" in rate._says(last)
-
-
-def test_the_bars_prove_the_sentence(open_page: Callable[..., AppTest]) -> None:
-    bars, *runs = figures(open_page("recipe", part="rate"))["warm-up-ends"]["data"]
+def test_the_bars_prove_the_sentence() -> None:
+    app = open_page("recipe", part="rate")
+    bars, *runs = figures(app)["warm-up-ends"]["data"]
     last = recorded_ends()
     ends = rate._ends(last)
     assert bars["y"] == pytest.approx(list(ends.values()))
     assert [one["y"] for one in runs] == [[found[seed] for found in last.values()] for seed in range(3)]
-    (marked,) = (text for text in bars["text"] if "lowest" in text)
-    assert f"{min(ends.values()):.3f}" in marked and len(set(bars["marker"]["color"])) == 2
-
-
-def test_curves_of_single_runs_wait_in_the_legend(open_page: Callable[..., AppTest]) -> None:
-    drawn = figures(open_page("recipe", part="rate"))["warm-up"]["data"]
+    last_losses = {0: [1.0, 3.0], 30: [0.5, 2.5], 300: [4.0]}
+    said = rate._says(last_losses)
+    assert "with a warm-up of 30 steps the mean loss ends at 1.500, without warm-up at 2.000" in said
+    drawn = figures(app)["warm-up"]["data"]  # curves of single runs wait in the legend
     hidden = [one for one in drawn if one.get("visible") == "legendonly"]
     assert (len(drawn), len(hidden)) == (16, 12) and sum(one["showlegend"] for one in hidden) == 1
-
-
-def test_of_the_recorded_runs_no_warm_up_is_the_worst() -> None:
-    ends = rate._ends(recorded_ends())
-    assert max(ends, key=ends.__getitem__) == 0
+    (marked,) = (text for text in bars["text"] if "lowest" in text)
+    assert f"{min(ends.values()):.3f}" in marked and len(set(bars["marker"]["color"])) == 2
 
 
 def test_recorded_runs_have_every_seed_and_bins_that_add_up() -> None:
@@ -133,12 +99,14 @@ def test_recorded_runs_have_every_seed_and_bins_that_add_up() -> None:
     assert list(found["warmup"]) == ["0", "30", "300", "900"] and list(found["smoothing"]) == ["0.0", "0.1", "0.2"]
     for run in found["warmup"].values():
         assert len(run["loss"]) == len(found["seeds"]) == 3 and {len(one) for one in run["loss"]} == {len(run["step"])}
-    for runs in found["smoothing"].values():
-        assert len(runs) == 3
-        for one in runs:
-            count = sum(number for _said, _right, number in one["bins"])
-            right = sum(share * number for _said, share, number in one["bins"]) / count
-            assert right == pytest.approx(one["accuracy"], abs=1e-3) and one["perplexity"] >= 1
+    ends = rate._ends(recorded_ends())
+    assert max(ends, key=ends.__getitem__) == 0  # without warm-up it is worst
+    for one in (one for runs in found["smoothing"].values() for one in runs):
+        count = sum(number for _said, _right, number in one["bins"])
+        right = sum(share * number for _said, share, number in one["bins"]) / count
+        assert right == pytest.approx(one["accuracy"], abs=1e-3) and one["perplexity"] >= 1
+    said = smoothing._verdict(found["smoothing"])
+    assert "1.020 (1.012–1.025) → 1.137 (1.130–1.142): yes." in said and said.count("no clear difference here") == 2
 
 
 def test_buckets_waste_less_than_random_order_and_lose_no_pair() -> None:
@@ -176,9 +144,8 @@ def test_the_batch_shown_first_has_the_padding_of_its_order() -> None:
         assert padding / (sum(tokens) + padding) == pytest.approx(found.padding, abs=0.01)
 
 
-def test_the_drawn_batch_marks_its_padding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
-    app = app_test("recipe", checkpoint="en-de", part="batches", tokens="400", batch="3").run()
+def test_the_drawn_batch_marks_its_padding() -> None:
+    app = open_link("recipe", checkpoint="en-de", part="batches", tokens="400", batch="3")
     assert not app.exception and not messages(app)
     found = batches.batched(transformer.load(ROOT / "checkpoints" / "en-de"), 400, True)
     rows = found.batches[2]
@@ -187,6 +154,9 @@ def test_the_drawn_batch_marks_its_padding(monkeypatch: pytest.MonkeyPatch) -> N
     grids = [one.proto.body for one in app.get("html") if 'class="hs-batch"' in one.proto.body]
     if count <= batches.ROWS:
         assert sum(grid.count("hs-pad") for grid in grids) == count * longest - sum(source) - sum(target)
+    card = (ROOT / "checkpoints" / "en-de" / "README.md").read_text(encoding="utf-8")
+    assert "Tatoeba" in card and batches.TEXT in card
+    assert "from 10 to 30 target tokens here, 20 on average" in batches._steps([10, 30])
     text = page_text(app)
     assert f"Its loss is the mean over {sum(target)} tokens" in text and "Tatoeba's pairs, which do not come" in text
     lengths, steps = figures(app)["sentence-lengths"], figures(app)["tokens-a-step"]
@@ -197,18 +167,12 @@ def test_the_drawn_batch_marks_its_padding(monkeypatch: pytest.MonkeyPatch) -> N
     assert all(len(one["y"]) == len(found.batches) for one in steps["data"])
 
 
-def test_what_is_said_of_the_batched_text_is_true_of_the_bundled_model() -> None:
-    card = (ROOT / "checkpoints" / "en-de" / "README.md").read_text(encoding="utf-8")
-    assert "Tatoeba" in card and batches.TEXT in card
-    assert "from 10 to 30 target tokens here, 20 on average" in batches._steps([10, 30])
-
-
 def cost_rows(app: AppTest) -> list[list[str]]:
     (found,) = [one.proto.body for one in app.get("html") if "hs-recipe-cost" in one.proto.body]
     return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", found, re.DOTALL)]
 
 
-def test_costs_by_hand(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_costs_by_hand(folder: Path) -> None:
     # Table 2: 12 hours of 8 GPUs at 9.5 TFLOPS, and 84 hours.
     app = open_page("recipe", part="cost")
     head, *paper = cost_rows(app)
@@ -225,25 +189,16 @@ def test_costs_by_hand(open_page: Callable[..., AppTest], folder: Path) -> None:
     assert cost_rows(open_page("recipe", part="cost"))[-1][2] == "0.01"  # what the count gives is less
 
 
-def test_by_default_the_bundled_model_sustained_what_was_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
-    _name, hours, speed, by_speed, counted = cost_rows(app_test("recipe", checkpoint="en-de", part="cost").run())[-1]
-    assert by_speed == counted == "2.7e+16" and hours == "0.36 hours" and float(speed) == pytest.approx(20.8, abs=0.1)
-
-
 def test_the_bundled_model_cost_what_its_card_says() -> None:
     # 9 minutes on a GPU and 13 on two CPU cores, 19,636,224 parameters, 231 million target tokens: 2.7e16 operations.
     found = training_cost(transformer.load(ROOT / "checkpoints" / "en-de"))
     assert found is not None and found.seconds / 60 == pytest.approx(22, abs=0.5)
     assert found.tokens == pytest.approx(231e6, rel=3e-3) and f"{found.operations:.1e}" == "2.7e+16"
+    _name, hours, speed, by_speed, counted = cost_rows(open_link("recipe", checkpoint="en-de", part="cost"))[-1]
+    assert by_speed == counted == "2.7e+16" and hours == "0.36 hours" and float(speed) == pytest.approx(20.8, abs=0.1)
 
 
-@pytest.mark.parametrize("log", [None, "", "step,seconds\n1,2\n", "seconds,tokens\nx,1\n", "seconds,tokens\n1,nan\n"])
-def test_no_cost_without_a_log_that_can_be_read(tmp_path: Path, log: str | None) -> None:
-    assert training_cost(with_log(tmp_path, log)) is None
-
-
-def test_another_head_shows_its_own_scatter(open_page: Callable[..., AppTest]) -> None:
+def test_another_head_shows_its_own_scatter() -> None:
     one = open_page("recipe", part="dropout", kind="cross", layer="1", head="1")
     two = open_page("recipe", part="dropout", dropped_head="encoder_self.2.2")
     maps = [figures(app)["dropout-attention"]["data"][0]["z"] for app in (one, two)]
@@ -252,26 +207,18 @@ def test_another_head_shows_its_own_scatter(open_page: Callable[..., AppTest]) -
     tiny = tiny_pretrained()
     trace = tiny.trace("ka lo mi", "re sta vu")
     wanted = dropout_passes(tiny, trace, 0.1, 20).deviation["encoder_self"][1, 1]
-    drawn = np.frombuffer(base64.b64decode(maps[1]["bdata"])).reshape(wanted.shape)
-    assert np.allclose(drawn, wanted, atol=1e-3)  # the checkpoint has 16-bit weights
+    assert np.allclose(array(maps[1]), wanted, atol=1e-3)  # the checkpoint has 16-bit weights
 
 
-def test_hidden_keys_do_not_count_as_scatter() -> None:
+def test_what_is_said_of_the_passes() -> None:
+    assert "gets between 58% and 71%, without dropout 69%" in dropout._says(0.1, "x", [0.62, 0.58, 0.71], 0.69)
+    assert "gets 58%, without dropout 69%" in dropout._says(0.1, "x", [0.58], 0.69)
+    assert "every pass is the same: here “x” gets 69%" in dropout._says(0.0, "x", [0.69, 0.69], 0.69)
     deviation, visible = torch.tensor([[0.1, 0.9], [0.3, 0.2]]), torch.tensor([[True, False], [True, True]])
-    assert "by 0.200 on average, and by 0.300 at most" in dropout._scatters(deviation, visible)
-
-
-@pytest.mark.parametrize(
-    "probability, passes, said",
-    [
-        (0.1, [0.62, 0.58, 0.71], "gets between 58% and 71%, without dropout 69%"),
-        (0.1, [0.58], "gets 58%, without dropout 69%"),
-        (0.0, [0.69, 0.69], "every pass is the same: here “x” gets 69%"),
-    ],
-)
-def test_what_is_said_of_the_passes(probability: float, passes: list[float], said: str) -> None:
-    found = dropout._says(probability, "x", passes, 0.69)
-    assert said in found and ("between" in found) == (len(set(passes)) > 1)
+    assert "by 0.200 on average, and by 0.300 at most" in dropout._scatters(deviation, visible)  # of what is seen
+    for passes, said in (("1", "dots: one pass with dropout 0.1"), ("2", "dots: 2 passes with")):
+        drawn = figures(open_page("recipe", part="dropout", passes=passes))["dropout"]
+        assert said in str(drawn["layout"]["title"]["subtitle"]["text"])
 
 
 def test_without_label_smoothing_the_target_is_1_and_the_smallest_loss_0() -> None:
@@ -282,19 +229,8 @@ def test_without_label_smoothing_the_target_is_1_and_the_smallest_loss_0() -> No
     assert "target for “x” is 1 and" in none and "the loss is 0.693 nats; the smallest possible is 0." in none
     assert "is 0.950, not 1" in some and "-0" not in none
     assert str(smooth(logits, 1, 0.0).least) == "0"
-
-
-def test_a_small_smoothing_of_a_link_is_not_rounded_away() -> None:
-    said = smoothing._says(smooth(torch.zeros(2), 1, 0.0002), 0.0002, 1, "x", 0.5)
-    assert "With ε = 0.0002 the target for “x” is 0.9999, not 1" in said and "the smallest possible is 0.0010." in said
-
-
-def test_one_pass_is_not_passes(open_page: Callable[..., AppTest]) -> None:
-    def subtitle(passes: str) -> str:
-        app = open_page("recipe", part="dropout", passes=passes)
-        return str(figures(app)["dropout"]["layout"]["title"]["subtitle"]["text"])
-
-    assert "dots: one pass with dropout 0.1" in subtitle("1") and "dots: 2 passes with" in subtitle("2")
+    little = smoothing._says(smooth(logits, 1, 0.0002), 0.0002, 1, "x", 0.5)
+    assert "With ε = 0.0002 the target for “x” is 0.9999, not 1" in little and "smallest possible is 0.0010." in little
 
 
 def test_the_verdict_on_label_smoothing_by_hand() -> None:
@@ -308,31 +244,6 @@ def test_the_verdict_on_label_smoothing_by_hand() -> None:
     assert "Perplexity 1.100 (1.000–1.200) → 1.400 (1.300–1.500): yes." in said
     assert "Right tokens 91.00% (90.00–92.00) → 95.00% (92.00–98.00): no clear difference here." in said
     assert "stand for it, 55.00% (50.00–60.00) → 35.00% (30.00–40.00): no." in said
-
-
-def test_the_recorded_models_have_worse_perplexity_and_no_clearly_better_accuracy() -> None:
-    said = smoothing._verdict(rate.recorded()["smoothing"])
-    assert "1.020 (1.012–1.025) → 1.137 (1.130–1.142): yes." in said and said.count("no clear difference here") == 2
-
-
-@pytest.mark.parametrize(
-    "params, said",
-    [
-        ({"part": "rate", "warmup": "0"}, "a whole number from 100 to"),
-        ({"part": "dropout", "p_drop": "0.9"}, "a number from 0 to 0.5"),
-        ({"part": "dropout", "passes": "51"}, "a whole number from 1 to 50"),
-        ({"part": "smoothing", "epsilon": "1"}, "a number from 0 to 0.3"),
-    ],
-)
-def test_a_link_out_of_range_is_said(open_page: Callable[..., AppTest], params: dict[str, str], said: str) -> None:
-    app = open_page("recipe", **params)
-    assert not app.exception and said in messages(app, notes=True)
-
-
-def test_choices_are_in_the_link(open_page: Callable[..., AppTest]) -> None:
-    app = open_page("recipe", part="smoothing")
-    app.number_input(key="recipe_epsilon").set_value(0.3).run()
-    assert not app.exception and address(app)["epsilon"] == "0.3" and "ε = 0.3" in page_text(app)
 
 
 def test_bins_of_all_seeds_are_weighted_and_rare_ones_left_out() -> None:

@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import shutil
-import threading
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.roles import importance
-from tests.support.app import ROOT, address, app_test, components, messages, page_text
-from tests.support.build import tiny_pretrained
-from transformer.cancellation import Stopped
-from transformer.checkpoints.folder import save_checkpoint
-from transformer.inference.pretrained import Pretrained
+from tests.support.app import ROOT, address, app_test, components, messages, open_link, page_text
 from transformer.model.tap import KINDS
-from transformer.probing.importance import (
-    Effect,
-    Progress,
-    Survey,
-    all_heads,
-    effects,
-    gradient_importance,
-    name_of,
-    sub_layers,
-)
+from transformer.probing.importance import Effect, all_heads, effects, gradient_importance, name_of, sub_layers
 from transformer.probing.probes import probe_pairs
-from transformer.training.data import Pair
 
 NEAR = 1e-3  # nats a token: another processor adds in another order
 BUNDLED = [path.parent.name for path in (ROOT / "checkpoints").glob("*/config.json")]
 
 
-@pytest.fixture
-def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
-    return lambda **params: app_test("roles", part="importance", **params).run()
+pytestmark = pytest.mark.usefixtures("bundled")
+open_importance = functools.partial(open_link, "roles", part="importance")
 
 
 @pytest.mark.slow
@@ -78,9 +59,9 @@ def assert_same(stored: Effect, measured: Effect) -> None:
 
 
 @pytest.mark.parametrize("worth", importance.WORTH)
-def test_the_grid_shows_the_shipped_numbers(bundled: Callable[..., AppTest], worth: str) -> None:
-    app = bundled(checkpoint="reverse", worth=worth, head="cross.1.2")
-    assert not app.exception and not messages(app)
+def test_the_grid_shows_the_shipped_numbers(worth: str) -> None:
+    app = open_importance(checkpoint="reverse", worth=worth, head="cross.1.2")
+    assert not messages(app)
     grid = json.loads(components(app, "headgrid")[0].json)
     found = importance.shipped(transformer.load("reverse"))
     assert found is not None
@@ -101,8 +82,8 @@ def test_the_grid_shows_the_shipped_numbers(bundled: Callable[..., AppTest], wor
     assert list(mark["x"]) == [least.breaks()] * 2 and mark["y"][1] == least.score[least.left.index(least.breaks())]
 
 
-def test_links_open_the_model_without_heads(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(checkpoint="reverse", head="cross.1.2", left="3")
+def test_links_open_the_model_without_heads() -> None:
+    app = open_importance(checkpoint="reverse", head="cross.1.2", left="3")
     found = importance.shipped(transformer.load("reverse"))
     assert found is not None and address(app)["left"] == "3"
     queries = [one.proto.query_string for one in app.get("page_link")]
@@ -117,14 +98,12 @@ def test_links_open_the_model_without_heads(bundled: Callable[..., AppTest]) -> 
     assert pruned.button(key="hs-task-start")  # what was measured of the whole model does not hold for it
 
 
-def test_an_estimate_that_is_the_same_for_all_heads_has_no_correlation(
-    bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_estimate_that_is_the_same_for_all_heads_has_no_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
     found = importance.shipped(transformer.load("reverse"))
     assert found is not None
     flat = dataclasses.replace(found, gradient=dict.fromkeys(found.gradient, 0.5))
     monkeypatch.setattr(importance, "shipped", lambda model: flat)
-    text = page_text(bundled(checkpoint="reverse"))
+    text = page_text(open_importance(checkpoint="reverse"))
     assert "No rank correlation: the estimate or the measured change is the same for all heads." in text
     assert " nan" not in text
 
@@ -153,34 +132,3 @@ def test_another_model_is_measured_on_demand(folder: Path, monkeypatch: pytest.M
         for head, cell in enumerate(row, 1)
     }
     assert cells == {name: pytest.approx(effect.loss, abs=0.006) for name, effect in found.items()}
-
-
-def test_progress_is_shown_and_the_measurement_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(ROOT / "checkpoints" / "reverse", folder / "mine", ignore=lambda *_: ["importance.json"])
-    half = threading.Event()
-
-    def slow(model: Pretrained, pairs: Sequence[Pair], progress: Progress) -> Survey:
-        while progress(3, 12):
-            half.set()
-            time.sleep(0.01)
-        raise Stopped
-
-    monkeypatch.setattr(importance, "survey", slow)
-    app = app_test("roles", part="importance", checkpoint="mine").run()
-    app.button(key="hs-task-start").click().run()
-    assert half.wait(30)
-    app.run()
-    (shown,) = app.get("progress")
-    assert shown.proto.value == 25 and shown.proto.text.startswith("3 of 12, about ")
-    app.button(key="hs-task-stop").click().run()
-    app.session_state["headscope_task"].thread.join(30)
-    app.run()
-    assert not app.exception and "Stopped at 3 of 12." in page_text(app)
-    assert app.button(key="hs-task-start") and not app.get("progress")
-
-
-def test_languages_without_a_probe_set_are_named(folder: Path) -> None:
-    tiny = tiny_pretrained()
-    save_checkpoint(folder / "tiny", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
-    app = app_test("roles", part="importance", checkpoint="tiny").run()
-    assert not app.exception and "There is no probe set from Latin to Greek" in page_text(app)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.roles.overview import MEASURES, NEAR, _says, cell_names, measured, role_meanings, shipped
 from pages.runtime.shared import mark
-from tests.support.app import ROOT, address, app_test, components, messages, page_text
+from tests.support.app import ROOT, address, components, messages, open_link, page_text
 from tests.support.build import tiny_pretrained
 from transformer.analysis.roles import ROLES
 from transformer.checkpoints.folder import save_checkpoint
@@ -29,20 +28,15 @@ from transformer.texts import in_language
 from transformer.tracing.trace import KINDS
 from transformer.view.languages import languages, load_language
 
-
-@pytest.fixture
-def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
-    return lambda **params: app_test("roles", **params).run()
+pytestmark = pytest.mark.usefixtures("bundled")
+open_roles = functools.partial(open_link, "roles")
 
 
-def test_the_page_says_its_question_while_heads_are_measured(
-    bundled: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_says_its_question_while_heads_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.roles.overview.task.result", lambda *_given, **_named: None)
     monkeypatch.setattr("pages.roles.overview.shipped", lambda _model: None)
-    app = bundled(checkpoint="en-de")
-    assert not app.exception and "What does each head attend to most?" in page_text(app)
+    app = open_roles(checkpoint="en-de")
+    assert "What does each head attend to most?" in page_text(app)
     assert not components(app, "headgrid")
 
 
@@ -68,16 +62,10 @@ def test_measurements_of_another_model_are_not_shown() -> None:
         assert shipped(other) is None
 
 
-@pytest.mark.parametrize("name", ["", *ROLES])
-@pytest.mark.parametrize("others", [0, 1, 3])
-def test_the_headline_has_at_most_twelve_words(name: str, others: int) -> None:
-    assert len(_says({name: 4, "of other heads": others}).split()) <= 12
-
-
 @pytest.mark.slow
-def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(checkpoint="en-de", head="encoder_self.2.1")
-    assert not app.exception and not messages(app)
+def test_the_grid_shows_what_was_measured() -> None:
+    app = open_roles(checkpoint="en-de", head="encoder_self.2.1")
+    assert not messages(app)
     model = transformer.load("en-de")
     found = measured(model)
     grid = json.loads(components(app, "headgrid")[0].json)
@@ -113,7 +101,7 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
     assert min(shares[:3]) > max(shares[3:])
     # Where a head does the same in all sentences, none is called the least.
     assert "Where it does so least" in page_text(app)
-    assert "Where it does so least" not in page_text(bundled(checkpoint="en-de", head="encoder_self.1.7"))
+    assert "Where it does so least" not in page_text(open_roles(checkpoint="en-de", head="encoder_self.1.7"))
     # Every share of the head stands beside its baseline.
     text = page_text(app)
     for one in of_kind.of(1, 0):
@@ -130,9 +118,9 @@ def test_the_grid_shows_what_was_measured(bundled: Callable[..., AppTest]) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("colour", MEASURES[1:])
-def test_the_grid_can_show_a_measure(bundled: Callable[..., AppTest], colour: str) -> None:
-    app = bundled(checkpoint="reverse", colour=colour, head="cross.2.1")
-    assert not app.exception and not messages(app)
+def test_the_grid_can_show_a_measure(colour: str) -> None:
+    app = open_roles(checkpoint="reverse", colour=colour, head="cross.2.1")
+    assert not messages(app)
     grid = json.loads(components(app, "headgrid")[0].json)
     value = float(getattr(measured(transformer.load("reverse"))["cross"], colour)[1, 0])
     cell = grid["panels"][2]["cells"][1][0]
@@ -140,29 +128,34 @@ def test_the_grid_can_show_a_measure(bundled: Callable[..., AppTest], colour: st
     assert address(app)["colour"] == colour and address(app)["head"] == "cross.2.1"
 
 
-def test_a_head_that_the_model_lacks_is_said(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(checkpoint="reverse", head="cross.9.9")
-    assert not app.exception and "asks for head &#x27;cross.9.9&#x27;" in messages(app)
-
-
-def test_a_model_of_other_languages_has_no_probe_set(folder: Path) -> None:
-    tiny = tiny_pretrained()
-    save_checkpoint(folder / "tiny", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
-    app = app_test("roles", checkpoint="tiny").run()
-    assert not app.exception and "There is no probe set from Latin to Greek" in page_text(app)
-
-
-def test_every_role_has_words_and_a_colour() -> None:
+def test_every_role_has_short_words_and_a_colour() -> None:
     assert set(ROLES) == set(role_meanings()) == set(ROLE)
+    for name, others in itertools.product(("", *ROLES), (0, 1, 3)):
+        assert len(_says({name: 4, "of other heads": others}).split()) <= 12
+    for language in map(load_language, languages()):
+        with in_language(language):
+            for role, meaning in role_meanings().items():
+                name = cell_names()[role]
+                assert meaning.startswith(name) and len(name) <= 6  # letters that a cell has room for on a phone
     css = (ROOT / "frontend" / "src" / "headgrid" / "headgrid.css").read_text(encoding="utf-8")
     light, dark = css.split('[data-theme="dark"]')
     for name, colours in ROLE.items():
         assert f"--{name}: {colours['light']};" in light and f"--{name}: {colours['dark']};" in dark
 
 
-@pytest.mark.parametrize("code", languages())
-def test_what_a_role_means_begins_with_its_name_in_the_cells(code: str) -> None:
-    with in_language(load_language(code)):
-        for role, meaning in role_meanings().items():
-            name = cell_names()[role]
-            assert meaning.startswith(name) and len(name) <= 6  # letters that a cell has room for on a phone
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("roles", "There is no probe set from Latin to Greek"),
+        ("importance", "There is no probe set from Latin to Greek"),
+        ("alignment", "aligned by hand are English and German"),
+    ],
+)
+def test_a_model_of_other_languages_is_not_measured(folder: Path, part: str, said: str) -> None:
+    tiny = tiny_pretrained()
+    save_checkpoint(folder / "tiny", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
+    assert said in page_text(open_roles(part=part, checkpoint="tiny"))
+
+
+def test_a_head_that_the_model_lacks_is_said() -> None:
+    assert "asks for head &#x27;cross.9.9&#x27;" in messages(open_roles(checkpoint="reverse", head="cross.9.9"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import pytest
@@ -12,24 +12,21 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.roles import search
 from pages.roles.search import OWN
-from tests.support.app import ROOT, address, app_test, messages, page_text
+from tests.support.app import address, messages, open_link, page_text, worked
 from transformer.probing.probes import probe_pairs
 from transformer.probing.search import search_attention, search_neuron
 
-
-@pytest.fixture
-def bundled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(ROOT / "checkpoints"))
-    return lambda **params: app_test("roles", part="search", checkpoint="en-de", **params).run()
+pytestmark = pytest.mark.usefixtures("bundled")
+open_search = functools.partial(open_link, "roles", part="search", checkpoint="en-de")
 
 
 def links(app: AppTest) -> list[str]:
     return [one.proto.query_string for one in app.get("page_link") if "source=" in one.proto.query_string]
 
 
-def test_a_head_is_searched_and_examples_open_its_sentences(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(head="cross.4.6", least="0.4", **{"from": "Hund", "to": "dog"})
-    assert not app.exception and not messages(app)
+def test_a_head_is_searched_and_examples_open_its_sentences() -> None:
+    app = open_search(head="cross.4.6", least="0.4", **{"from": "Hund", "to": "dog"})
+    assert not messages(app)
     model = transformer.load("en-de")
     found = search_attention(model, probe_pairs(model) or [], "cross", 3, 5, 0.4, "hund", "dog")
     assert f"{found.count} weights of at least 0.4" in page_text(app)
@@ -40,29 +37,26 @@ def test_a_head_is_searched_and_examples_open_its_sentences(bundled: Callable[..
     assert {"head": "cross.4.6", "from": "Hund", "to": "dog"}.items() <= address(app).items()
 
 
-def test_a_neuron_is_searched(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(what="neuron", stack="decoder", layer="2", neuron="7", fires="0.2")
-    assert not app.exception and not messages(app)
+def test_a_neuron_is_searched() -> None:
+    app = open_search(what="neuron", stack="decoder", layer="2", neuron="7", fires="0.2")
+    assert not messages(app)
     model = transformer.load("en-de")
     found = search_neuron(model, probe_pairs(model) or [], "decoder", 1, 6, 0.2)
     assert f"on {found.count:,} of {found.rows:,} tokens" in page_text(app)
     assert all("part=neurons" in link and "neuron=7" in link for link in links(app))
 
 
-def test_a_text_of_ones_own_is_searched_on_demand(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(head="encoder_self.1.1", least="0.01", panel="own")
+def test_a_text_of_ones_own_is_searched_on_demand() -> None:
+    app = open_search(head="encoder_self.1.1", least="0.01", panel="own")
     app.text_area(key=OWN).set_value("\nI see a dog.\tIch sehe einen Hund.\n\n \nI see.\tIch sehe.\n\n").run()
     assert not app.exception and not links(app)
     assert app.button(key="hs-task-start").label == "Search 2 lines"
-    app.button(key="hs-task-start").click().run()
-    app.session_state["headscope_task"].thread.join(60)
-    app.run()
-    assert not app.exception and "of 2 sentences" in page_text(app)
+    assert "of 2 sentences" in page_text(worked(app))
     assert links(app) and all("source=I+see" in link for link in links(app))
 
 
-def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) -> None:
-    app = bundled(panel="own")
+def test_a_text_with_too_many_lines_is_refused() -> None:
+    app = open_search(panel="own")
     app.text_area(key=OWN).set_value("a\n" * 5_001).run()
     assert not app.exception and not any(button.key == "hs-task-start" for button in app.button)
     assert "The text has 5,001 lines; at most 5,000 are searched, so leave out 1." in messages(app)
@@ -76,15 +70,10 @@ def test_a_text_with_too_many_lines_is_refused(bundled: Callable[..., AppTest]) 
         ("a\n\n\tb", "Line 3: the source text is empty; type a sentence of up to 512 tokens."),
     ],
 )
-def test_a_line_that_cannot_be_searched_is_named_and_the_text_stays(
-    bundled: Callable[..., AppTest], text: str, said: str
-) -> None:
-    app = bundled(panel="own")
+def test_a_line_that_cannot_be_searched_is_named_and_the_text_stays(text: str, said: str) -> None:
+    app = open_search(panel="own")
     app.text_area(key=OWN).set_value(text).run()
-    app.button(key="hs-task-start").click().run()
-    app.session_state["headscope_task"].thread.join(60)
-    app.run()
-    assert not app.exception and said in messages(app)
+    assert said in messages(worked(app))
     assert app.text_area(key=OWN).value == text
 
 

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 
 from pages.runtime.ahead import MOST_VIEWERS, Ahead
 from pages.runtime.queue import TurnQueue
-
-
-def until(reached: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not reached():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.001)
+from tests.pages.runtime.test_queue import begin, until
 
 
 def note(done: list[str], name: str) -> Callable[[], None]:
@@ -44,8 +36,7 @@ def test_who_asks_for_something_now_goes_first() -> None:
             with queue.turn():
                 done.append("click")
 
-        thread = threading.Thread(target=click, daemon=True)
-        thread.start()
+        thread = begin(click)
         until(lambda: queue.waiting == 2)
     thread.join()
     until(lambda: len(done) == 2)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from pages.runtime import cache
 from pages.runtime.decoding import MOST, DecodingQueue
 from pages.runtime.queue import MODEL_QUEUE
 from pages.runtime.shared import clear_caches
-from tests.pages.runtime.test_queue import begin, nobody_left, until
+from tests.pages.runtime.test_queue import begin, joined, nobody_left, until
 from tests.support.build import tiny_pretrained
 from transformer.inference.pretrained import Pretrained
 
@@ -95,9 +93,7 @@ def test_viewers_who_type_at_once_share_a_batch_and_get_their_own_traces(batches
         for count, text in enumerate(SENTENCES, 1):
             threads.append(begin(lambda text=text: view(text)))  # type: ignore[misc]
             until(lambda count=count: MODEL_QUEUE.waiting == count)  # type: ignore[misc]
-    for thread in threads:
-        assert isinstance(thread, threading.Thread)
-        thread.join(20)
+    joined(threads)
     assert sum(batches) == len(SENTENCES) and len(batches) < len(SENTENCES)
     for text, trace in traces.items():
         alone = model.trace(text, limit=20)

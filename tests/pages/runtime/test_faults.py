@@ -3,32 +3,24 @@ mixes two checkpoints, and the page works again when the folder is whole."""
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
-import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.registry import pages
 from pages.runtime import cache, shared
-from tests.support.app import address, app_test, messages, pictures, switch_page
+from tests.support.app import address, messages, open_link, pictures
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 
 pytestmark = pytest.mark.slow  # many cold pages
 
-ROOT = Path(__file__).resolve().parents[3]
-FILES = {  # and what the sentence calls it
-    "config.json": "config.json|is no longer in its folder",
-    "model.safetensors": "model.safetensors",
-    "tokenizer.model": "tokenizer.model|SentencePiece",
-}
 SOURCE = "ka lo mi"
 LINK = {"source": SOURCE, "kind": "encoder_self", "layer": "2", "head": "3"}
 
@@ -48,20 +40,13 @@ def exchange(path: Path, seed: int) -> None:
     path.with_name("new").rename(path)
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path / "all"))
-    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
-        monkeypatch.delenv(name, raising=False)
-    return put(tmp_path / "all" / "tiny")
+@pytest.fixture(autouse=True)
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("HEADSCOPE_MAX_TOKENS")
+    return folder / "tiny"
 
 
-@pytest.fixture
-def open_app(folder: Path) -> Callable[..., AppTest]:
-    def start(**params: str) -> AppTest:
-        return app_test(**{**LINK, **params}).run()
-
-    return start
+open_app = functools.partial(open_link, "heads", **LINK)
 
 
 def shown(app: AppTest) -> str:
@@ -79,19 +64,7 @@ def whole(app: AppTest, folder: Path) -> bool:
     return not app.exception and not messages(app) and pictures(app) == 1 and here and shown(app) == expected(folder)
 
 
-def test_a_folder_can_be_removed_and_restored(open_app: Callable[..., AppTest], folder: Path) -> None:
-    app = open_app()
-    assert whole(app, folder)
-    folder.rename(folder.with_name(".away"))
-    app.run()
-    assert messages(app).count("hs-error") == 1 and not app.exception and not pictures(app)
-    assert "The checkpoint &#x27;tiny&#x27; is no longer in its folder. Put it back and reload" in messages(app)
-    assert address(app)["source"] == SOURCE
-    folder.with_name(".away").rename(folder)
-    assert whole(app.run(), folder)
-
-
-def test_another_can_be_chosen_while_one_is_gone(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_another_can_be_chosen_while_one_is_gone(folder: Path) -> None:
     app = open_app()
     folder.rename(folder.with_name(".away"))
     app.run()
@@ -102,9 +75,36 @@ def test_another_can_be_chosen_while_one_is_gone(open_app: Callable[..., AppTest
     assert address(app)["checkpoint"] == "reverse"
 
 
-def test_a_link_opened_while_the_folder_is_gone_is_applied_later(
-    open_app: Callable[..., AppTest], folder: Path
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("", "gone", "The checkpoint &#x27;tiny&#x27; is no longer in its folder. Put it back and reload"),
+        ("config.json", "gone", "is no longer in its folder"),
+        ("config.json", "garbled", "config.json"),
+        ("model.safetensors", "cut", "model.safetensors"),
+        ("model.safetensors", "garbled", "model.safetensors"),
+        ("tokenizer.model", "gone", "tokenizer.model"),
+        ("tokenizer.model", "cut", "SentencePiece"),
+    ],
+)
+def test_what_is_damaged_gives_one_sentence_until_it_is_repaired(
+    folder: Path, name: str, damage: str, said: str
 ) -> None:
+    app, path = open_app(), folder / name
+    assert whole(app, folder)
+    away = folder.with_name(".away")
+    path.rename(away)
+    if damage != "gone":
+        data = away.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if damage == "cut" else b"\xff" * len(data))
+    app.run()
+    assert messages(app).count("hs-error") == 1 and said in messages(app)
+    assert not app.exception and not pictures(app) and address(app)["source"] == SOURCE
+    away.rename(path)
+    assert whole(app.run(), folder)
+
+
+def test_a_link_opened_while_the_folder_is_gone_is_applied_later(folder: Path) -> None:
     (folder / "tokenizer.model").rename(folder.parent / "tokenizer")
     app = open_app(checkpoint="tiny")
     assert "tokenizer.model is missing" in messages(app) and not app.exception
@@ -112,7 +112,7 @@ def test_a_link_opened_while_the_folder_is_gone_is_applied_later(
     assert whole(app.run(), folder)
 
 
-def test_a_replaced_checkpoint_is_read_again_and_not_mixed(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_a_replaced_checkpoint_is_read_again_and_not_mixed(folder: Path) -> None:
     app, ids = open_app(), []
     for seed in (2, 3):
         assert whole(app, folder)
@@ -125,7 +125,7 @@ def test_a_replaced_checkpoint_is_read_again_and_not_mixed(open_app: Callable[..
     assert whole(app.run(), folder) and shown(app) == ids[1]
 
 
-def test_changed_examples_of_a_folder_are_read_again(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_changed_examples_of_a_folder_are_read_again(folder: Path) -> None:
     def titles(title: str) -> list[str]:
         (folder / "examples.json").write_text(json.dumps([{"title": title, "look": "here", "source": "ka"}]))
         model = cache.load("tiny", str(folder))
@@ -136,29 +136,7 @@ def test_changed_examples_of_a_folder_are_read_again(open_app: Callable[..., App
     assert (titles("first"), titles("a second")) == (["first"], ["a second"])
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("damage", ["cut", "garbled", "gone"])
-def test_a_damaged_file_gives_one_sentence_until_it_is_repaired(
-    open_app: Callable[..., AppTest], folder: Path, name: str, damage: str
-) -> None:
-    app, path = open_app(), folder / name
-    assert whole(app, folder)
-    data = path.read_bytes()
-    if damage == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(data[: len(data) // 2] if damage == "cut" else b"\xff" * len(data))
-    app.run()
-    assert messages(app).count("hs-error") == 1 and re.search(FILES[name], messages(app))
-    assert not app.exception and not pictures(app)
-    assert address(app)["source"] == SOURCE
-    path.write_bytes(data)
-    assert whole(app.run(), folder)
-
-
-def test_a_checkpoint_that_changes_during_reading_is_refused(
-    open_app: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_that_changes_during_reading_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load = transformer.load
 
     def late(*given: object) -> object:
@@ -171,14 +149,6 @@ def test_a_checkpoint_that_changes_during_reading_is_refused(
     app = open_app()
     assert "tiny changed while it was being read; reload the page when the change is complete" in messages(app)
     assert whole(app.run(), folder)
-
-
-def test_every_page_says_why_a_file_is_unreadable(open_app: Callable[..., AppTest], folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"")
-    app = open_app()
-    for page in pages():
-        switch_page(app, page.name).run()
-        assert not app.exception and messages(app).count("hs-error") == 1, page
 
 
 def test_a_changed_folder_has_another_stamp(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -12,16 +11,8 @@ from pages.components.task import Progress, Task
 from pages.runtime import job
 from pages.runtime.job import JOB_QUEUE, JobQueue
 from pages.runtime.queue import MODEL_QUEUE
-from tests.pages.runtime.test_queue import begin, nobody_left
+from tests.pages.runtime.test_queue import begin, nobody_left, until
 from transformer.cancellation import Stopped
-
-
-def until(holds: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if holds():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never holds")
 
 
 @pytest.fixture

@@ -24,8 +24,7 @@ from transformer.inference.pretrained import Pretrained
 pytestmark = pytest.mark.slow  # many viewers
 
 Answer = TypeVar("Answer")
-ROOT = Path(__file__).resolve().parents[3]
-VIEWERS, CLICKS = 30, 2
+VIEWERS = 30
 LONGEST = 64  # tokens that the checkpoint reads
 PROC = pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="this system does not list processes")
 
@@ -83,27 +82,6 @@ def test_there_are_clicks_for_every_page_and_in_every_part_of_the_newer_ones(app
     names = ("decoding", "recipe", "results", "roles", "attribution")
     parts = {page.name: len(page.content.parts()) for page in pages()}
     assert [run(visit(name)) for name in names] == [parts[name] for name in names]
-
-
-@pytest.mark.long
-def test_thirty_viewers_click_on_all_pages_at_once(app: App, model: Pretrained) -> None:
-    async def visit(number: int) -> int:
-        """Types a sentence, clicks, and types another; raises an error unless every run ends well."""
-        rng = random.Random(number)
-        async with Viewer(app.host, list(PAGES)[number % len(PAGES)]) as viewer:
-            await viewer.open(source=word(number))
-            runs = [await click(viewer, model, rng) for _ in range(CLICKS)]
-            runs.append(await viewer.type(source=word(100 + number, 5)))
-            if "source" in viewer.seen:
-                assert f"6 of {LONGEST} tokens" in viewer.labels["source"]
-            assert all(run.received for run in runs)
-            return len(runs)
-
-    async def everybody() -> list[int]:
-        return await asyncio.gather(*map(visit, range(VIEWERS)))
-
-    assert run(everybody()) == [CLICKS + 1] * VIEWERS
-    assert run(connected(app, 0)) == 0
 
 
 def test_long_texts_from_many_viewers_at_once_are_all_answered(app: App) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -17,7 +16,6 @@ from pages.runtime.queue import HALF, LATER, MODEL_QUEUE, MOST_VIEWERS, TurnQueu
 from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
 from transformer.probing.importance import all_heads, without
-from transformer.tracing.trace import Trace
 
 
 class Gone(BaseException):
@@ -41,9 +39,15 @@ def until(reached: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
+def joined(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
 def queue_up(
     queue: TurnQueue, names: str, work: Callable[[str], None], look: dict[str, Callable[[], None]]
-) -> list[Any]:
+) -> list[threading.Thread]:
     """One thread per name, each in the queue before the next one starts."""
     threads = []
     for count, name in enumerate(names, 1):
@@ -77,32 +81,40 @@ def test_turns_are_in_order_and_complete() -> None:
     with queue.turn(nobody_left):
         threads = queue_up(queue, "abcdefghij", work, {})
         assert served == []
-    for thread in threads:
-        thread.join(20)
+    joined(threads)
     assert "".join(served) == "abcdefghij" and max(most) == 1 and queue.waiting == 0
 
 
-def test_who_had_much_lately_lets_those_pass_who_had_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_work_and_who_had_little_lately_pass_others_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     names = threading.local()
     monkeypatch.setattr(queue, "session_id", lambda: getattr(names, "own", ""))
-    turns, served = TurnQueue(1), []
+
+    def served(turns: TurnQueue, asked: list[tuple[str, float]]) -> list[str]:
+        """The order in which viewers are served who ask for work of some grace one after the other."""
+        order: list[str] = []
+
+        def ask(name: str, grace: float) -> None:
+            names.own = name
+            with turns.turn(nobody_left, grace):
+                order.append(name)
+
+        with turns.turn(nobody_left):
+            threads = []
+            for place, (name, grace) in enumerate(asked, 1):
+                threads.append(begin(lambda name=name, grace=grace: ask(name, grace)))  # type: ignore[misc]
+                until(lambda place=place: turns.waiting == place)  # type: ignore[misc]
+        joined(threads)
+        return order
+
+    turns = TurnQueue(1)
     turns.use.add("much", 10 * LATER)
     turns.use.add("some", 5.0)
-
-    def ask(name: str, grace: float) -> None:
-        names.own = name
-        with turns.turn(nobody_left, grace):
-            served.append(name)
-
-    with turns.turn(nobody_left):
-        threads = []
-        for place, (name, grace) in enumerate([("much", 0.0), ("some", 0.0), ("new", 0.0), ("long", LATER + 2)], 1):
-            threads.append(begin(lambda name=name, grace=grace: ask(name, grace)))  # type: ignore[misc]
-            until(lambda place=place: turns.waiting == place)  # type: ignore[misc]
-    for thread in threads:
-        thread.join(20)
-    assert served == ["new", "some", "much", "long"]  # never later than by LATER
+    asked = [("much", 0.0), ("some", 0.0), ("new", 0.0), ("long", LATER + 2)]
+    assert served(turns, asked) == ["new", "some", "much", "long"]  # never later than by LATER
     assert turns.use.of("new") > 0 == turns.use.of("nobody")
+    # A long text waits for short ones that come within its grace, not for later ones.
+    asked = [("long", 100.0), ("short", 0.0), ("longer", 200.0), ("late", 150.0)]
+    assert served(TurnQueue(1), asked) == ["short", "long", "late", "longer"]
 
 
 def test_use_halves_and_is_bounded() -> None:
@@ -126,8 +138,7 @@ def test_the_queue_lets_in_only_its_number_of_threads() -> None:
             inside.append(together.wait())
 
     threads = [begin(work) for _ in range(3)]
-    for thread in threads:
-        thread.join(20)
+    joined(threads)
     assert sorted(inside) == [0, 1, 2]
 
 
@@ -142,12 +153,11 @@ def test_a_viewer_who_left_loses_the_turn_in_the_queue() -> None:
         threads = queue_up(queue, "abc", served.append, {"b": look})
         left.set()
         until(lambda: queue.waiting == 2)  # while somebody else still works
-    for thread in threads:
-        thread.join(20)
+    joined(threads)
     assert served == ["a", "c"] and queue.waiting == 0
 
 
-def test_a_viewer_who_leaves_right_before_the_turn_passes_it_on() -> None:
+def test_a_turn_that_is_not_used_is_passed_on() -> None:
     queue, served = TurnQueue(1), []
 
     def look() -> None:
@@ -156,21 +166,13 @@ def test_a_viewer_who_leaves_right_before_the_turn_passes_it_on() -> None:
     queue.LOOK = 30.0  # nobody looks while they wait (the fixture puts it back)
     with queue.turn(nobody_left):
         threads = queue_up(queue, "ab", served.append, {"a": look})
-    for thread in threads:
-        thread.join(20)
-    assert served == ["b"]
-    with pytest.raises(Gone), queue.turn(look):
+    joined(threads)
+    with pytest.raises(Gone), queue.turn(look):  # the viewer leaves right before the turn
         served.append("at once")
-    with queue.turn(nobody_left):
-        assert served == ["b"]
-
-
-def test_failed_work_passes_the_turn_on_and_nested_turns_do_not_wait() -> None:
-    queue = TurnQueue(1)
     with pytest.raises(ZeroDivisionError), queue.turn(nobody_left):
         _ = 1 // 0
-    with queue.turn(nobody_left), queue.turn(nobody_left):
-        assert queue.waiting == 0
+    with queue.turn(nobody_left), queue.turn(nobody_left):  # a nested turn does not wait
+        assert queue.waiting == 0 and served == ["b"]
 
 
 def test_runs_end_when_their_viewer_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,45 +198,6 @@ def test_runs_end_when_their_viewer_leaves(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(StopException), MODEL_QUEUE.turn():
         ended.append(True)
     assert not ended and MODEL_QUEUE.waiting == 0
-
-
-def test_two_calls_at_once_make_a_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue, cache_, made = TurnQueue(1), SharedCache[Trace]("traces"), []
-    monkeypatch.setattr(shared, "MODEL_QUEUE", queue)
-    model = tiny_pretrained()
-
-    def make() -> Trace:
-        made.append(1)
-        return model.trace("ka", "lo")
-
-    results: list[Trace] = []
-    with queue.turn(nobody_left):
-        threads = [begin(lambda: results.append(cache_.get("ka", make, queued=True))) for _ in range(2)]
-        until(lambda: queue.waiting == 2)
-    for thread in threads:
-        thread.join(20)
-    assert len(results) == 2 and results[0] is results[1] and len(made) == 1
-
-
-def test_short_work_passes_long_work_within_limits() -> None:
-    """A long text waits for short ones that come within its grace, not for later ones."""
-    queue, served = TurnQueue(1), []
-
-    def wait(name: str, grace: float) -> threading.Thread:
-        def run() -> None:
-            with queue.turn(nobody_left, grace):
-                served.append(name)
-
-        count = queue.waiting
-        thread = begin(run)
-        until(lambda: queue.waiting == count + 1)
-        return thread
-
-    with queue.turn(nobody_left):
-        threads = [wait("long", 100.0), wait("short", 0.0), wait("longer", 200.0), wait("late", 150.0)]
-    for thread in threads:
-        thread.join(20)
-    assert served == ["short", "long", "late", "longer"]
 
 
 def test_long_work_lets_short_work_pass_between_its_steps_and_goes_on() -> None:
@@ -263,8 +226,7 @@ def test_long_work_lets_short_work_pass_between_its_steps_and_goes_on() -> None:
         with queue.turn(nobody_left):  # a turn inside the turn gives way as well
             turn.since -= LATER
             step("nested")
-    for thread in threads:
-        thread.join(20)
+    joined(threads)
     assert order == ["after early", "early", "late", "after late", "nested", "after nested"]
     assert queue.waiting == queue.running == 0
     queue.give_way()  # nothing happens without a turn
@@ -308,8 +270,7 @@ def test_who_needs_what_a_thread_that_gave_way_makes_waits_without_a_turn(monkey
     threads: list[threading.Thread] = []
     threads.append(begin(lambda: ask(True)))
     until(lambda: len(found) == 2)
-    for thread in threads:
-        thread.join(20)
+    joined(threads)
     assert found == ["value", "value"] and queue.running == queue.waiting == 0
 
 

@@ -15,7 +15,9 @@ import pytest
 import torch
 
 from pages.components import figure
+from pages.runtime.queue import TurnQueue
 from pages.runtime.shared import SharedCache, clear_caches, fingerprint, shared
+from tests.pages.runtime.test_queue import nobody_left, until
 from tests.support.build import tiny_pretrained
 from transformer.figures.drawing import Drawing
 from transformer.figures.style import label_axis
@@ -89,6 +91,17 @@ def test_concurrent_calls_with_the_same_arguments_run_once() -> None:
     assert called[-2:] == [(-1, 0)] * 2
     clear_caches()
     assert double(3) == 6 and called[-1] == (3, 0)
+
+
+def test_two_calls_that_wait_for_a_turn_make_a_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, cache, made = TurnQueue(1), SharedCache[str]("test"), []
+    monkeypatch.setattr("pages.runtime.shared.MODEL_QUEUE", queue)
+    ask = lambda: cache.get("key", lambda: made.append(1) or "value", queued=True)  # noqa: E731
+    with ThreadPoolExecutor(2) as pool:
+        with queue.turn(nobody_left):
+            asked = [pool.submit(ask) for _ in range(2)]
+            until(lambda: queue.waiting == 2)
+        assert [one.result() for one in asked] == ["value"] * 2 and made == [1]
 
 
 def test_models_and_traces_have_keys_by_content() -> None:

@@ -11,7 +11,7 @@ from tests.support.fake_workshop import Shop
 from transformer.live_training import workshop
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     found = Shop()
     monkeypatch.setattr(workshop, "_shared", [found])

@@ -3,10 +3,8 @@ of the real one."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import functools
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,26 +15,20 @@ from pages.registry import pages
 from pages.runtime import session_models
 from pages.training import form, runs
 from tests.fuzz.folders import base
-from tests.support.app import address, app_test, checkpoints, messages, switch_page, written
+from tests.support.app import address, checkpoints, messages, open_link, switch_page, written
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
-from transformer.live_training import presets, workshop
+from transformer.live_training import presets
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.finding_texts import headline
 from transformer.live_training.presets import PRESETS
 from transformer.live_training.recorded import recorded_runs
 
 BASE = PRESETS["reverse"]
-Start = Callable[..., AppTest]
 PAIRS = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))  # of a viewer's own
 
 
-@pytest.fixture
-def start(folder: Path) -> Start:
-    def opened(**params: str) -> AppTest:
-        return app_test("training", **params).run()
-
-    return opened
+start = functools.partial(open_link, "training")
 
 
 def press(app: AppTest, key: str = "training_train") -> AppTest:
@@ -80,10 +72,10 @@ def chosen(app: AppTest, shop: Shop) -> Experiment:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", presets.names())
-def test_every_preset_has_a_text_that_matches_its_settings(start: Start, shop: Shop, name: str) -> None:
+def test_every_preset_has_a_text_that_matches_its_settings(shop: Shop, name: str) -> None:
     assert presets.label(name) != name and presets.look_for(name)[-1] in ".?"
     app = start(preset=name)
-    assert not app.exception and not messages(app)
+    assert not messages(app)
     assert app.button_group("training_preset").value == name
     if name == presets.OWN:
         assert app.button("training_train").disabled
@@ -92,14 +84,14 @@ def test_every_preset_has_a_text_that_matches_its_settings(start: Start, shop: S
     assert "training_both" not in [button.key for button in start(preset=name).button]  # a recorded run is beside it
 
 
-def test_a_changed_preset_trains_together_with_its_reference(start: Start, shop: Shop) -> None:
+def test_a_changed_preset_trains_together_with_its_reference(shop: Shop) -> None:
     app = press(start(preset="no-mask", d_ff="64"), "training_both")
     changed = replace(PRESETS["no-mask"], d_ff=64)
     assert [run.experiment for run in shop.runs] == [replace(changed, causal=True), changed]
     assert "training_both" not in [button.key for button in app.run().button]
 
 
-def test_the_page_shows_the_cost_of_a_run_before_it_starts(start: Start, shop: Shop) -> None:
+def test_the_page_shows_the_cost_of_a_run_before_it_starts(shop: Shop) -> None:
     shop.running = 1
     app = start()
     assert f"{BASE.steps} steps" in written(app) and "at most 60 s of computing time" in written(app)
@@ -110,7 +102,7 @@ def test_the_page_shows_the_cost_of_a_run_before_it_starts(start: Start, shop: S
         assert f"2 of 2 trainings run now, 3 wait; yours starts in {when}." in written(app.run())
 
 
-def test_the_page_says_how_a_preset_was_changed(start: Start, shop: Shop) -> None:
+def test_the_page_says_how_a_preset_was_changed() -> None:
     """Then the hint of the preset is gone; other steps and seeds do not count as changes."""
     assert presets.look_for("reverse") in written(start(steps="9", seed="3")).replace("&#x27;", "'")
     app = start(mask="off", heads="2")
@@ -118,7 +110,7 @@ def test_the_page_says_how_a_preset_was_changed(start: Start, shop: Shop) -> Non
     assert "seed 1, 169,344 parameters, no causal mask; at most 60 s of computing time." in written(app)
 
 
-def test_the_headline_says_what_the_recorded_run_learns_and_when(start: Start, shop: Shop) -> None:
+def test_the_headline_says_what_the_recorded_run_learns_and_when() -> None:
     said = "In 400 steps a small Transformer learns to write 10 letters backwards: 0% right at first, 100% at the end."
     assert headline("reverse") == said and said in written(start())
     without = "No causal mask: after 400 steps 0% of the answers are right (with the causal mask: 100%)."
@@ -128,7 +120,7 @@ def test_the_headline_says_what_the_recorded_run_learns_and_when(start: Start, s
     assert said not in written(press(start()))  # the picture shows live runs
 
 
-def test_a_preset_resets_earlier_changes(start: Start, shop: Shop) -> None:
+def test_a_preset_resets_earlier_changes(shop: Shop) -> None:
     app = start(heads="2", seed="9")
     assert chosen(app, shop) == replace(BASE, heads=2, seed=9)
     app.button_group("training_preset").set_value("no-mask").run()
@@ -165,7 +157,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("link, kind, fields", CHANGES, ids=[link for link, _, _ in CHANGES])
 def test_every_field_goes_into_the_link_and_comes_back(
-    start: Start, shop: Shop, link: str, kind: str, fields: dict[str, Any]
+    shop: Shop, link: str, kind: str, fields: dict[str, Any]
 ) -> None:
     """A typed value is in the address; the address opens the same experiment, and its seed gives the same result."""
     wanted = replace(BASE, **fields)
@@ -182,22 +174,6 @@ def test_every_field_goes_into_the_link_and_comes_back(
     assert not messages(again) and address(again) == address(app) and chosen(again, shop) == wanted
 
 
-def test_every_field_of_the_link_is_tested() -> None:
-    tested = {link.split("=")[0] for link, _, _ in CHANGES}
-    assert tested | {"preset", "shift"} == set(form.OPTIONS)
-
-
-def test_the_width_of_a_head_is_said_in_words(start: Start, shop: Shop) -> None:
-    field = start().selectbox("training_d_k")
-    assert field.options[:2] == ["d_model / heads", "1"] and field.value == 0
-
-
-def test_the_shift_field_appears_only_for_the_shift_task(start: Start, shop: Shop) -> None:
-    app = start(preset="shift", shift="5")
-    assert chosen(app, shop) == replace(PRESETS["shift"], shift=5)
-    assert "training_shift" not in [element.key for element in start().number_input]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "asked, name, shown",
@@ -207,10 +183,10 @@ def test_the_shift_field_appears_only_for_the_shift_task(start: Start, shop: Sho
      ("mask=perhaps", "causal", True), ("norm=<b>", "norm", "post"), ("task=x", "task", "reverse"),
      ("seed=9999999999999", "seed", 999_999), ("preset=none", "task", "reverse")],
 )  # fmt: skip
-def test_invalid_values_in_a_link_give_a_message(start: Start, shop: Shop, asked: str, name: str, shown: Any) -> None:
+def test_invalid_values_in_a_link_give_a_message(shop: Shop, asked: str, name: str, shown: Any) -> None:
     link, value = asked.split("=")
     app = start(**{link: value})
-    assert not app.exception and f"The link asks for {link} " in messages(app) and "<b>" not in messages(app)
+    assert f"The link asks for {link} " in messages(app) and "<b>" not in messages(app)
     assert getattr(chosen(app, shop), name) == shown
     assert not messages(app)  # said once, and the address is mended
     assert not messages(start(**address(app)))
@@ -228,11 +204,9 @@ def test_invalid_values_in_a_link_give_a_message(start: Start, shop: Shop, asked
         ),
     ],
 )
-def test_invalid_fields_give_one_message_and_stay_typed(
-    start: Start, shop: Shop, params: dict[str, str], words: str
-) -> None:
+def test_invalid_fields_give_one_message_and_stay_typed(shop: Shop, params: dict[str, str], words: str) -> None:
     app = start(**params)
-    assert not app.exception and words in messages(app)
+    assert words in messages(app)
     assert app.button("training_train").disabled and not shop.runs
     for name, value in params.items():
         field = app.selectbox if name == "d_k" else app.number_input
@@ -240,9 +214,7 @@ def test_invalid_fields_give_one_message_and_stay_typed(
 
 
 @pytest.mark.parametrize("name, typed, words", [("longest", 1000, "1 to 32"), ("alphabet", 1, "2 to 52")])
-def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(
-    start: Start, shop: Shop, name: str, typed: int, words: str
-) -> None:
+def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(shop: Shop, name: str, typed: int, words: str) -> None:
     """No run silently uses another number than the field shows."""
     app = start()
     field = app.number_input(f"training_{name}")
@@ -254,7 +226,7 @@ def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(
     assert not messages(app) and getattr(chosen(app, shop), name) == 10
 
 
-def test_own_pairs_stay_in_the_session(start: Start, shop: Shop) -> None:
+def test_own_pairs_stay_in_the_session(shop: Shop) -> None:
     app = start(preset="own")
     assert "Paste your pairs" in written(app)
     typed = "a, b\n<b>c</b>"
@@ -267,13 +239,16 @@ def test_own_pairs_stay_in_the_session(start: Start, shop: Shop) -> None:
     shop.runs[0].end()
     assert [button.proto.label for button in app.run().get("download_button")] == ["Recipe"] and not app.exception
     assert experiment.task == "own" and len(experiment.pairs) == 20 and experiment.pairs[0] == ("xy", "z")
-    switch_page(app, "model").run()
-    switch_page(app, "training").run()
-    assert app.text_area("training_pairs").value == PAIRS
     assert start(**address(app)).text_area("training_pairs").value == ""  # another session has its own
 
 
-def test_a_server_that_trains_nothing_says_so(start: Start, shop: Shop) -> None:
+def test_fields_and_buttons_that_are_not_always_there(shop: Shop) -> None:
+    assert chosen(start(preset="shift", shift="5"), shop) == replace(PRESETS["shift"], shift=5)
+    app = start()
+    assert "training_shift" not in [element.key for element in app.number_input]
+    field = app.selectbox("training_d_k")
+    assert field.options[:2] == ["d_model / heads", "1"] and field.value == 0
+    assert {link.split("=")[0] for link, _, _ in CHANGES} | {"preset", "shift"} == set(form.OPTIONS)
     shop.most = 0
     app = start()
     assert "This server does not train models" in written(app) and app.button("training_train").disabled
@@ -293,7 +268,7 @@ def look(app: AppTest, place: object, scene: str = "no-mask recorded") -> AppTes
     return app
 
 
-def test_the_link_holds_what_is_looked_at(start: Start, shop: Shop) -> None:
+def test_the_link_holds_what_is_looked_at() -> None:
     app = look(start(preset="no-mask"), PLACE)
     told = {name: str(value) for name, value in PLACE.items() if name != "run"}  # the run of the preset is the default
     assert not app.exception and {name: address(app).get(name) for name in told} == told and "run" not in address(app)
@@ -304,30 +279,29 @@ def test_the_link_holds_what_is_looked_at(start: Start, shop: Shop) -> None:
     assert not set(told) & set(address(app))
 
 
-@pytest.mark.parametrize(
-    "place",
-    [None, 5, {}, {**PLACE, "kind": "<b>"}, {**PLACE, "step": -2}, {**PLACE, "layer": "1"}, {**PLACE, "log": []}],
-)
-def test_a_place_that_is_none_changes_nothing(start: Start, shop: Shop, place: object) -> None:
+def test_a_place_that_is_none_changes_nothing() -> None:
     app = start(preset="no-mask")
     before = address(app)
-    assert address(look(app, place)) == before and not app.exception and not messages(app)
+    for wrong in ({"kind": "<b>"}, {"step": -2}, {"layer": "1"}, {"log": []}):
+        assert address(look(app, {**PLACE, **wrong})) == before and not app.exception, wrong
+    for place in (None, 5, {}):
+        assert address(look(app, place)) == before and not app.exception and not messages(app), place
     assert address(look(app, PLACE, "copy recorded")) == before  # of a picture that is not shown any more
 
 
-def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away(start: Start, shop: Shop) -> None:
+def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away() -> None:
     app = press(look(start(preset="no-mask"), PLACE))
     assert address(app)["show"] == "live" and "step" not in address(app)
     app.button_group("training_show").set_value("recorded").run()
     assert not app.exception and address(app)["show"] == "recorded"
     fresh = start(preset="no-mask", show="live")  # a session without runs shows the recorded one
-    assert not fresh.exception and not messages(fresh)
+    assert not messages(fresh)
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Start, shop: Shop) -> None:
+def test_a_fifth_run_replaces_the_oldest_one_that_ended(shop: Shop) -> None:
     """But never the first, which the others are compared with."""
     app = press(start())
     for _ in range(4):
@@ -343,7 +317,7 @@ def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Start, shop: Shop
     assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
 
-def test_the_same_experiment_is_not_queued_twice(start: Start, shop: Shop) -> None:
+def test_the_same_experiment_is_not_queued_twice(shop: Shop) -> None:
     """Before its run has ended; afterwards it is trained again, with the next seed."""
     app, sentence = press(start()), "This run waits or trains already, with seed {}. To train it again now, choose"
     assert not messages(app)
@@ -360,7 +334,7 @@ def test_the_same_experiment_is_not_queued_twice(start: Start, shop: Shop) -> No
     assert not messages(press(app)) and [run.experiment.seed for run in shop.runs] == [1, 2, 7]
 
 
-def test_a_refused_run_gives_a_message_and_removes_no_other_run(start: Start, shop: Shop) -> None:
+def test_a_refused_run_gives_a_message_and_removes_no_other_run(shop: Shop) -> None:
     app = start()
     for _ in range(4):
         press(app)
@@ -371,7 +345,7 @@ def test_a_refused_run_gives_a_message_and_removes_no_other_run(start: Start, sh
     assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
 
 
-def test_commands_of_the_picture(start: Start, shop: Shop) -> None:
+def test_commands_of_the_picture(shop: Shop) -> None:
     app = press(start())
     (run,) = shop.runs
     for do in ("pause", "go", "stop"):
@@ -387,7 +361,7 @@ def test_commands_of_the_picture(start: Start, shop: Shop) -> None:
     assert not app.exception and shop.runs[1].told == []
 
 
-def test_a_run_that_ended_is_a_model_of_every_page(start: Start, shop: Shop) -> None:
+def test_a_run_that_ended_is_a_model_of_every_page(shop: Shop) -> None:
     app = press(start(preset="no-mask"))
     (run,) = shop.runs
     assert checkpoints(app.run()) == checkpoints(app) and "mine/reverse, no causal mask" not in checkpoints(app)
@@ -404,22 +378,22 @@ def test_a_run_that_ended_is_a_model_of_every_page(start: Start, shop: Shop) -> 
     assert "mine/reverse, no causal mask" in checkpoints(app.run())
 
 
-def test_a_run_that_was_stopped_says_so_in_its_name(start: Start, shop: Shop) -> None:
+def test_models_of_runs_that_were_stopped_evicted_or_damaged(shop: Shop) -> None:
     app = press(start())
     shop.runs[0].end(zipped(base(), "x"), "stopped")
     shop.runs[0].step = 77
     app.run()
     assert list(app.session_state[session_models.KEY]) == ["mine/reverse, 77 steps"]
-
-
-def test_an_evicted_model_is_opened_again(start: Start, shop: Shop) -> None:
-    app = trained(start(), shop)
-    app.session_state[session_models.KEY] = {}
+    app.session_state[session_models.KEY] = {}  # evicted: it is opened again
     follow(app, shop.runs[0], "lab")
-    assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse"
+    assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse, 77 steps"
+    shop.runs.clear()
+    app = trained(start(), shop, b"x")
+    assert "The model of reverse cannot be opened: this file is not a complete zip" in messages(app)
+    assert not app.exception and len(app.get("download_button")) == 1  # the recipe
 
 
-def test_a_link_to_a_run_of_another_session_gives_a_sentence(start: Start, shop: Shop) -> None:
+def test_a_link_to_a_run_of_another_session_gives_a_sentence(shop: Shop) -> None:
     app = trained(start(), shop)
     before = app.session_state["headscope"].checkpoint
     app.query_params["open"] = "<b>x</b>"
@@ -427,30 +401,3 @@ def test_a_link_to_a_run_of_another_session_gives_a_sentence(start: Start, shop:
     assert "The link opens the model of a run that is not on your Training page" in messages(app)
     assert not app.exception and app.session_state["headscope"].checkpoint == before
     assert "The link opens" not in messages(app.run()) and "open" not in app.query_params
-
-
-def test_a_model_that_cannot_be_opened_gives_a_sentence(start: Start, shop: Shop) -> None:
-    app = trained(start(), shop, b"x")
-    assert not app.exception
-    assert "The model of reverse cannot be opened: this file is not a complete zip" in messages(app)
-    assert len(app.get("download_button")) == 1  # the recipe
-
-
-@pytest.mark.slow
-def test_a_real_run_from_the_button_to_the_lab(start: Start, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    real = workshop.Workshop(1, 60)
-    monkeypatch.setattr(workshop, "_shared", [real])
-    try:
-        app = press(start(steps="6"))
-        (watched,) = app.session_state[runs.RUNS]
-        end = time.monotonic() + 120
-        while not watched.run.ended and time.monotonic() < end:
-            time.sleep(0.1)
-        assert watched.run.reason == "steps" and watched.run.step == 6, watched.run.error
-        app.run()
-        assert not app.exception and checkpoints(app)[-1] == "mine/reverse"
-        app.selectbox(key="checkpoint").select("mine/reverse").run()
-        switch_page(app, "lab").run()
-        assert not app.exception and address(app)["checkpoint"] == "mine/reverse"
-    finally:
-        real.close()

@@ -18,7 +18,7 @@ from pages.training import runs, sharing
 from pages.training.runs import RECORDED
 from tests.fuzz.folders import base
 from tests.pages.training.test_page import PAIRS, command, press
-from tests.support.app import address, app_test, checkpoints, messages, switch_page
+from tests.support.app import address, checkpoints, messages, open_link, switch_page
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
 from transformer.live_training.frames import Frame
@@ -41,7 +41,7 @@ def gone(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 @pytest.fixture
-def code(folder: Path, shop: Shop, gone: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+def code(gone: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     """Of a room without a teacher's page."""
     monkeypatch.setenv("HEADSCOPE_ROOMS", str(tmp_path / "rooms.sqlite"))
     monkeypatch.setattr(room.WATCH, "sit", lambda *_: None)
@@ -56,14 +56,13 @@ def rooms() -> Rooms:
 
 
 def student(code: str, **params: str) -> AppTest:
-    app = app_test("training", room=code, **params).run()
-    assert not app.exception and not messages(app)
+    app = open_link("training", room=code, **params)
+    assert not messages(app)
     return app
 
 
 def teacher() -> AppTest:
-    app = app_test("lessons").run()
-    app.button("hs-room-open").click().run()
+    app = press(open_link("lessons"), "hs-room-open")
     return switch_page(app, "training").run()
 
 
@@ -106,7 +105,7 @@ def test_only_its_starter_pauses_and_stops_a_run(code: str, shop: Shop, gone: se
     assert run.told == ["pause", "go", "stop", "stop"]
 
 
-def test_a_run_lives_as_long_as_anybody_watches_it(code: str, shop: Shop, gone: set[str]) -> None:
+def test_a_run_lives_as_long_as_anybody_watches_it(code: str, gone: set[str]) -> None:
     apps = [press(student(code)) for _ in range(2)]
     (audience,) = {entry.audience for app in apps for entry in app.session_state[runs.RUNS]}
     gone.add(apps[0].session_state["who"])
@@ -139,7 +138,7 @@ def test_a_run_that_shows_less_is_not_shared(code: str, shop: Shop, reason: str,
 
 def test_without_a_room_and_in_another_room_everybody_has_runs_of_his_own(code: str, shop: Shop) -> None:
     other = rooms().open()[0]
-    apps = [press(app_test("training").run()), press(app_test("training").run()), press(student(code))]
+    apps = [press(open_link("training")), press(open_link("training")), press(student(code))]
     apps.append(press(student(other)))
     assert len(shop.runs) == 4 and not any(messages(app) for app in apps)
     command(apps[1], shop.runs[1], "stop")
