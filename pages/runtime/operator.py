@@ -23,16 +23,18 @@ STARTED = time.monotonic()
 class Figures:
     """No text that anybody typed, no address and no id of a session is in here.
 
-    resident: bytes that the process takes, None if unknown; budget: most of them; kept: bytes in all caches; room: most
-    of those; caches: name -> number of values, and their bytes. viewers: open pages. running, waiting: passes of a
-    model, of which `at_once` can run; passes, sentences: how many there were since the start. trainings, in_line: those
-    that run and wait; most_trainings: how many can run. uptime: seconds.
+    resident: bytes that the process takes, None if unknown; budget: most of them.
+    in_caches: bytes in all caches; cache_limit: most of them; caches: name -> number of values, and their bytes.
+    viewers: open pages.
+    running, waiting: passes of a model; at_once: how many can run. passes, sentences: how many since the start.
+    trainings, trainings_waiting: those that run and those that wait; most_trainings: how many can run.
+    uptime: seconds.
     """
 
     resident: int | None
     budget: int
-    kept: int
-    room: int
+    in_caches: int
+    cache_limit: int
     caches: Mapping[str, tuple[int, int]]
     viewers: int
     running: int
@@ -43,7 +45,7 @@ class Figures:
     sentences: int
     sentences_per_second: float
     trainings: int
-    in_line: int
+    trainings_waiting: int
     most_trainings: int
     uptime: float
 
@@ -54,30 +56,30 @@ def figures(
     sentences: Rate = SENTENCES,
     trainings: Workshop | None = None,
 ) -> Figures:
-    """As they are now."""
+    """The figures as they are now."""
     trainings = trainings or workshop.shared()
     return Figures(
-        resident=resident(), budget=memory.budget, kept=memory.used, room=memory.room, caches=memory.by_cache(),
-        viewers=viewers(), running=queue.running, waiting=queue.waiting, at_once=queue.at_once,
+        resident=resident(), budget=memory.budget, in_caches=memory.used,
+        cache_limit=memory.cache_limit, caches=memory.by_cache(), viewers=viewers(),
+        running=queue.running, waiting=queue.waiting, at_once=queue.at_once,
         passes=queue.turns.total, passes_per_second=queue.turns.per_second(),
         sentences=sentences.total, sentences_per_second=sentences.per_second(),
-        trainings=trainings.running, in_line=trainings.waiting, most_trainings=trainings.most,
+        trainings=trainings.running, trainings_waiting=trainings.waiting, most_trainings=trainings.most,
         uptime=time.monotonic() - STARTED,
     )  # fmt: skip
 
 
 def metrics(now: Figures) -> dict[str, list[Stat]]:
     """The figures in the form of Streamlit's metrics: family -> its numbers."""
-    memory = {"resident": now.resident, "budget": now.budget, "caches": now.kept, "room": now.room}
+    trainings = {"running": now.trainings, "waiting": now.trainings_waiting, "most": now.most_trainings}
+    memory = {"resident": now.resident, "budget": now.budget, "caches": now.in_caches, "room": now.cache_limit}
     gauges: dict[str, tuple[str, str, Mapping[str, float | None]]] = {  # family -> label, what it is, label -> number
         "memory_bytes": ("kind", "Memory of the process.", memory),
         "cache_bytes": ("cache", "Memory by cache.", {name: size for name, (_, size) in now.caches.items()}),
         "cache_values": ("cache", "Values by cache.", {name: number for name, (number, _) in now.caches.items()}),
         "viewers": ("", "Open pages.", {"": now.viewers}),
         "queue": ("state", "Passes of a model.", {"running": now.running, "waiting": now.waiting, "most": now.at_once}),
-        "trainings": (
-            "state", "Trainings.", {"running": now.trainings, "waiting": now.in_line, "most": now.most_trainings}
-        ),
+        "trainings": ("state", "Trainings.", trainings),
         "uptime_seconds": ("", "Time since the start.", {"": int(now.uptime)}),
     }  # fmt: skip
     found: dict[str, list[Stat]] = {

@@ -23,7 +23,7 @@ import pytest
 from tests.support.app import address, app_test, messages
 from tests.support.server import free_port, spawn, stop, until
 from transformer.live_training.worker_process import MEMORY
-from transformer.live_training.workshop import LINE, trainings
+from transformer.live_training.workshop import MOST_WAITING, trainings
 from transformer.paths import app_folder
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -230,7 +230,7 @@ def test_the_limits_of_nginx_are_those_of_the_readme() -> None:
     words = " ".join(text(DEPLOY / "README.md").split())
     assert int(burst[0]) >= 3 * 2 * 40 and int(most) >= 3 * 2 * 40  # a class with two pages each comes back three times
     assert f"{burst[0]} sessions at once, then {rate[0]} per second, {most} open." in words
-    assert f"Of the {LINE} places in the queue of trainings it can take {LINE // 2}." in words
+    assert f"Of the {MOST_WAITING} places in the queue of trainings it can take {MOST_WAITING // 2}." in words
 
 
 def test_the_proxy_is_more_patient_than_streamlit_pings() -> None:

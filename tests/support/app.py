@@ -17,7 +17,9 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from pages.components import figure, task
+from pages.frame.state import Session, State
 from pages.registry import pages
+from pages.runtime.session import KEY, Kept
 from tests.support.payloads import unpack
 from transformer.inference.pretrained import Pretrained, load
 from transformer.inference.speed import reorder
@@ -92,7 +94,7 @@ def opened_well(app: AppTest) -> AppTest:
 def worked(app: AppTest) -> AppTest:
     """The page after the background job behind its button has ended."""
     app.button(key="hs-task-start").click().run()
-    app.session_state[task.SESSION].thread.join(60)
+    started_task(app).thread.join(60)
     return opened_well(app.run())
 
 
@@ -100,6 +102,29 @@ def switch_page(app: AppTest, page: str) -> AppTest:
     """Go to another page, which the next run shows. Streamlit's own method knows pages that are files only."""
     app._page_hash = calc_hash(page)
     return app
+
+
+def kept(app: AppTest, kind: type[Kept]) -> Kept:
+    """This session's object of a class, as `from_session` gives it to the app."""
+    if KEY not in app.session_state:
+        app.session_state[KEY] = {}
+    objects: dict[type, Any] = app.session_state[KEY]
+    found: Kept = objects.setdefault(kind, kind())
+    return found
+
+
+def state_of(app: AppTest) -> State:
+    """The state that all pages share."""
+    state = kept(app, Session).state
+    assert state is not None
+    return state
+
+
+def started_task(app: AppTest) -> task.Task[Any]:
+    """The task that this session started last."""
+    found = kept(app, task.Started).task
+    assert found is not None
+    return found
 
 
 def address(app: AppTest) -> dict[str, str]:

@@ -57,14 +57,14 @@ def test_figures_are_those_of_memory_queue_and_trainings(monkeypatch: pytest.Mon
             now = figures(memory, queue, sentences, shop)
         for thread in threads:
             thread.join(20)
-    assert (now.resident, now.budget, now.kept, now.room) == (3_500, 10_000, memory.used, 7_000)
+    assert (now.resident, now.budget, now.in_caches, now.cache_limit) == (3_500, 10_000, memory.used, 7_000)
     assert {name: number for name, (number, _) in now.caches.items()} == {"first": 2, "second": 1}
-    assert sum(size for _, size in now.caches.values()) == now.kept
+    assert sum(size for _, size in now.caches.values()) == now.in_caches
     assert now.caches["second"][1] - now.caches["first"][1] // 2 == 900
     assert (now.viewers, now.running, now.waiting, now.at_once) == (5, 1, 2, 1)
     assert (now.passes, now.passes_per_second) == (1, 1 / 60)
     assert (now.sentences, now.sentences_per_second) == (1, 1 / 60)
-    assert (now.trainings, now.in_line, now.most_trainings) == (1, 2, 1)
+    assert (now.trainings, now.trainings_waiting, now.most_trainings) == (1, 2, 1)
     after = figures(memory, queue, sentences, shop)
     assert (after.passes, after.running, after.waiting) == (3, 0, 0) and after.uptime > now.uptime > 0
 
@@ -82,10 +82,10 @@ def test_a_sentence_counts_when_it_is_new_and_has_a_pass() -> None:
 
 
 NOW = Figures(
-    resident=None, budget=1_200_000_000, kept=30_700_000, room=900_000_000,
+    resident=None, budget=1_200_000_000, in_caches=30_700_000, cache_limit=900_000_000,
     caches={'a"b': (1, 10_700_000), "traces": (2, 20_000_000)}, viewers=5, running=1,
     waiting=2, at_once=4, passes=70, passes_per_second=0.5, sentences=60, sentences_per_second=0.25, trainings=3,
-    in_line=6, most_trainings=8, uptime=61.5,
+    trainings_waiting=6, most_trainings=8, uptime=61.5,
 )  # fmt: skip
 
 
