@@ -20,7 +20,7 @@ from pages.runtime.decoding import DECODINGS, Request
 from pages.runtime.memory import MEMORY, return_memory
 from pages.runtime.queue import MODEL_QUEUE, Rate, let_give_way
 from pages.runtime.shared import SharedCache, identity, owner_of, register, shared
-from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_collection
+from pages.runtime.streamlit import keep_house, shorten_garbage_collection
 from pages.runtime.texts import readable_text
 from transformer.inference.pretrained import OutsideWarning, Pretrained, Translation
 from transformer.inference.speed import reorder
@@ -113,7 +113,6 @@ def _read(path: str, name: str, state: str) -> Pretrained:
     for _, older in MEMORY.cache_keys(MODELS):  # the folder before its change
         if isinstance(older, tuple) and older[:2] == (name, path):
             MODELS.remove(older)
-    send_at_once()
     shorten_garbage_collection()
     return_memory()
     keep_house()

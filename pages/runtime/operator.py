@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from streamlit.runtime.stats import CounterStat, GaugeStat, Stat
 
 from pages.runtime.cache import SENTENCES
 from pages.runtime.memory import MEMORY, Accountant, resident
 from pages.runtime.queue import MODEL_QUEUE, Rate, TurnQueue
-from pages.runtime.streamlit import guard_metrics, viewers
+from pages.runtime.streamlit import viewers
 from transformer.live_training import workshop
 from transformer.live_training.workshop import Workshop
-from transformer.operator_key import opens
 
 STARTED = time.monotonic()
 
@@ -69,47 +66,34 @@ def figures(
     )  # fmt: skip
 
 
-def metrics(now: Figures) -> dict[str, list[Stat]]:
-    """The figures in the form of Streamlit's metrics: family -> its numbers."""
+def metrics(now: Figures | None = None) -> dict[str, str]:
+    """The figures in the form of Prometheus: name of a family -> its lines."""
+    now = now or figures()
     trainings = {"running": now.trainings, "waiting": now.trainings_waiting, "most": now.most_trainings}
     memory = {"resident": now.resident, "budget": now.budget, "caches": now.in_caches, "room": now.cache_limit}
-    gauges: dict[str, tuple[str, str, Mapping[str, float | None]]] = {  # family -> label, what it is, label -> number
+    families: dict[str, tuple[str, str, Mapping[str, float | None]]] = {  # family -> label, what it is, label -> number
         "memory_bytes": ("kind", "Memory of the process.", memory),
         "cache_bytes": ("cache", "Memory by cache.", {name: size for name, (_, size) in now.caches.items()}),
         "cache_values": ("cache", "Values by cache.", {name: number for name, (number, _) in now.caches.items()}),
         "viewers": ("", "Open pages.", {"": now.viewers}),
         "queue": ("state", "Passes of a model.", {"running": now.running, "waiting": now.waiting, "most": now.at_once}),
         "trainings": ("state", "Trainings.", trainings),
-        "uptime_seconds": ("", "Time since the start.", {"": int(now.uptime)}),
+        "uptime_seconds": ("", "Time since the start.", {"": now.uptime}),
+        "passes": ("", "Passes of a model.", {"": now.passes}),
+        "sentences": ("", "New sentence pairs.", {"": now.sentences}),
     }  # fmt: skip
-    found: dict[str, list[Stat]] = {
-        f"headscope_{family}": [
-            GaugeStat(
-                f"headscope_{family}", int(number), {label: name} if label else None,
-                unit=next((unit for unit in ("bytes", "seconds") if family.endswith(unit)), ""), help=about,
-            )
-            for name, number in numbers.items() if number is not None
-        ]
-        for family, (label, about, numbers) in gauges.items()
-    }  # fmt: skip
-    counters = {"passes": (now.passes, "Passes of a model."), "sentences": (now.sentences, "New sentence pairs.")}
-    for family, (number, about) in counters.items():
-        found[f"headscope_{family}"] = [CounterStat(f"headscope_{family}", number, help=about)]
+    found = {}
+    for family, (label, about, numbers) in families.items():
+        if not numbers:
+            continue
+        name, counts = f"headscope_{family}", family in ("passes", "sentences")
+        unit = next((unit for unit in ("bytes", "seconds") if family.endswith(unit)), "")
+        lines = [f"# TYPE {name} {'counter' if counts else 'gauge'}", *([f"# UNIT {name} {unit}"] if unit else [])]
+        lines.append(f"# HELP {name} {about}")
+        for value, number in numbers.items():
+            escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            labels = f'{{{label}="{escaped}"}}' if label else ""
+            if number is not None:
+                lines.append(f"{name}{'_total' if counts else ''}{labels} {int(number)}")
+        found[name] = "\n".join(lines) + "\n"
     return found
-
-
-class Metrics:
-    """What Streamlit's address for metrics asks for our figures."""
-
-    stats_families = (
-        *(f"headscope_{name}" for name in ("memory_bytes", "cache_bytes", "cache_values", "viewers", "queue")),
-        *(f"headscope_{name}" for name in ("trainings", "uptime_seconds", "passes", "sentences")),
-    )
-
-    def get_stats(self, family_names: Sequence[str] | None = None) -> dict[str, list[Stat]]:
-        return {name: found for name, found in metrics(figures()).items() if not family_names or name in family_names}
-
-
-def prepare_metrics() -> None:
-    """Call before the server starts."""
-    guard_metrics(opens, Metrics())

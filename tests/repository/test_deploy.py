@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from pages.server import PING
 from tests.support.app import address, app_test, messages
 from tests.support.server import free_port, spawn, stop, until
 from transformer.live_training.worker_process import MEMORY
@@ -233,13 +234,11 @@ def test_the_limits_of_nginx_are_those_of_the_readme() -> None:
     assert f"Of the {MOST_WAITING} places in the queue of trainings it can take {MOST_WAITING // 2}." in words
 
 
-def test_the_proxy_is_more_patient_than_streamlit_pings() -> None:
-    from streamlit.web.server.starlette.starlette_server_config import DEFAULT_WEBSOCKET_PING_INTERVAL as ping
-
+def test_the_proxy_is_more_patient_than_the_server_pings() -> None:
     stream = code(DEPLOY / "nginx.conf").split("location = /_stcore/stream")[1].split("}")[0]
     assert {name: int(seconds) for name, seconds in re.findall(r"(proxy_\w+_timeout) (\d+)s;", stream)} == {
-        "proxy_read_timeout": 3 * ping,
-        "proxy_send_timeout": 3 * ping,
+        "proxy_read_timeout": 3 * PING,
+        "proxy_send_timeout": 3 * PING,
     }
 
 
@@ -267,7 +266,7 @@ def test_every_file_that_deploy_and_security_point_at_is_there() -> None:
 
 
 def test_the_server_reports_nothing_and_takes_nothing() -> None:
-    settings = tomllib.loads(text(app_folder() / ".streamlit" / "config.toml"))
+    settings = tomllib.loads(text(app_folder() / "pages" / ".streamlit" / "config.toml"))
     assert settings["browser"] == {"gatherUsageStats": False, "serverAddress": "localhost"}
     server = settings["server"]
     assert server["enableXsrfProtection"] is True and server["maxUploadSize"] == 0

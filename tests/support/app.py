@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
@@ -29,6 +30,7 @@ from transformer.inference.speed import reorder
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 ROOT = Path(__file__).resolve().parents[2]
+config._main_script_path = str(ROOT / "pages" / "app.py")  # settings as in a server: they are in a folder beside it
 EXAMPLE = {
     "title": "Two of a kind", "look": "Head 2 <b>looks back</b>.", "source": "nu nu",
     "view": {"kind": "encoder_self", "layer": 2, "head": 2},
@@ -66,7 +68,7 @@ def linked(part: str, **params: str) -> dict[str, str]:
 def app_test(page: str = "heads", /, **params: str) -> AppTest:
     """The app as a link to a page opens it, not yet run. page: its folder under pages/."""
     task.WAIT = 60.0  # no browser runs the page again when the work is done
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "app.py"), default_timeout=60)
     app.query_params.update(params)
     return switch_page(app, page)
 
@@ -236,7 +238,7 @@ def content(page: str, part: str, model: str, source: str, asked: dict[str, str]
     drawn = next(one.content for one in pages() if one.name == page)
     drawn.draw(frame)
     write_address(frame.state, options.for_address(), drawn.names)
-    for last in frame._last:
+    for last in frame._drawn_last:
         last()
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from streamlit.web.server.starlette.starlette_routes import _stats_to_text
 
 from pages.runtime import cache, operator
 from pages.runtime.memory import Accountant
-from pages.runtime.operator import Figures, Metrics, figures, metrics
+from pages.runtime.operator import Figures, figures, metrics
 from pages.runtime.queue import Rate, TurnQueue
 from pages.runtime.shared import SharedCache, clear_caches
 from tests.pages.runtime.test_queue import nobody_left, queue_up
@@ -91,10 +90,10 @@ NOW = Figures(
 
 def test_metrics_have_the_same_numbers_in_the_form_of_prometheus() -> None:
     found = metrics(NOW)
-    assert tuple(found) == Metrics.stats_families
-    text = _stats_to_text(found)
+    assert all(f"# TYPE {name} " in lines for name, lines in found.items())
+    text = "".join(found.values())
     for line in text.splitlines():
-        assert re.fullmatch(r'# (TYPE|HELP|UNIT|EOF).*|\w+(\{\w+="(\\.|[^"\\])*"\})? \d+', line), line
+        assert re.fullmatch(r'# (TYPE|HELP|UNIT) .*|\w+(\{\w+="(\\.|[^"\\])*"\})? \d+', line), line
     for line in (
         'headscope_memory_bytes{kind="budget"} 1200000000', 'headscope_cache_bytes{cache="traces"} 20000000',
         "headscope_viewers 5", 'headscope_cache_values{cache="a\\"b"} 1', 'headscope_queue{state="waiting"} 2',
@@ -104,11 +103,7 @@ def test_metrics_have_the_same_numbers_in_the_form_of_prometheus() -> None:
     ):  # fmt: skip
         assert line in text.splitlines()
     assert "resident" not in text  # where the system does not say
-
-
-def test_only_what_is_asked_for_is_answered() -> None:
-    assert tuple(Metrics().get_stats()) == Metrics.stats_families
-    assert tuple(Metrics().get_stats(["headscope_queue", "another"])) == ("headscope_queue",)
+    assert metrics().keys() <= found.keys()
 
 
 @pytest.mark.parametrize("key", ["", "k" * (LEAST - 1)])
